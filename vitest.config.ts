@@ -55,6 +55,8 @@ const slow = [
     'http/hostile',
     'http/account_enumeration',
     'http/email_confirmation',
+    'local/auth_errors',
+    'local/embedding_failures',
     'local/lifecycle',
     'notifications/kills',
     'notifications/worker',
@@ -62,6 +64,7 @@ const slow = [
     'postgres/starvation',
     'postgres/walk',
     'realtime/events',
+    'search/quality',
     'search/sync',
   ],
 ]

@@ -3,7 +3,7 @@ import { pluralize } from '../demo/format.ts'
 import { rpc } from './api.ts'
 import { button, moment, openView, type View } from './view.ts'
 
-interface Queue {
+export interface Queue {
   queue: string
   waiting: number
   oldest_seconds: number
@@ -20,7 +20,7 @@ interface Job {
   failures: number
 }
 
-const names: Record<string, string> = {
+export const names: Record<string, string> = {
   reports: 'Open reports',
   person: 'Notifications due',
   push: 'Pushes',
@@ -29,7 +29,7 @@ const names: Record<string, string> = {
   embeddings: 'Texts without a vector',
 }
 
-const age = (seconds: number): string =>
+export const age = (seconds: number): string =>
   seconds < 1
     ? '–'
     : seconds < 120
@@ -41,7 +41,7 @@ const age = (seconds: number): string =>
     : `${Math.round(seconds / 86_400)} days`
 
 /** The alerts of docs/runbook.md. People set the delay of what waits for them, and reports wait for an admin. */
-const state = ({ queue, oldest_seconds, dead }: Queue): string => {
+export const state = ({ queue, oldest_seconds, dead }: Queue): string => {
   if (dead) return 'Dead letters'
   return oldest_seconds > 300 && !['person', 'reports'].includes(queue) ? 'Behind' : 'Fine'
 }

@@ -4,9 +4,11 @@ import { openLog } from './log.ts'
 import { openPeople } from './people.ts'
 import { openReports } from './reports.ts'
 import { openReservations } from './reservations.ts'
+import { openToday } from './today.ts'
 import type { View } from './view.ts'
 
 const views: Record<string, { title: string; open: (query: URLSearchParams) => View }> = {
+  today: { title: 'Today', open: openToday },
   reports: { title: 'Open reports', open: openReports },
   people: { title: 'People', open: openPeople },
   reservations: { title: 'Reservations', open: openReservations },
@@ -19,7 +21,7 @@ let shown: View | null = null
 /** Shows the view of the address: its name and parameters are the fragment, as in #people?q=ines. */
 const show = (): void => {
   const [wanted = '', query] = location.hash.slice(1).split('?')
-  const name = Object.hasOwn(views, wanted) ? wanted : 'reports'
+  const name = Object.hasOwn(views, wanted) ? wanted : 'today'
   const { title, open } = views[name]!
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#${name}`) link.setAttribute('aria-current', 'page')

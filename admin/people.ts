@@ -1,9 +1,9 @@
 import { field } from '../demo/dialog.ts'
 import { el } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
-import { rpc } from './api.ts'
+import { dataApi, rpc } from './api.ts'
 import { openSteps, type Person } from './person_steps.ts'
-import { detail, empty, moment, openView, tag, type View } from './view.ts'
+import { detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 /** Mail programs want the @ before the domain as it is. */
 const mailTo = (email: string): string => `mailto:${encodeURIComponent(email).replace(/%40(?!.*%40)/, '@')}`
@@ -42,6 +42,64 @@ const card = (person: Person, view: View): HTMLElement =>
     el('div', { class: 'actions' }, ...openSteps(person, view)),
   )
 
+interface Filed {
+  id: number
+  reason: string
+  note: string | null
+  resolution: string | null
+  created_at: string
+  user: { id: number; name: string }
+}
+
+interface Step {
+  action: string
+  note: string | null
+  created_at: string
+}
+
+const list = (title: string, items: HTMLElement[]): HTMLElement =>
+  el(
+    'section',
+    { class: 'card', 'aria-label': title },
+    el('h3', {}, title),
+    items.length ? el('ul', {}, ...items) : el('p', { class: 'hint' }, 'none'),
+  )
+
+/** The reports about and by a person, and what admins did: what to know before a step. */
+const openHistory = async (id: number): Promise<HTMLElement[]> => {
+  const other = (column: string, name: string) =>
+    dataApi<Filed[]>(
+      'GET',
+      `reports?select=id,reason,note,resolution,created_at,user:users!reports_${name}_fkey(id,name)` +
+        `&${column}=eq.${id}&order=id.desc&limit=20`,
+    )
+  const [about, by, steps] = await Promise.all([
+    other('user_id', 'reporter_id'),
+    other('reporter_id', 'user_id'),
+    dataApi<Step[]>('GET', `moderation_log?select=action,note,created_at&user_id=eq.${id}&order=id.desc&limit=20`),
+  ])
+  const filed = ({ id, reason, note, resolution, created_at, user }: Filed) =>
+    el(
+      'li',
+      {},
+      resolution ? `Report ${id}` : el('a', { href: '#reports' }, `Report ${id}`),
+      ' ',
+      tag(resolution ?? 'open', resolution ? '' : 'declined'),
+      ` ${reason}, `,
+      personLink(user.id, user.name),
+      ', ',
+      moment(created_at),
+      note && el('p', { class: 'quote' }, note),
+    )
+  const step = ({ action, note, created_at }: Step) =>
+    el('li', {}, tag(action), ' ', moment(created_at), note && el('p', { class: 'quote' }, note))
+  return [
+    list('Reports about them', about.map(filed)),
+    list('Reports by them', by.map(filed)),
+    list('Decisions', steps.map(step)),
+  ]
+}
+
 /** People with a text in name or address, or with an id. */
 export const openPeople = (query: URLSearchParams): View => {
   const text = el('input', { type: 'search', value: query.get('q') ?? '' })
@@ -65,6 +123,8 @@ export const openPeople = (query: URLSearchParams): View => {
       restricted: query.has('restricted'),
     })
     const limit = people.length === 50 ? el('p', { class: 'hint' }, 'These are the newest 50.') : null
+    const isOne = people.length === 1 && `${people[0]!.id}` === query.get('q')?.trim()
+    if (isOne) return [card(people[0]!, view), ...await openHistory(people[0]!.id)]
     return people.length ? [...people.map((person) => card(person, view)), limit] : [empty('Nobody was found.')]
   })
   return view

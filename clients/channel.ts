@@ -4,8 +4,8 @@ import type { Client, Realtime } from './types.ts'
 
 /** A private channel that is joined again after any error or close, until `close()`. */
 export interface PersistentChannel {
-  /** Broadcasts to the other subscribers. An event that cannot be sent now is dropped. */
-  send(event: string, payload: Record<string, unknown>): void
+  /** Broadcasts to the other subscribers. False if the channel is not joined: then the event is dropped. */
+  send(event: string, payload: Record<string, unknown>): boolean
   /** Starts a new join at once if the channel is not joined and was not refused of late. */
   rejoin(): void
   /** Joins again although it was refused, because the reason must have gone. */
@@ -152,7 +152,9 @@ export const openPersistentChannel = (
   return {
     send(event, payload) {
       // When not joined, supabase-js falls back to an HTTP POST, which would arrive too late to matter.
-      if (isJoined) channel?.send({ type: 'broadcast', event, payload }).catch(() => {})
+      if (!isJoined || !channel) return false
+      channel.send({ type: 'broadcast', event, payload }).catch(() => {})
+      return true
     },
     rejoin() {
       if (!isJoined && Date.now() >= refusedUntil) join()

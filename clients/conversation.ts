@@ -122,6 +122,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let rereadShown = false
   let hasGap = true
   let readEventCount = 0
+  let typedAt = 0
   let typingSentAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
@@ -281,6 +282,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     store.set({ typing: false })
   }
   let typingChannel: PersistentChannel | null = null
+  /** Once an interval, and at once after a join if the user typed while it was under way. */
+  const sendTyping = () => {
+    const now = Date.now()
+    if (!myId || now - typedAt >= typingInterval || now - typingSentAt < typingInterval) return
+    if (typingChannel?.send('typing', { user_id: myId })) typingSentAt = now
+  }
   // The other account is not active any more, while Realtime may still let it send.
   let isClosed = false
   /** Leaves the typing topic while either has blocked the other: Realtime may still let them send on it. */
@@ -305,7 +312,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
             updateTypingChannel()
           },
         },
-        () => {},
+        (joined) => joined && sendTyping(),
         { pauseAfterRefusal: true },
       )
     } else if (typingChannel) {
@@ -352,7 +359,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     subscribe: store.subscribe,
     send(draft) {
-      typingSentAt = 0
+      typedAt = typingSentAt = 0
       return outbox.send(id, typeof draft === 'string' ? { content: draft } : draft, last())
     },
     setDraft: (text) => unsent.change(withDraft(id, text)),
@@ -366,9 +373,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       return olderPage
     },
     typing() {
-      if (!myId || Date.now() - typingSentAt < typingInterval) return
-      typingSentAt = Date.now()
-      typingChannel?.send('typing', { user_id: myId })
+      typedAt = Date.now()
+      sendTyping()
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)

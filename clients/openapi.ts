@@ -2541,7 +2541,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "id": 1,
+                     *         "id": 4,
                      *         "status": "open",
                      *         "reason": "spam",
                      *         "createdAt": "2026-04-02T08:53:43.046Z",
@@ -2643,7 +2643,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 1,
+                     *       "id": 4,
                      *       "status": "open",
                      *       "reason": "spam",
                      *       "createdAt": "2026-04-02T08:53:43.046Z"
@@ -4178,7 +4178,7 @@ export interface operations {
                      *         },
                      *         "Messages": [
                      *           {
-                     *             "id": 43,
+                     *             "id": 48,
                      *             "content": "Yes please, a chair near the piano!",
                      *             "user_id": 63,
                      *             "read": false,
@@ -4257,7 +4257,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 13,
+                     *       "id": 15,
                      *       "voyager_id": 63,
                      *       "local_id": 132
                      *     }
@@ -4932,7 +4932,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 43,
+                     *       "id": 48,
                      *       "user_id": 63,
                      *       "conversation_id": 1,
                      *       "content": "Yes please, a chair near the piano!",

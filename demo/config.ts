@@ -1,8 +1,8 @@
 /** What the stack gives to the page. */
 export interface Config {
   publishableKey: string
-  /** The demo accounts. */
-  logIns: { email: string; password: string; who: string }[]
+  /** The demo accounts; `portrait` is the path of a picture. */
+  logIns: { email: string; password: string; name: string; who: string; portrait: string }[]
 }
 
 export const readConfig = async (): Promise<Config> => {

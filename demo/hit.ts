@@ -1,12 +1,20 @@
 import type { components } from '../clients/openapi.ts'
 import { avatar, el, visuallyHidden } from './dom.ts'
-import { fitOf } from './fit.ts'
 import { highlight } from './highlight.ts'
 import { link, type Navigation } from './navigation.ts'
 import { ownPhoto } from './storage.ts'
 
 /** One person found. */
 export type Hit = components['schemas']['SearchHit']
+
+const places = { interests: 'interests', biography: 'own words', city: 'place', country: 'place', name: 'name' }
+
+/** Why somebody was found: the first place where their words are those of the query, or else the meaning. */
+const reasonOf = ({ _matches = {} }: Hit, hasWords: boolean): string => {
+  const found = Object.entries(places).find(([field]) => _matches[field])
+  if (found) return `by ${found[1]}`
+  return hasWords ? 'by meaning' : ''
+}
 
 interface Options {
   navigation: Navigation
@@ -44,7 +52,7 @@ export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Op
       ),
       el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
     ),
-    el('span', { class: 'fit', title: `Ranking score ${_rankingScore}` }, fitOf(_rankingScore, hasWords)),
+    el('span', { class: 'fit', title: `Ranking score ${_rankingScore}` }, reasonOf(hit, hasWords)),
     _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
     hit.interests.length > 0 &&
       el(

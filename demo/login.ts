@@ -1,11 +1,14 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
-import { el, setText } from './dom.ts'
+import { avatar, el, setText } from './dom.ts'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 
-/** The log-in and sign-up form. The pane learns of the session through supabase-js. */
-export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], prefilled: number): HTMLElement => {
+/**
+ * The start page: what this is, the demo people whom one can be with one click, that of this pane first, and the form
+ * to log in or sign up. The pane learns of the session through supabase-js.
+ */
+export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], own: number): HTMLElement => {
   let isSignUp = false
   let isSubmitting = false
 
@@ -16,42 +19,22 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   const name = field('Name', { name: 'name', autocomplete: 'name', maxlength: '100' })
   const email = field('E-mail', { name: 'email', type: 'email', autocomplete: 'username' })
   const password = field('Password', { name: 'password', type: 'password', autocomplete: 'current-password' })
-  const choice = el(
-    'select',
-    { change: () => prefill() },
-    ...logIns.map(({ who }, index) => el('option', { value: `${index}` }, who)),
-    el('option', { value: '' }, 'Other account'),
-  )
-  const people = el('label', { class: 'field' }, el('span', {}, 'Demo account'), choice)
   const submit = el('button', { class: 'strong' })
   const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const heading = el('h2', {})
 
-  const prefill = () => {
-    const chosen = logIns[Number(choice.value || NaN)]
-    email.input.value = chosen?.email ?? ''
-    password.input.value = chosen?.password ?? ''
-  }
   const setSignUp = (signUp: boolean) => {
     isSignUp = signUp
     heading.textContent = submit.textContent = signUp ? 'Sign up' : 'Log in'
     toggle.textContent = signUp ? 'Log in instead' : 'Create an account'
     name.label.hidden = name.input.disabled = !signUp
-    people.hidden = signUp || !logIns.length
     password.input.autocomplete = signUp ? 'new-password' : 'current-password'
     setText(alert, '')
-    if (signUp) {
-      choice.value = ''
-      prefill()
-    }
   }
 
-  const logIn = async () => {
-    const { error } = await supabase.auth.signInWithPassword({
-      email: email.input.value,
-      password: password.input.value,
-    })
+  const logIn = async (credentials: { email: string; password: string }) => {
+    const { error } = await supabase.auth.signInWithPassword(credentials)
     if (error) throw error
   }
   const signUp = async () => {
@@ -64,37 +47,63 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   // aria-disabled, because a disabled button loses the focus.
   const setSubmitting = (submitting: boolean) => {
     isSubmitting = submitting
-    submit.ariaDisabled = `${submitting}`
+    for (const button of [submit, ...walkIns]) button.ariaDisabled = `${submitting}`
   }
-  const onSubmit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const run = async (action: () => Promise<void>, onError = () => {}) => {
     if (isSubmitting) return
     setSubmitting(true)
     setText(alert, '')
     try {
-      await (isSignUp ? signUp() : logIn())
+      await action()
     } catch (error) {
       setText(alert, errorText(error))
-      password.input.focus()
-      password.input.select()
+      onError()
     }
     setSubmitting(false)
   }
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const entered = { email: email.input.value, password: password.input.value }
+    run(() => isSignUp ? signUp() : logIn(entered), () => {
+      password.input.focus()
+      password.input.select()
+    })
+  }
 
+  const people = [...logIns.slice(own), ...logIns.slice(0, own)]
+  const walkIns = people.map(({ name, who, portrait, ...credentials }) =>
+    el(
+      'button',
+      { type: 'button', class: 'walk-in', click: () => run(() => logIn(credentials)) },
+      avatar(name, portrait, 'large'),
+      el('span', { class: 'name' }, `Walk in as ${name.split(' ')[0]}`),
+      el('span', { class: 'hint' }, who),
+    )
+  )
   setSignUp(false)
-  choice.value = logIns[prefilled] ? `${prefilled}` : ''
-  prefill()
-  choice.dataset.first = email.input.dataset.first = ''
-  if (!logIns.length) delete choice.dataset.first
-  return el(
+  const [first = email.input] = walkIns
+  first.dataset.first = ''
+  const form = el(
     'form',
     { class: 'log-in', submit: onSubmit },
     heading,
-    people,
     name.label,
     email.label,
     password.label,
     alert,
     el('div', { class: 'row' }, submit, toggle),
+  )
+  return el(
+    'div',
+    { class: 'start' },
+    el(
+      'div',
+      { class: 'welcome' },
+      el('h2', {}, 'Know somebody wherever you go'),
+      el('p', {}, 'Find locals who like what you like, write to them, and agree on a day.'),
+      walkIns.length > 0 && el('div', { class: 'walk-ins' }, ...walkIns),
+      walkIns.length > 0 && el('p', { class: 'hint' }, 'They are invented, and what you do stays on this machine.'),
+    ),
+    form,
   )
 }

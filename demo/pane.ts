@@ -3,7 +3,7 @@ import { createApiClient } from '../clients/api_client.ts'
 import type { Config } from './config.ts'
 import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
-import { logInForm } from './login.ts'
+import { openStart } from './login.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
@@ -106,7 +106,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     nav.replaceChildren()
     onTitle('', 0)
     showStatus('')
-    content.replaceChildren(logInForm(supabase, config.logIns, index))
+    content.replaceChildren(openStart(supabase, config.logIns, index))
   }
   const onSession = (session: Session | null) => {
     const user = session?.user.id ?? null

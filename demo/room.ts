@@ -5,6 +5,7 @@ import { openChat } from './chat.ts'
 import { backButton, el } from './dom.ts'
 import { openMe } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
+import { openOverview } from './overview.ts'
 import { openProfile, type Relation } from './profile.ts'
 import { everybody, type Route, type Search } from './router.ts'
 import type { openStates } from './states.ts'
@@ -53,7 +54,13 @@ export const openRoom = (dependencies: Dependencies) => {
   let key = ''
   let page: Page | null = null
   let chat: ReturnType<typeof openChat> | null = null
+  let overview: ReturnType<typeof openOverview> | null = null
 
+  const close = () => {
+    page?.close()
+    overview?.close()
+    overview = null
+  }
   const leave = () => {
     const { route } = navigation
     navigation.back(route.page === 'profile' ? { page: 'people', search: search() } : { page: 'inbox' })
@@ -97,8 +104,8 @@ export const openRoom = (dependencies: Dependencies) => {
     if (route.page === 'unknown') return openUnknown(leave)
     return null
   }
-  const empty = el('p', { class: 'empty' })
-  const node = el('div', { class: 'room-page' }, empty)
+  const empty = el('p', { class: 'empty' }, 'Choose a person to read more before you write.')
+  const node = el('div', { class: 'room-page' })
 
   return {
     node,
@@ -106,18 +113,16 @@ export const openRoom = (dependencies: Dependencies) => {
       const next = 'id' in route ? `${route.page} ${route.id}` : route.page
       if (next === key) return
       key = next
-      page?.close()
+      close()
       page = open(route)
-      empty.textContent = route.page === 'people'
-        ? 'Choose a person to read more before you write.'
-        : 'Choose a conversation, or find someone under People.'
-      node.replaceChildren(page?.node ?? empty)
+      if (route.page === 'inbox') overview = openOverview(api, navigation)
+      node.replaceChildren((page ?? overview)?.node ?? empty)
     },
     isOpen: () => page !== null,
     chat: () => chat,
     title: () => page?.title() ?? '',
     focus: () => page?.focus(),
     leave,
-    close: () => page?.close(),
+    close,
   }
 }

@@ -22,6 +22,7 @@ const styles = [
   'layout',
   'bar',
   'login',
+  'overview',
   'conversations',
   'people',
   'search',
@@ -85,10 +86,19 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     async (c) => c.body(await readStyles(), 200, { 'Content-Type': 'text/css; charset=utf-8' }),
   )
   page.get('/icon.svg', async (c) => c.body(await read('icon.svg'), 200, { 'Content-Type': 'image/svg+xml' }))
+  const accounts = accountsForPage(settings)
+  const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
+  // Those of Storage are for whoever has logged in.
+  for (const path of accounts.map(({ email }) => portraitOf(email))) {
+    page.get(
+      `/${path}`,
+      async (c) => c.body(await readFile(new URL(path, folder)), 200, { 'Content-Type': 'image/webp' }),
+    )
+  }
   page.get('/config.json', (c) => {
     const config: Config = {
       publishableKey: keys.publishableKey,
-      logIns: accountsForPage(settings),
+      logIns: accounts.map((account) => ({ ...account, portrait: `/demo/${portraitOf(account.email)}` })),
     }
     return c.json(config)
   })

@@ -2,12 +2,12 @@ import { isLoopback, type Settings } from './settings.ts'
 
 /** Seeded users who can log in (sql/seed/demo_conversations.sql sets the password). */
 const accounts = [
-  { email: 'ines.carvalho@example.com', who: 'Inês, a local in Lisbon' },
-  { email: 'tomas.novak@example.com', who: 'Tomáš, a voyager from Leipzig' },
+  { email: 'ines.carvalho@example.com', name: 'Inês Carvalho', who: 'Inês, a local in Lisbon' },
+  { email: 'tomas.novak@example.com', name: 'Tomáš Novák', who: 'Tomáš, a voyager from Leipzig' },
 ]
 export const password = 'voyage-2026'
 
-export const demoAccounts = ({ seed }: Settings): { email: string; who: string; password: string }[] =>
+export const demoAccounts = ({ seed }: Settings): ((typeof accounts)[number] & { password: string })[] =>
   seed === 'demo' ? accounts.map((account) => ({ ...account, password })) : []
 
 /** The demo page shows the passwords only where no other machine can reach it. */

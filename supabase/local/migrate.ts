@@ -72,7 +72,7 @@ export const migrate = async (database: Database): Promise<void> => {
 
 const seeds = {
   none: ['interests.sql'],
-  demo: ['interests.sql', 'demo_people_1.sql', 'demo_people_2.sql', 'demo_conversations.sql'],
+  demo: ['interests.sql', 'demo_people_1.sql', 'demo_people_2.sql', 'demo_conversations.sql', 'demo_moderation.sql'],
 }
 
 /** Seeds a new database, in one transaction; does nothing if it was seeded before. */

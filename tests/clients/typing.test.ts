@@ -39,3 +39,13 @@ test('typing on another device of the same user is not shown', async () => {
   await advance(10)
   expect(chat.view.typing).toBe(false)
 })
+
+test('what is typed while the topic is being joined is shown after the join', async () => {
+  const { bob, simulator } = await openBoth()
+  const tablet = openAs(simulator, 1)
+  await advance(1)
+  tablet.chat.typing()
+  expect(tablet.client.log).not.toContain('send typing:7 typing')
+  await advance(1000)
+  expect(bob.chat.view.typing).toBe(true)
+})

@@ -59,6 +59,7 @@ export const accessible = ({ open, base }: Demo) =>
       await page.evaluate(axe.source)
       await check('logging in')
       await logIn(you)
+      if (!isPhone) await you.locator('.overview .tile').first().waitFor()
       await check('conversations')
 
       await go('/demo/c/1', '.message')

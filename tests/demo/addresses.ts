@@ -124,6 +124,23 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       await you.locator('.entry').first().waitFor()
     })
 
+    // A phone shows the list alone.
+    test.skipIf(isPhone)(
+      'beside the list is what waits for an answer, and people near to one’s interests',
+      async () => {
+        const { page, you } = await openOne()
+        const waiting = you.getByRole('region', { name: 'Waiting for your answer' })
+        const people = you.getByRole('region', { name: 'People near to your interests' })
+        await expectSoon(() => people.getByRole('listitem').count()).toBe(6)
+        const name = await people.locator('.name').first().textContent()
+        await people.getByRole('link').first().click()
+        await you.locator('.profile').getByRole('heading', { name: name! }).waitFor()
+        await page.goBack()
+        await waiting.getByRole('link').first().click()
+        await you.locator('.reservations summary', { hasText: 'for you to answer' }).waitFor()
+      },
+    )
+
     test('dates, prices and times are written as the browser is set, with their time zone', async () => {
       const { page, you } = await openOne('/demo/c/1', [], { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
       // As WebKit has it on a Linux without a language; what is no language is passed over.

@@ -47,9 +47,40 @@ export const enter = async (page: Page, origin: string): Promise<void> => {
   expect(await alertOf(page.locator('main'))).toBe('This is not the secret key of this stack.')
   await page.getByLabel('Secret key').fill(testKeys.secretKey)
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Open reports' }).waitFor()
+  await page.getByRole('heading', { name: 'Today' }).waitFor()
   const kept = () => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, location.href])
   expect(await page.evaluate(kept)).toBe(JSON.stringify(['', {}, {}, `${origin}/admin`]))
+}
+
+/** What waits leads to the reports, and the plots count what people did: the stack is minutes old. */
+export const readToday = async (page: Page, base: string): Promise<void> => {
+  expect((await call('GET', `${base}/users/search?q=nobody`)).status).toBe(200)
+  await page.getByRole('button', { name: 'Read again' }).click()
+  const waiting = page.getByRole('listitem').filter({ hasText: 'Open reports' })
+  await expectSoon(() => waiting.textContent()).toMatch(/^Open reports: 2, the oldest for \d+ seconds?$/)
+  const counted = async (plot: string) =>
+    /\d+/.exec((await page.locator('figcaption', { hasText: plot }).textContent())!)![0]
+  const rows = async (table: string) => {
+    const path = `${new URL(base).origin}/rest/v1/${table}?select=id`
+    return `${(await call('GET', path, undefined, { headers: { apikey: testKeys.secretKey } })).body.length}`
+  }
+  const made = await Promise.all(['messages', 'users', 'reports'].map(rows))
+  await expectSoon(() => Promise.all(['Messages', 'Sign-ups', 'Reports', 'Searches', 'Errors'].map(counted)))
+    .toEqual([...made, '1', '0'])
+  await isAccessible(page)
+  await waiting.getByRole('link').click()
+  await page.getByRole('heading', { name: 'Open reports' }).waitFor()
+}
+
+/** Everything about a person is on one page. */
+export const readPerson = async (page: Page, person: number, report: number, origin: string): Promise<void> => {
+  await page.goto(`${origin}/admin#people?q=${person}`)
+  const section = (name: string) => page.getByRole('region', { name })
+  await section('Reports about them').getByText(`Report ${report}`).waitFor()
+  expect(await section('Reports about them').locator('.tag').allTextContents()).toEqual(['dismiss', 'hide'])
+  expect(await section('Reports by them').textContent()).toContain('none')
+  expect(await section('Decisions').locator('.tag').allTextContents()).toEqual(['dismiss', 'hide', 'read evidence'])
+  await isAccessible(page)
 }
 
 /** Reads the evidence, is refused twice, and hides, with the keyboard alone. */
@@ -113,7 +144,7 @@ export const visitAll = async (page: Page, origin: string): Promise<void> => {
   for (const [colorScheme, width] of [['light', 1280], ['dark', 390]] as const) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 800 })
-    for (const view of ['reports', 'people', 'reservations', 'log', 'health']) {
+    for (const view of ['today', 'reports', 'people', 'reservations', 'log', 'health']) {
       await page.goto(`${origin}/admin#${view}`)
       await page.locator(`a[href='#${view}'][aria-current]`).waitFor()
       await page.locator('main .card, main .empty').first().waitFor()

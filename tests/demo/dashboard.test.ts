@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
-import { answerReport, comeSecond, enter, expectLog, makeHistory, visitAll } from './admin.ts'
+import { answerReport, comeSecond, enter, expectLog, makeHistory, readPerson, readToday, visitAll } from './admin.ts'
 import { changeReservation, lookAfterPeople, loseAccess } from './admin_edits.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
@@ -173,8 +173,10 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     const { ana, bob, report, reservation } = await makeHistory(stack.base)
     const { page, errors } = await visit()
     await enter(page, origin)
+    await readToday(page, stack.base)
     await answerReport(page, report)
     await comeSecond(page, report + 1, origin)
+    await readPerson(page, bob.id, report, origin)
     await changeReservation(page, reservation)
     await lookAfterPeople(page, { ana, bob })
     await expectLog(page, bob.id, origin, ['lift suspend', 'suspend', 'dismiss', 'hide', 'read evidence'])

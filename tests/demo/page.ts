@@ -30,6 +30,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
 
     test('a wrong password shows the error of Auth and focuses the password', async () => {
       const { you } = await open('/demo', [400])
+      await you.getByLabel('E-mail').fill('ines.carvalho@example.com')
       await you.getByLabel('Password').fill('not this one')
       await you.getByRole('button', { name: 'Log in', exact: true }).click()
       await you.getByRole('alert').filter({ hasText: /^Invalid login credentials$/ }).waitFor()
@@ -87,7 +88,6 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
       await expectSoon(() => textsOf('.where')).toSatisfy((places: string[]) =>
         places.length > 0 && places.every((place) => place.startsWith(chosen))
       )
-      expect(await hits.first().locator('.fit').textContent()).toMatch(/^fits/)
       expect(await hits.first().locator('.fit').getAttribute('title')).toMatch(/^Ranking score 0\.\d+$/)
     })
 
@@ -131,7 +131,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
         throw new Error(`No focusable element starts with ${text}`)
       }
       await tomas.getByLabel('E-mail').waitFor()
-      await tabTo('Log in')
+      await tabTo('TNWalk in as Tomáš')
       await keyboard.press('Enter')
       await tomas.locator('.entry').first().waitFor()
       await expectSoon(focused).toMatch(/^Conversations/)

@@ -62,7 +62,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       await choose(you, 'Log out', '.bar')
       await you.getByLabel('E-mail').fill('adam@example.com')
       await you.getByLabel('Password').fill(eva.password)
-      await logIn(you)
+      await logIn(you, 'Log in')
       const headers = { apikey: testKeys.secretKey }
       expect((await call('PATCH', change, { is_active: false }, { headers })).status).toBe(204)
       await page.reload()

@@ -16,6 +16,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await box.fill('architecure ')
       const marked = () => hits.first().locator('mark').allTextContents()
       await expectSoon(marked).toEqual(expect.arrayContaining(['Architecture']))
+      expect(await hits.first().locator('.fit').textContent()).toMatch(/^by interests/)
       await you.getByText('Did you mean').getByRole('button').click()
       await you.getByText('Did you mean').waitFor({ state: 'hidden' })
       expect((await box.inputValue()).trim()).toBe('architecture')

@@ -56,14 +56,14 @@ const faults: [what: string, name: string, from: string, to: string][] = [
   ['whoever is asked counts as having written', 'private.has_written', 'and local_has_written', ''],
   ["one accepts one's own offer", 'api.step_reservation', 'current.offered_by = me', 'false'],
   ['what was declined can be cancelled', 'api.step_reservation', "current.status = 'accepted'", 'true'],
-  ['a counter-offer keeps who offered', 'api.counter_reservation', 'offered_by = me', 'offered_by = offered_by'],
+  ['a counter-offer keeps who offered', 'api.counter_reservation', 'wanted.offered_by := me;', ''],
   [
     'what nobody answered counts as completed',
     'private.status_at',
     "when 'pending' then 'cancelled'",
     "when 'pending' then 'completed'",
   ],
-  ['the history forgets who did it', 'private.record_reservation', "(step ->> 'by_id')::bigint", 'null'],
+  ['the history forgets who did it', 'private.record_reservation', 'step.by_id', 'null'],
   ['messages that were not shared are evidence', 'private.copy_evidence', 'report.shares_messages', 'true'],
   ['a report is filed twice', 'api.report_person', 'and resolved_at is null', 'and false'],
   [

@@ -1,15 +1,44 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type OperationId, reference } from '../../docs/reference/index.ts'
 import type { Example } from '../../docs/reference/types.ts'
 import { shortMetrics, toExample } from '../tools/example_values.ts'
 import { faults, operations } from '../tools/openapi.ts'
 import { useStack } from '../tools/own_stack.ts'
 import { call } from '../tools/people.ts'
-import { testKeys } from '../tools/stack.ts'
+import { dashboardCookie, testKeys } from '../tools/stack.ts'
 
 const stack = useStack({ SEED: 'demo' })
 
 const addresses = { tomas: 'tomas.novak@example.com', ines: 'ines.carvalho@example.com' }
+
+test('the demo world has something for an admin to do', async () => {
+  const { origin } = new URL(stack.base)
+  const headers = { apikey: testKeys.secretKey }
+  const read = async (path: string) => (await call('GET', `${origin}/rest/v1/${path}`, undefined, { headers })).body
+  const rpc = async (name: string, json: object = {}) =>
+    (await call('POST', `${origin}/rest/v1/rpc/${name}`, json, { headers })).body
+  const reports: { report: number; reason: string }[] = await read('moderation_queue?order=report')
+  expect(reports.map(({ reason }) => reason)).toEqual(['harassment', 'spam', 'impersonation'])
+  const evidence = await rpc('read_evidence', { report: reports[0]!.report })
+  expect(evidence.map(({ is_by_reported }: { is_by_reported: boolean }) => is_by_reported)).toEqual([true, false, true])
+  const restricted: { status: string; is_hidden: boolean }[] = await rpc('find_people', { query: '', restricted: true })
+  expect(restricted.map(({ status, is_hidden }) => is_hidden ? 'hidden' : status).sort()).toEqual([
+    'hidden',
+    'suspended',
+  ])
+  const dead = async () =>
+    (await rpc('describe_queues')).filter((queue: { dead: number }) => queue.dead).map(({ queue }: { queue: string }) =>
+      queue
+    )
+  expect(await dead()).toEqual(['mail'])
+  const headersOfPage = { Cookie: await dashboardCookie(stack.dashboard) }
+  await vi.waitUntil(async () => {
+    const page = await (await fetch(`${origin}/mail`, { headers: headersOfPage })).text()
+    return page.includes('to ines.carvalho@example.com') && page.includes('to tomas.novak@example.com')
+  }, { timeout: 30_000, interval: 500 })
+  // The worker leaves it to the operator.
+  expect(await dead()).toEqual(['mail'])
+})
 
 /** Logs the two people in, and signs somebody up who leaves. */
 const logIn = async () => {

@@ -1,0 +1,89 @@
+import { el } from '../demo/dom.ts'
+import { pluralize } from '../demo/format.ts'
+import { dataApi, rpc } from './api.ts'
+import { age, names, type Queue, state } from './health.ts'
+import { button, openView, type View } from './view.ts'
+
+const hour = 3_600_000
+const kept = 1000
+
+/** How many rows each of the last 24 hours has. Reads the newest alone, because a count would read the whole table. */
+const countByHour = async (table: string): Promise<{ hours: number[]; isCut: boolean }> => {
+  const rows = await dataApi<{ created_at: string }[]>('GET', `${table}?select=created_at&order=id.desc&limit=${kept}`)
+  const current = Math.floor(Date.now() / hour)
+  const hours = Array.from({ length: 24 }, () => 0)
+  for (const { created_at } of rows) {
+    const index = 23 - (current - Math.floor(Date.parse(created_at) / hour))
+    if (index in hours) hours[index]!++
+  }
+  return { hours, isCut: hours.reduce((sum, count) => sum + count, 0) === kept }
+}
+
+const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
+  const total = hours.reduce((sum, count) => sum + count, 0)
+  const highest = Math.max(1, ...hours)
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
+  svg.setAttribute('viewBox', '0 0 240 48')
+  svg.setAttribute('aria-hidden', 'true')
+  hours.forEach((count, index) => {
+    const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
+    const height = Math.max(1, 46 * count / highest)
+    const place = { x: index * 10, y: 48 - height, width: 8, height }
+    for (const [name, value] of Object.entries(place)) bar.setAttribute(name, `${value}`)
+    svg.append(bar)
+  })
+  return el(
+    'figure',
+    { class: 'card plot' },
+    el('figcaption', {}, el('strong', {}, title), ` ${isCut ? 'over ' : ''}${total}`),
+    svg,
+    el('p', { class: 'hint' }, total ? `at most ${Math.max(...hours)} in an hour` : 'none'),
+  )
+}
+
+const waits = (queue: Queue): HTMLElement => {
+  const { queue: name, waiting, oldest_seconds, dead } = queue
+  const isFine = state(queue) === 'Fine'
+  return el(
+    'li',
+    {},
+    el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name),
+    ': ',
+    waiting ? `${waiting}, the oldest for ${age(Number(oldest_seconds))}` : 'none',
+    dead ? `, ${pluralize(dead, 'dead letter', 'dead letters')}` : null,
+    isFine ? null : el('span', { class: 'warning' }, ` ${state(queue)}`),
+  )
+}
+
+/** What waits, and the last 24 hours. */
+export const openToday = (): View => {
+  const view: View = openView([], async () => {
+    const [queues, messages, people, reports, { searches, errors }] = await Promise.all([
+      rpc<Queue[]>('describe_queues'),
+      countByHour('messages'),
+      countByHour('users'),
+      countByHour('reports'),
+      fetch('/admin/activity.json').then((answer) =>
+        answer.ok ? answer.json() : { searches: [], errors: [] }
+      ) as Promise<
+        { searches: number[]; errors: number[] }
+      >,
+    ])
+    return [
+      el('div', { class: 'card' }, el('h3', {}, 'Waiting'), el('ul', {}, ...queues.map(waits))),
+      el('h3', {}, 'The last 24 hours'),
+      el(
+        'div',
+        { class: 'plots' },
+        plot('Messages', messages.hours, messages.isCut),
+        plot('Sign-ups', people.hours, people.isCut),
+        plot('Reports', reports.hours, reports.isCut),
+        plot('Searches', searches),
+        plot('Errors', errors),
+      ),
+      el('p', { class: 'hint' }, 'An hour each, this one last. Searches and errors are counted from the start on.'),
+      button('Read again', () => view.load('Read again')),
+    ]
+  })
+  return view
+}

@@ -1,0 +1,87 @@
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import type { components } from '../clients/openapi.ts'
+import { avatar, el } from './dom.ts'
+import { formatPeriod } from './format.ts'
+import { link, type Navigation } from './navigation.ts'
+import { everybody } from './router.ts'
+import { searchPeople } from './search.ts'
+import { ownPhoto } from './storage.ts'
+
+type Reservation = components['schemas']['MyReservation']
+
+/** What is beside the list while nothing is open: offers that wait for an answer, and people of like interests. */
+export const openOverview = (api: ApiClient, navigation: Navigation) => {
+  const current = new AbortController()
+  const { signal } = current
+
+  const offer = ({ conversation_id, title, date, ends_at, partner }: Reservation) =>
+    el(
+      'li',
+      {},
+      link(
+        navigation,
+        { page: 'conversation', id: conversation_id },
+        { class: 'tile' },
+        el('span', { class: 'name' }, title),
+        el('span', { class: 'hint' }, `${partner.name} · ${formatPeriod(date, ends_at)}`),
+      ),
+    )
+  const person = ({ id, name, city, country, image_url, interests }: components['schemas']['SearchHit']) =>
+    el(
+      'li',
+      {},
+      link(
+        navigation,
+        { page: 'profile', id },
+        { class: 'tile with-photo' },
+        avatar(name, ownPhoto(image_url), 'large'),
+        el('span', { class: 'name' }, name),
+        el('span', { class: 'hint' }, [city, country].filter(Boolean).join(', ')),
+        el('span', { class: 'hint' }, interests.slice(0, 3).join(' · ')),
+      ),
+    )
+  const part = (title: string, entries: HTMLElement[], ...after: HTMLElement[]) => {
+    if (entries.length === 0) return null
+    return el(
+      'section',
+      { 'aria-label': title },
+      el('h3', {}, title),
+      el('ul', { class: 'tiles' }, ...entries),
+      ...after,
+    )
+  }
+  const load = async () => {
+    const [me, reservations, found] = await Promise.all([
+      dataOf(api.GET('/users/me', { signal })),
+      dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } }, signal })),
+      searchPeople(api, everybody, 6, signal),
+    ])
+    if (signal.aborted) return
+    const waiting = reservations.filter(({ offered_by }) => offered_by !== me.id)
+    const all = link(navigation, { page: 'people', search: everybody }, { class: 'more' }, 'Find more people')
+    node.replaceChildren(
+      el('h2', {}, `Hello, ${me.name.split(' ')[0]}`),
+      ...[
+        part('Waiting for your answer', waiting.map(offer)),
+        part('People near to your interests', found.hits.map(person), all),
+      ].filter((section) => section !== null),
+    )
+  }
+  const node = el('div', { class: 'overview' })
+  // A phone shows the list alone.
+  const visible = new IntersectionObserver(([{ isIntersecting }]) => {
+    if (!isIntersecting) return
+    visible.disconnect()
+    load().catch(() => {
+      if (!signal.aborted) node.replaceChildren(el('p', { class: 'empty' }, 'Choose a conversation.'))
+    })
+  })
+  visible.observe(node)
+  return {
+    node,
+    close() {
+      visible.disconnect()
+      current.abort()
+    },
+  }
+}
