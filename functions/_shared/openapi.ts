@@ -82,8 +82,8 @@ type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string 
  * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients
  * would refuse what is added later.
  */
-const suitGenerators = (schema: JsonSchema): void => {
-  if (schema.additionalProperties === false) delete schema.additionalProperties
+const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
   if (schema.type === 'number') schema.format = 'double'
   if (['date-time', 'uuid'].includes(schema.format ?? '')) delete schema.pattern
   if (schema.type !== 'integer') return
@@ -110,7 +110,7 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
       delete (jsonSchema as Record<string, unknown>).jsonSchema
       delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
-      suitGenerators(jsonSchema as JsonSchema)
+      suitGenerators(jsonSchema as JsonSchema, io)
     },
   })
   return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))

@@ -366,7 +366,7 @@ export const settingsErrorOfStack = (env: Environment): string | undefined =>
   firstProblem(localSettings, env) ?? settingsErrorOfFunctions(env)
 
 /** Whether one letter was left out, added or changed, or two neighbours were exchanged. */
-const isNear = (a: string, b: string): boolean => {
+export const isNear = (a: string, b: string): boolean => {
   let start = 0
   while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++
   const [restA, restB] = [a.slice(start), b.slice(start)]

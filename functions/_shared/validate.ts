@@ -5,6 +5,7 @@ import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { isOptional, withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
+import { isNear } from './setting_rules.ts'
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
@@ -94,15 +95,42 @@ export const interestIds = z.array(jsonId)
     },
   })
 
-const explain = (error: z.ZodError): string => {
-  const [issue] = error.issues
-  const field = issue?.path.join('.')
-  return field ? `${field}: ${issue?.message}` : String(issue?.message)
+/** How many of what is wrong an error names. */
+const maxNamed = 10
+
+const unknownKeys = (keys: string[], known: string[]): string[] =>
+  // A name of another kind is not repeated.
+  keys.filter((key) => /^\w{1,40}$/.test(key)).map((key) => {
+    const meant = known.find((name) => isNear(key, name) || name.startsWith(key) || key.startsWith(name))
+    return `${key}: is not known${meant ? `; did you mean ${meant}?` : ''}`
+  })
+
+const keysOf = (schema: z.ZodType): string[] => {
+  const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  return object instanceof z.ZodObject ? Object.keys(object.shape) : []
 }
 
-const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
+/** Every field that is wrong, each with what was found first, and the names in `given` that are not known. */
+const explain = (error: z.ZodError, schema: z.ZodType, value: unknown, given = value): string => {
+  const found = new Map<string, string>()
+  for (const issue of error.issues) {
+    const field = issue.path.join('.')
+    if (issue.code === 'unrecognized_keys' || found.has(field)) continue
+    const isMissing = issue.code !== 'custom' &&
+      issue.path.reduce((at: unknown, key) => (at as Record<PropertyKey, unknown> | null)?.[key], value) === undefined
+    const message = field && isMissing ? 'is missing' : issue.message
+    found.set(field, field ? `${field}: ${message}` : message)
+  }
+  const known = keysOf(schema)
+  const names = given instanceof Object && known.length > 0 ? Object.keys(given) : []
+  const unknown = unknownKeys(names.filter((key) => !known.includes(key)), known)
+  const all = [...found.values(), ...unknown]
+  return all.length > 0 ? all.slice(0, maxNamed).join('; ') : 'A key of the body is not known'
+}
+
+const check = <Schema extends z.ZodType>(schema: Schema, value: unknown, given = value): z.output<Schema> => {
   const result = schema.safeParse(value)
-  return result.success ? result.data : httpError('invalid', explain(result.error))
+  return result.success ? result.data : httpError('invalid', explain(result.error, schema, value, given))
 }
 
 const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
@@ -111,7 +139,7 @@ const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<stri
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
   const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error))
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error, schema, query))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */
@@ -162,7 +190,8 @@ interface Schemas {
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /**
- * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped. Where the schema
+ * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped, unless the schema
+ * is a strict one. Where the schema
  * of the body is optional, a request may have none, and then needs no content type.
  */
 export const validate = <Given extends Schemas>(schemas: Given) =>
@@ -187,7 +216,7 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
         }
         if (params) set('params', check(params, c.req.param()))
         if (query) set('query', checkQuery(query, queryOf(c)))
-        if (headers) set('headers', check(headers, c.req.header()))
+        if (headers) set('headers', check(headers, c.req.header(), {}))
         if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
         await next()
       }

@@ -18,8 +18,8 @@ const missing = `
     )`
 
 /**
- * Uploads the portraits that the profiles of the demo data name, as their people. Later starts find none missing, or
- * those that a stop has left out.
+ * Uploads the portraits that the profiles of the demo data name, each with its person as the owner, and with the rights
+ * of the service: one of them is suspended. Later starts find none missing, or those that a stop has left out.
  */
 export const uploadPortraits = async (
   database: Database,
@@ -28,7 +28,7 @@ export const uploadPortraits = async (
 ): Promise<void> => {
   const key = new TextEncoder().encode(jwtSecret)
   const upload = async (id: string, name: string): Promise<void> => {
-    const token = await new SignJWT({ sub: id, role: 'authenticated', aud: 'authenticated' })
+    const token = await new SignJWT({ sub: id, role: 'service_role' })
       .setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1m').sign(key)
     const response = await fetch(
       new Request(`http://127.0.0.1/storage/v1/object/avatars/${id}/portrait.webp`, {

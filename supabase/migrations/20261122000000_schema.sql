@@ -2002,7 +2002,7 @@ $$;
 comment on function private.state_of(bigint, bigint) is
   'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
 
-create function private.wants_notification(person bigint, conversation bigint, message bigint)
+create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2021,9 +2021,9 @@ begin
   );
 end
 $$;
-comment on function private.wants_notification(bigint, bigint, bigint) is
-  'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
-have not muted it, and have not archived it after that message. message is null for anything but a message: then what
+comment on function private.follows(bigint, bigint, bigint) is
+  'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
+muted it, and have not archived it after that message. message is null for anything but a message: then what
 is archived now counts. Only for definer functions.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
@@ -2373,10 +2373,6 @@ declare
   voyager bigint;
   local bigint;
   previous_id bigint;
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-  is_silent boolean;
 begin
   update private.conversation_activity
   set
@@ -2398,26 +2394,10 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (30_outbox.sql). There rarely is one.
-  recipient := case new.user_id when voyager then local else voyager end;
-  select
-    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
-    webhooks,
-    exists (select from private.silences where user_id = new.user_id)
-  into delay, to_webhook, is_silent
-  from private.outbox_settings;
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
+  perform private.notify(
+    event => 'message.created', conversation => new.conversation_id, subject => new.id, by_id => new.user_id,
+    people => array[case new.user_id when voyager then local else voyager end]
   );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  if is_silent then
-    delete from private.silences where user_id = new.user_id;
-  end if;
-
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -2427,8 +2407,8 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), queues
-it for the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), tells
+the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
 as handle_new_conversation, and because callers may not send events.';
@@ -8322,6 +8302,8 @@ declare
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
   none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  -- The last word, if it is long enough to mean something in a sentence.
+  last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
   completed json;
 begin
   if cardinality(words) = 0 then
@@ -8352,6 +8334,23 @@ begin
       ),
       hidden_ids => hidden_ids, max_results => max_results
     );
+  end if;
+  -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
+  if completed::text = none::text and cardinality(last_words) > 0 then
+    select json_object_agg(
+      kind,
+      (
+        select coalesce(json_agg(substring(request ->> 'q' from '^.*\s') || value), '[]')
+        from json_array_elements_text(listed) as value
+        where kind <> 'names'
+      )
+    )
+    into completed
+    from json_each(
+      private.complete(
+        parts => array[array_to_string(last_words, ' ')], hidden_ids => hidden_ids, max_results => max_results
+      )
+    ) as completions (kind, listed);
   end if;
   return completed;
 end
@@ -9592,15 +9591,21 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
--- private.handle_new_message (60_inbox_messages.sql) writes those of messages: it knows both participants already.
+-- private.notify is the one way to tell somebody something. A new kind of event is a value of private.outbox_event, a
+-- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_data.
 
--- A domain, as private.unread_count.
+-- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
+create domain private.outbox_event as text check (
+  value in (
+    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence'
+  )
+);
 
 create table private.outbox (
   id bigint generated always as identity primary key,
   channel private.outbox_channel not null,
-  event text not null,
+  event private.outbox_event not null,
   conversation_id bigint,
   subject_id bigint,
   first_id bigint,
@@ -9652,83 +9657,98 @@ user reads or writes a message, or takes a step of a reservation.';
 comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
 alter table private.silences enable row level security;
 
-create function private.enqueue_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  select
-    'person', 'reservation.changed', new.conversation_id, new.id, participant,
-    private.present() + make_interval(secs => coalesce(chosen.delay_minutes * 60, general.delay_seconds))
-  from public.conversations
-  cross join private.outbox_settings as general
-  cross join unnest(array[conversations.voyager_id, conversations.local_id]) as participant
-  left join private.notification_settings as chosen on chosen.user_id = participant
-  where conversations.id = new.conversation_id and participant is distinct from new.by_id;
-  perform private.enqueue_webhook('reservation.changed', new.conversation_id, new.id);
-  delete from private.silences where user_id = new.by_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
-callers have no grant on the outbox.';
-
-create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
+create function private.notify(
+  event text, conversation bigint, subject bigint, by_id bigint default null, people bigint[] default '{}'
+)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  delay integer;
+  to_webhook boolean;
+  person bigint;
 begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
-  select 'webhook', enqueue_webhook.event, conversation, subject, private.present()
-  from private.outbox_settings
-  where webhooks;
+  select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
+  foreach person in array people loop
+    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+    values (
+      'person', notify.event, conversation, subject, person,
+      private.present() + interval '1 second' * coalesce(
+        60 * (select delay_minutes from private.notification_settings where user_id = person), delay
+      )
+    );
+  end loop;
+  if to_webhook then
+    insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
+    values ('webhook', notify.event, conversation, subject, private.present());
+  end if;
+  -- Whoever did it is here again, which ends a silence.
+  delete from private.silences where user_id = by_id;
 end
 $$;
-comment on function private.enqueue_webhook(text, bigint, bigint) is
-  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
-in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+comment on function private.notify(text, bigint, bigint, bigint, bigint[]) is
+  'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
+what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in the order in
+which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create trigger enqueue_reservation
+create function private.notify_of_step()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.notify(
+    event => 'reservation.changed', conversation => new.conversation_id, subject => new.id, by_id => new.by_id,
+    people => array(
+      select participant
+      from public.conversations
+      cross join unnest(array[voyager_id, local_id]) as participant
+      where conversations.id = new.conversation_id and participant is distinct from new.by_id
+    )
+  );
+  return null;
+end
+$$;
+comment on function private.notify_of_step() is
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
+callers have no grant on the outbox.';
+
+create trigger notify_of_step
   after insert on public.reservation_history
   for each row
-  execute function private.enqueue_reservation();
+  execute function private.notify_of_step();
 
-create function private.enqueue_conversation()
+create function private.notify_of_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.enqueue_webhook('conversation.created', new.id, new.id);
+  perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
   return null;
 end
 $$;
-comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_reservation.';
+comment on function private.notify_of_conversation() is 'For the webhook. Definer, as notify_of_step.';
 
-create trigger enqueue_conversation
+create trigger notify_of_conversation
   after insert on public.conversations
   for each row
-  execute function private.enqueue_conversation();
+  execute function private.notify_of_conversation();
 
-create function private.enqueue_report()
+create function private.notify_of_report()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.enqueue_webhook('report.created', null, new.id);
+  perform private.notify(event => 'report.created', conversation => null, subject => new.id);
   return null;
 end
 $$;
-comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_reservation.';
+comment on function private.notify_of_report() is 'For the webhook. Definer, as notify_of_step.';
 
-create trigger enqueue_report
+create trigger notify_of_report
   after insert on public.reports
   for each row
-  execute function private.enqueue_report();
+  execute function private.notify_of_report();
 
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
@@ -9809,25 +9829,6 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint, message bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  pair public.conversations;
-begin
-  select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
-  return found
-    and exists (select from public.users where id = person and is_active)
-    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
-    and private.wants_notification(person, conversation, message);
-end
-$$;
-comment on function private.can_be_told(bigint, bigint, bigint) is
-  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
-active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
-Only for definer functions.';
-
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
 language plpgsql stable security invoker set search_path = ''
@@ -9847,47 +9848,102 @@ $$;
 comment on function private.partner_in(bigint, bigint) is
   'The other participant of a conversation. Only for definer functions.';
 
-create function private.wants_to_hear(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
-returns boolean
+create type private.notice as (id bigint, status text, content text);
+comment on type private.notice is
+  'What somebody is told of: the latest message with its text, or a reservation with its new status.';
+
+create function private.unread_notice(person bigint, conversation bigint, first_id bigint, last_id bigint)
+returns private.notice
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  told public.messages;
+  latest public.messages;
+begin
+  select *
+  into latest
+  from public.messages
+  where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+  order by id desc
+  limit 1;
+  if exists (select from public.users where id = latest.user_id and is_active) then
+    return row(latest.id, null, latest.content)::private.notice;
+  end if;
+  return null;
+end
+$$;
+comment on function private.unread_notice(bigint, bigint, bigint, bigint) is
+  'The latest of these messages that the person has not read; null if there is none, or its sender is not active. Only
+for definer functions.';
+
+create function private.step_notice(person bigint, conversation bigint, step_id bigint)
+returns private.notice
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
   step public.reservation_history;
 begin
-  if event = 'message.created' then
-    select *
-    into told
-    from public.messages
-    where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-    order by id desc
-    limit 1;
-    return found
-      and private.can_be_told(person, conversation, told.id)
-      and exists (select from public.users where id = told.user_id and is_active);
-  end if;
-  select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
-  return found
-    and step.by_id is distinct from person
-    and private.can_be_told(person, conversation, null)
-    and not exists (
-      select from public.reservation_history
-      where reservation_id = step.reservation_id and id > step.id and by_id = person
+  select *
+  into step
+  from public.reservation_history
+  where id = step_id and conversation_id = conversation and by_id is distinct from person;
+  if not found
+    or exists (
+      select
+      from public.reservation_history
+      where reservation_id = step.reservation_id and id > step_id and by_id = person
     )
     -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
-    and not exists (
+    or exists (
       select
       from (
         select * from public.messages where conversation_id = conversation order by id desc limit 100
       ) as latest
       where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
-    );
+    )
+  then
+    return null;
+  end if;
+  return row(step.reservation_id, step.status, null)::private.notice;
 end
 $$;
-comment on function private.wants_to_hear(bigint, text, bigint, bigint, bigint) is
-  'Whether a person should still be told of messages (of any from first_id to last_id), or of the step of a reservation
-(last_id in its history): not of what they have seen, and nothing from somebody whose account is not active, though what
-an erasure does to a reservation is told. Only for definer functions.';
+comment on function private.step_notice(bigint, bigint, bigint) is
+  'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
+to a reservation. Only for definer functions.';
+
+create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
+returns private.notice
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  notice private.notice;
+  message bigint;
+begin
+  -- Another kind of event raises case_not_found.
+  case event
+    when 'message.created' then
+      notice := private.unread_notice(person, conversation, first_id, last_id);
+      message := notice.id;
+    when 'reservation.changed' then
+      notice := private.step_notice(person, conversation, last_id);
+  end case;
+  if exists (
+    select
+    from public.conversations
+    where id = conversation
+      and person in (voyager_id, local_id)
+      and exists (select from public.users where id = person and is_active)
+      and not private.is_blocked_between(voyager_id, local_id)
+      and private.follows(person, conversation, message)
+  ) then
+    return notice;
+  end if;
+  return null;
+end
+$$;
+comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
+  'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
+(last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
+they have muted the conversation or archived it since. The one place that decides it. Only for definer functions.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -9909,9 +9965,11 @@ begin
   into heard, heard_steps
   from private.outbox
   where id = any (ids)
-    and private.wants_to_hear(
-      person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
-    );
+    and (
+      private.notice_of(
+        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+      )
+    ).id is not null;
   if push and chosen.push then
     insert into private.outbox as waiting (
       channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at
@@ -10021,14 +10079,24 @@ begin
     from private.outbox as entry
     where channel = wanted and due_at <= moment and attempts < 8
       and not coalesce(private.receivers_of(entry) && avoided, false)
-      and not exists (
-        select
-        from private.outbox as earlier
-        where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
-          and earlier.due_at <= moment and earlier.attempts < 8
-          and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
-      )
-    order by due_at
+      and case channel
+        when 'push' then not exists (
+          select
+          from private.outbox as earlier
+          where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
+            and earlier.due_at <= moment and earlier.attempts < 8
+            and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
+        )
+        -- A dead letter holds nothing up once its last attempt is over.
+        when 'webhook' then not exists (
+          select
+          from private.outbox as earlier
+          where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+            and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+        )
+        else true
+      end
+    order by due_at, id
     limit max_rows
     for update skip locked
   ),
@@ -10044,7 +10112,8 @@ end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
   'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy, and of each device the first. Only for definer functions.';
+receivers that are busy, of each device one, and of each conversation''s webhooks the first. Only for definer
+functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -10094,39 +10163,35 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  notice constant private.notice := private.notice_of(
+    person => entry.user_id, event => entry.event, conversation => entry.conversation_id, first_id => entry.first_id,
+    last_id => entry.subject_id
+  );
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
   partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
-  latest public.messages;
 begin
-  if entry.event = 'message.created' then
-    select *
-    into latest
-    from public.messages
-    where conversation_id = entry.conversation_id and user_id = partner.id and not read and id <= entry.subject_id
-    order by id desc
-    limit 1;
+  if notice.id is null or not chosen.push then
+    return null;
   end if;
   return json_build_object(
     'type', entry.event,
     'conversation_id', entry.conversation_id,
-    'id', coalesce(
-      latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
-    ),
+    'id', notice.id,
     'name', private.quote(partner.name),
     'unread', (
       select count(*)
       from public.messages
       where conversation_id = entry.conversation_id and user_id = partner.id and not read
     ),
-    'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
-    'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.quote(latest.content, 160)
-    end
+    'status', notice.status,
+    'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
 end
 $$;
 comment on function private.push_data(private.outbox) is
-  'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
-status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
+  'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
+more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
+previews. Only for definer functions.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -10139,20 +10204,15 @@ declare
 begin
   -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
   -- in between would say that there are none.
-  with unwanted as (
+  with claimed as materialized (
+    select outbox.id, devices.endpoint, devices.p256dh, devices.auth, private.push_data(outbox) as data
+    from private.outbox
+    left join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+    where outbox.id = any (ids)
+  ),
+  unwanted as (
     delete from private.outbox
-    where id = any (ids)
-      and not (
-        (private.notification_settings_of(user_id)).push
-        and exists (
-          select from private.devices where devices.user_id = outbox.user_id and devices.id = outbox.device_id
-        )
-        and private.wants_to_hear(
-          person => user_id, event => event, conversation => conversation_id, first_id => first_id,
-          last_id => subject_id
-        )
-      )
-    returning id
+    where id in (select claimed.id from claimed where endpoint is null or data is null)
   )
   select
     coalesce(
@@ -10160,18 +10220,18 @@ begin
         json_build_object(
           'id', outbox.id,
           'receivers', private.receivers_of(outbox),
-          'endpoint', devices.endpoint,
-          'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
+          'endpoint', endpoint,
+          'keys', json_build_object('p256dh', p256dh, 'auth', auth),
           'subject', outbox.subject_id,
-          'data', private.push_data(outbox)
+          'data', data
         )
       ),
       '[]'
     )
   into pushes
-  from private.outbox
-  join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-  where outbox.id = any (ids) and outbox.id not in (select id from unwanted);
+  from claimed
+  join private.outbox using (id)
+  where endpoint is not null and data is not null;
   return pushes;
 end
 $$;
@@ -10192,47 +10252,53 @@ begin
       union all
       select id from public.conversations where local_id = person
     ),
-    unread as (
-      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
-      from public.messages
+    messages as materialized (
+      select
+        unread.conversation_id, count(*) as unread,
+        private.notice_of(
+          person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
+          last_id => max(id)
+        ) as notice
+      from public.messages as unread
       where conversation_id in (select id from mine) and user_id <> person and not read
-      group by messages.conversation_id
+      group by unread.conversation_id
     ),
-    changed as (
-      select conversation_id, max(id) as last_step
+    changes as materialized (
+      select
+        id, conversation_id,
+        private.notice_of(
+          person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+          last_id => id
+        ) as notice
       from public.reservation_history
       where id = any (steps)
-        and private.wants_to_hear(
-          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        )
-      group by conversation_id
     ),
-    wanted as (
-      select conversation_id, unread, last_id
-      from unread
-      where private.wants_to_hear(
-        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
-        first_id => unread.first_id, last_id => unread.last_id
-      )
+    told as (
+      select conversation_id, unread, notice
+      from messages
+      where (notice).id is not null
+    ),
+    changed as (
+      select distinct on (conversation_id) conversation_id, notice
+      from changes
+      where (notice).id is not null
+      order by conversation_id, id desc
     )
     select coalesce(
       json_agg(
         json_build_object(
           'name', private.quote((private.partner_in(person, conversation_id)).name),
-          'unread', coalesce(wanted.unread, 0),
-          'status', (select status from public.reservation_history where id = changed.last_step),
+          'unread', coalesce(told.unread, 0),
+          'status', (changed.notice).status,
           'text', case
-            when (private.notification_settings_of(person)).previews then (
-              select private.quote(content, 160) from public.messages where id = wanted.last_id
-            )
+            when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
           end
         )
-        order by greatest(wanted.last_id, 0) desc, conversation_id desc
+        order by coalesce((told.notice).id, 0) desc, conversation_id desc
       ),
       '[]'
     )
-    from wanted
+    from told
     full join changed using (conversation_id)
   );
 end
@@ -10291,36 +10357,45 @@ create function private.webhook_data(entry private.outbox)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  data json;
 begin
-  return case entry.event
-    when 'message.created' then (
-      select json_build_object(
-        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
-        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
-      )
-      from public.messages
-      join public.conversations on conversations.id = messages.conversation_id
-      where messages.id = entry.subject_id
-    )
-    when 'conversation.created' then (
-      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
-      from public.conversations
-      where id = entry.subject_id
-    )
-    when 'reservation.changed' then (
-      select json_build_object(
-        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
-      )
-      from public.reservation_history
-      where id = entry.subject_id
-    )
-    when 'report.created' then (
-      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
-      from public.reports
-      where id = entry.subject_id
-    )
-    when 'user.erased' then json_build_object('user_id', entry.subject_id)
-  end;
+  -- Another kind of event raises case_not_found.
+  case entry.event
+    when 'message.created' then
+      data := (
+        select json_build_object(
+          'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
+          'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
+        )
+        from public.messages
+        join public.conversations on conversations.id = messages.conversation_id
+        where messages.id = entry.subject_id
+      );
+    when 'conversation.created' then
+      data := (
+        select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
+        from public.conversations
+        where id = entry.subject_id
+      );
+    when 'reservation.changed' then
+      data := (
+        select json_build_object(
+          'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+        )
+        from public.reservation_history
+        where id = entry.subject_id
+      );
+    when 'report.created' then
+      data := (
+        select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+        from public.reports
+        where id = entry.subject_id
+      );
+    when 'user.erased' then
+      data := json_build_object('user_id', entry.subject_id);
+  end case;
+  return data;
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
@@ -10332,31 +10407,8 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
+  ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
 begin
-  with due as (
-    select id
-    from private.outbox as entry
-    where channel = 'webhook' and due_at <= moment and attempts < 8
-      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
-      and not exists (
-        select
-        from private.outbox as earlier
-        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
-          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
-      )
-    order by due_at, id
-    limit max_rows
-    for update skip locked
-  ),
-  taken as (
-    update private.outbox
-    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
-    where id in (select id from due)
-    returning id
-  )
-  select array_agg(id) into ids from taken;
   delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
   return (
     select coalesce(
@@ -10839,7 +10891,7 @@ begin
   delete from private.notification_settings where user_id = person;
   delete from private.silences where user_id = person;
   delete from private.outbox where user_id = person;
-  perform private.enqueue_webhook('user.erased', null, person);
+  perform private.notify(event => 'user.erased', conversation => null, subject => person);
   delete from public.hidden_profiles where user_id = person;
   perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.

@@ -33,8 +33,8 @@ const mutantsOf = ({ changes, statements }: Guards): { what: string; statement: 
 ]
 
 /**
- * Tries every mutant, or each one in so many, and prints as JSON which ones neither these pgTAP files noticed nor, after
- * them, `explore`, and which file noticed how many. `explore` must notice nothing without a mutant.
+ * Tries every mutant, or each one in so many, and prints as JSON which ones neither these pgTAP files nor, after them,
+ * `explore` noticed, and which file noticed how many. `explore` must notice nothing without a mutant.
  */
 export const tryMutants = async (
   database: Database,

@@ -37,7 +37,7 @@ const changes: Record<string, Change[]> = {
     ['states.user_id = person and', ''],
     ['and states.conversation_id = conversation', ''],
   ],
-  'private.wants_notification': [
+  'private.follows': [
     ['entries.user_id = person\n      and', ''],
     ['and entries.conversation_id = conversation', ''],
     ['coalesce(entries.archived_id < message, not entries.is_archived)', 'true'],

@@ -40,10 +40,12 @@ const started = performance.now()
 for (const mutant of mutants) {
   try {
     await database.run(`begin; ${mutant.statement}`)
-    const favourite = lastDetector.get(groupOf(mutant)) ?? 'access/grants.test.sql'
+    // The quickest file, which detects nine mutants of ten.
+    const quickest = 'access/grants.test.sql'
+    const favourite = lastDetector.get(groupOf(mutant)) ?? quickest
     let detector: string | undefined
     const successful = order.toSorted((one, other) => (detectedBy[other] ?? 0) - (detectedBy[one] ?? 0))
-    for (const file of new Set([favourite, ...successful])) {
+    for (const file of new Set([quickest, favourite, ...successful])) {
       if ((await failures(file)).length === 0) continue
       detector = file
       break

@@ -178,8 +178,10 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
   const visits: Visit[] = []
+  let output = ''
   beforeAll(async () => {
     stack = await startStack({ SEED: 'demo', ...await settings() })
+    stack.process.stdout!.on('data', (text) => output += text)
     browser = await openBrowser()
   }, 240_000)
   afterEach(async ({ task }) => {
@@ -198,6 +200,14 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
     await browser.close()
     await stopStack(stack.process)
   })
+
+  /** The code in the latest mail to an address. */
+  const mailedCode = async (email: string): Promise<string> => {
+    const codes = () =>
+      [...output.matchAll(new RegExp(`^To: ${email}$[^]*?code: (\\d+)$`, 'gm'))].map(([, code]) => code!)
+    await expect.poll(() => codes().length, { timeout: 20_000 }).toBeGreaterThan(0)
+    return codes().at(-1)!
+  }
 
   const open = async (path = '/demo', refusals: number[] = [], options: BrowserContextOptions = {}) => {
     const visited = await visit(browser, new URL(path, stack.base).href, options, refusals)
@@ -228,7 +238,7 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
     await logIn(tomas, 'Walk in as Tomáš')
     return { ines, tomas }
   }
-  return { open, openOne, openSideBySide, openColumn, openBoth, base: () => stack.base }
+  return { open, openOne, openSideBySide, openColumn, openBoth, mailedCode, base: () => stack.base }
 }
 
 export type Demo = ReturnType<typeof openDemo>

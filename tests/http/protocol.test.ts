@@ -186,6 +186,43 @@ describe('CORS', () => {
   })
 })
 
+describe('a refusal names every field that is wrong', () => {
+  let ana: Person
+  let conversation: number
+  beforeAll(async () => {
+    const [one, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
+    ana = one
+    conversation = await openConversation(ana, ben)
+  })
+  const errorOfBody = async (end: string, body: unknown) =>
+    (await ana.call('POST', `/conversations/${conversation}/${end}`, body)).body.error
+
+  test('and those that are missing or not known', async () => {
+    expect(await errorOfBody('reservations', {})).toBe('title: is missing; price: is missing; date: is missing')
+    expect(await errorOfBody('reservations', { titel: 'Two nights', price: -1, date: 'soon', ends_at: null })).toBe(
+      'title: is missing; price: must be 0 to 100,000; date: must be an ISO 8601 timestamp with its offset; ' +
+        'titel: is not known; did you mean title?',
+    )
+    expect(await errorOfBody('messages', { text: 'Hello' }))
+      .toBe('content: must not be blank unless there is an attachment; text: is not known')
+    expect((await ana.call('PATCH', '/users/profile', { age: 'old', citty: 'Rome', country: 1 })).body.error)
+      .toMatch(/^(city|country|age): .+; (country|age): .+; citty: is not known; did you mean city\?$/)
+    expect((await ana.call('GET', '/users/search?limt=3&offset=x')).body.error)
+      .toBe('offset: must be a non-negative integer; limt: is not known; did you mean limit?')
+  })
+
+  test('but repeats nothing that is no name, and not without end', async () => {
+    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, number) => [`key${number}`, 1]))
+    expect((await errorOfBody('messages', many)).split('; ')).toHaveLength(10)
+    expect(await errorOfBody('messages', { '<b>': 1, ['x'.repeat(41)]: 1, content: '' })).not.toMatch(/<b>|xx/)
+  })
+
+  test('a body of the contract may have other keys', async () => {
+    expect((await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello', text: 1 })).status)
+      .toBe(201)
+  })
+})
+
 describe('X-Request-Id', () => {
   const paths = () => ['/health', '/users/me', '/nothing', '/users/0', `/users/${ana.profileId}`]
   const idOf = async (path: string, given?: string) => {

@@ -237,7 +237,7 @@ describe('the life of a reservation', () => {
       ...['accept', 'decline', 'cancel', 'complete'].map((one) => ['POST', `/${one}`]),
     ]
     for (const [method, end] of routes) {
-      const body = method === 'GET' ? undefined : { revision: 1 }
+      const body = method === 'GET' ? undefined : method === 'PATCH' ? {} : { revision: 1 }
       const others = await cleo.call(method!, `${path}/${id}${end}`, body)
       expectError(others, 404)
       expect(others.text).toBe(

@@ -328,6 +328,15 @@ describe('completion', () => {
     expect((await complete('xanthoupol')).body.cities).toEqual(['Xanthuopolis'])
     expect((await complete('hikng')).body.interests).toContain('Hiking')
     expect((await complete(`${name} qqqqq`)).body.names).toEqual([])
+    expect((await complete('Jazz, or hik')).body.interests).toContain('Jazz, or Hiking')
+    expect((await complete('a  walk in xanthuo')).body).toMatchObject({
+      cities: ['a  walk in Xanthuopolis'],
+      names: [],
+    })
+    expect((await complete('jazz %%%')).body.interests).toEqual(['Jazz'])
+    for (const nothing of ['jazz or hi', `jazz ${'q'.repeat(500)}`]) {
+      expect((await complete(nothing)).body).toEqual({ interests: [], cities: [], names: [] })
+    }
   })
 
   test('of nothing is nothing; limit is 5 by default and 20 at most; bad values name the parameter', async () => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
-import { startStack, stopStack } from '../tools/stack.ts'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
 const page = readFileSync('docs/tour.md', 'utf8')
 const tour = page.slice(0, page.indexOf('## Search'))
@@ -33,6 +33,15 @@ test('the commands of docs/tour.md answer as shown', { timeout: 180_000 }, async
     const { stdout } = await promisify(execFile)('bash', ['-c', script])
     const answers = stdout.split('~~').map((answer) => answer.trim()).filter((answer) => answer !== '')
     expect(answers.map(withoutTimes)).toEqual(steps.map(({ answer }) => withoutTimes(answer)))
+
+    const { origin } = new URL(base)
+    const profiles = await fetch(`${origin}/rest/v1/profiles?select=image_url&image_url=like.*avatars*`, {
+      headers: { apikey: testKeys.secretKey },
+    })
+    const images = (await profiles.json() as { image_url: string }[]).map(({ image_url }) => image_url)
+    expect(images.length).toBeGreaterThan(200)
+    const statuses = await Promise.all(images.map(async (url) => (await fetch(origin + new URL(url).pathname)).status))
+    expect(new Set(statuses)).toEqual(new Set([200]))
   } finally {
     await stopStack(process_)
   }

@@ -28,7 +28,7 @@ export const exportedReport = z.strictObject({
   resolvedAt: timestamp.nullable(),
 })
 
-export const newReport = z.object({
+export const newReport = z.strictObject({
   user_id: jsonId.nullish().describe('The reported person; either this or message_id'),
   message_id: jsonId.nullish().describe('A message that the caller has received; either this or user_id'),
   reason: reason.describe('What is wrong'),

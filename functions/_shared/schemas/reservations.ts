@@ -77,7 +77,7 @@ const endsAt = moment(isoMoment)
   .nullish()
   .describe('After date, by 366 days at most; without it others may overlap')
 
-export const newReservation = z.object({
+export const newReservation = z.strictObject({
   title: title.describe('What is offered'),
   price: price.describe('0 to 100,000, with two decimals at most'),
   date,
@@ -88,7 +88,7 @@ export const newReservation = z.object({
   examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }],
 })
 
-export const counterOffer = z.object({
+export const counterOffer = z.strictObject({
   title: title.optional().describe('What is offered'),
   price: price.optional().describe('0 to 100,000, with two decimals at most'),
   date: date.optional(),
@@ -103,7 +103,7 @@ export type StepBody = z.ZodType<{ note?: string | null; revision?: number } | u
 
 export const stepNote: StepBody = z.object({ note }).meta({ examples: [noteExample] }).optional()
 
-export const acceptance: StepBody = z.object({
+export const acceptance: StepBody = z.strictObject({
   revision: z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read'),
   note,
 }).meta({ examples: [{ revision: 1, ...noteExample }] })

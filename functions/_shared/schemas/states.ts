@@ -18,7 +18,7 @@ export const state = z.strictObject({ conversation_id: z.int(), ...fields }).met
 /** In the export, within its conversation. */
 export const exportedState = z.strictObject(fields)
 
-export const newState = z.object({
+export const newState = z.strictObject({
   archived: z.boolean().optional().describe('Out of the inbox until a newer message comes'),
   muted_until: moment(isoMoment)
     .meta({ jsonSchema: dateTime })

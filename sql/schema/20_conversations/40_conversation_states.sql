@@ -44,7 +44,7 @@ $$;
 comment on function private.state_of(bigint, bigint) is
   'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
 
-create function private.wants_notification(person bigint, conversation bigint, message bigint)
+create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -63,9 +63,9 @@ begin
   );
 end
 $$;
-comment on function private.wants_notification(bigint, bigint, bigint) is
-  'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
-have not muted it, and have not archived it after that message. message is null for anything but a message: then what
+comment on function private.follows(bigint, bigint, bigint) is
+  'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
+muted it, and have not archived it after that message. message is null for anything but a message: then what
 is archived now counts. Only for definer functions.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)

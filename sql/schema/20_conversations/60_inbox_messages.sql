@@ -7,10 +7,6 @@ declare
   voyager bigint;
   local bigint;
   previous_id bigint;
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-  is_silent boolean;
 begin
   update private.conversation_activity
   set
@@ -32,26 +28,10 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (30_outbox.sql). There rarely is one.
-  recipient := case new.user_id when voyager then local else voyager end;
-  select
-    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
-    webhooks,
-    exists (select from private.silences where user_id = new.user_id)
-  into delay, to_webhook, is_silent
-  from private.outbox_settings;
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
+  perform private.notify(
+    event => 'message.created', conversation => new.conversation_id, subject => new.id, by_id => new.user_id,
+    people => array[case new.user_id when voyager then local else voyager end]
   );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  if is_silent then
-    delete from private.silences where user_id = new.user_id;
-  end if;
-
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -61,8 +41,8 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), queues
-it for the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), tells
+the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
 as handle_new_conversation, and because callers may not send events.';

@@ -135,6 +135,8 @@ declare
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
   none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  -- The last word, if it is long enough to mean something in a sentence.
+  last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
   completed json;
 begin
   if cardinality(words) = 0 then
@@ -165,6 +167,23 @@ begin
       ),
       hidden_ids => hidden_ids, max_results => max_results
     );
+  end if;
+  -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
+  if completed::text = none::text and cardinality(last_words) > 0 then
+    select json_object_agg(
+      kind,
+      (
+        select coalesce(json_agg(substring(request ->> 'q' from '^.*\s') || value), '[]')
+        from json_array_elements_text(listed) as value
+        where kind <> 'names'
+      )
+    )
+    into completed
+    from json_each(
+      private.complete(
+        parts => array[array_to_string(last_words, ' ')], hidden_ids => hidden_ids, max_results => max_results
+      )
+    ) as completions (kind, listed);
   end if;
   return completed;
 end

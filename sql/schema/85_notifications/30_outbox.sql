@@ -1,15 +1,21 @@
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
--- private.handle_new_message (60_inbox_messages.sql) writes those of messages: it knows both participants already.
+-- private.notify is the one way to tell somebody something. A new kind of event is a value of private.outbox_event, a
+-- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_data.
 
--- A domain, as private.unread_count.
+-- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
+create domain private.outbox_event as text check (
+  value in (
+    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence'
+  )
+);
 
 create table private.outbox (
   id bigint generated always as identity primary key,
   channel private.outbox_channel not null,
-  event text not null,
+  event private.outbox_event not null,
   conversation_id bigint,
   subject_id bigint,
   first_id bigint,
@@ -61,83 +67,98 @@ user reads or writes a message, or takes a step of a reservation.';
 comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
 alter table private.silences enable row level security;
 
-create function private.enqueue_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  select
-    'person', 'reservation.changed', new.conversation_id, new.id, participant,
-    private.present() + make_interval(secs => coalesce(chosen.delay_minutes * 60, general.delay_seconds))
-  from public.conversations
-  cross join private.outbox_settings as general
-  cross join unnest(array[conversations.voyager_id, conversations.local_id]) as participant
-  left join private.notification_settings as chosen on chosen.user_id = participant
-  where conversations.id = new.conversation_id and participant is distinct from new.by_id;
-  perform private.enqueue_webhook('reservation.changed', new.conversation_id, new.id);
-  delete from private.silences where user_id = new.by_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
-callers have no grant on the outbox.';
-
-create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
+create function private.notify(
+  event text, conversation bigint, subject bigint, by_id bigint default null, people bigint[] default '{}'
+)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  delay integer;
+  to_webhook boolean;
+  person bigint;
 begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
-  select 'webhook', enqueue_webhook.event, conversation, subject, private.present()
-  from private.outbox_settings
-  where webhooks;
+  select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
+  foreach person in array people loop
+    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+    values (
+      'person', notify.event, conversation, subject, person,
+      private.present() + interval '1 second' * coalesce(
+        60 * (select delay_minutes from private.notification_settings where user_id = person), delay
+      )
+    );
+  end loop;
+  if to_webhook then
+    insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
+    values ('webhook', notify.event, conversation, subject, private.present());
+  end if;
+  -- Whoever did it is here again, which ends a silence.
+  delete from private.silences where user_id = by_id;
 end
 $$;
-comment on function private.enqueue_webhook(text, bigint, bigint) is
-  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
-in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+comment on function private.notify(text, bigint, bigint, bigint, bigint[]) is
+  'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
+what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in the order in
+which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create trigger enqueue_reservation
+create function private.notify_of_step()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.notify(
+    event => 'reservation.changed', conversation => new.conversation_id, subject => new.id, by_id => new.by_id,
+    people => array(
+      select participant
+      from public.conversations
+      cross join unnest(array[voyager_id, local_id]) as participant
+      where conversations.id = new.conversation_id and participant is distinct from new.by_id
+    )
+  );
+  return null;
+end
+$$;
+comment on function private.notify_of_step() is
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
+callers have no grant on the outbox.';
+
+create trigger notify_of_step
   after insert on public.reservation_history
   for each row
-  execute function private.enqueue_reservation();
+  execute function private.notify_of_step();
 
-create function private.enqueue_conversation()
+create function private.notify_of_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.enqueue_webhook('conversation.created', new.id, new.id);
+  perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
   return null;
 end
 $$;
-comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_reservation.';
+comment on function private.notify_of_conversation() is 'For the webhook. Definer, as notify_of_step.';
 
-create trigger enqueue_conversation
+create trigger notify_of_conversation
   after insert on public.conversations
   for each row
-  execute function private.enqueue_conversation();
+  execute function private.notify_of_conversation();
 
-create function private.enqueue_report()
+create function private.notify_of_report()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.enqueue_webhook('report.created', null, new.id);
+  perform private.notify(event => 'report.created', conversation => null, subject => new.id);
   return null;
 end
 $$;
-comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_reservation.';
+comment on function private.notify_of_report() is 'For the webhook. Definer, as notify_of_step.';
 
-create trigger enqueue_report
+create trigger notify_of_report
   after insert on public.reports
   for each row
-  execute function private.enqueue_report();
+  execute function private.notify_of_report();
 
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void

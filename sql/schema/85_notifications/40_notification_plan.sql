@@ -13,25 +13,6 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint, message bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  pair public.conversations;
-begin
-  select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
-  return found
-    and exists (select from public.users where id = person and is_active)
-    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
-    and private.wants_notification(person, conversation, message);
-end
-$$;
-comment on function private.can_be_told(bigint, bigint, bigint) is
-  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
-active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
-Only for definer functions.';
-
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
 language plpgsql stable security invoker set search_path = ''
@@ -51,47 +32,102 @@ $$;
 comment on function private.partner_in(bigint, bigint) is
   'The other participant of a conversation. Only for definer functions.';
 
-create function private.wants_to_hear(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
-returns boolean
+create type private.notice as (id bigint, status text, content text);
+comment on type private.notice is
+  'What somebody is told of: the latest message with its text, or a reservation with its new status.';
+
+create function private.unread_notice(person bigint, conversation bigint, first_id bigint, last_id bigint)
+returns private.notice
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  told public.messages;
+  latest public.messages;
+begin
+  select *
+  into latest
+  from public.messages
+  where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+  order by id desc
+  limit 1;
+  if exists (select from public.users where id = latest.user_id and is_active) then
+    return row(latest.id, null, latest.content)::private.notice;
+  end if;
+  return null;
+end
+$$;
+comment on function private.unread_notice(bigint, bigint, bigint, bigint) is
+  'The latest of these messages that the person has not read; null if there is none, or its sender is not active. Only
+for definer functions.';
+
+create function private.step_notice(person bigint, conversation bigint, step_id bigint)
+returns private.notice
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
   step public.reservation_history;
 begin
-  if event = 'message.created' then
-    select *
-    into told
-    from public.messages
-    where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-    order by id desc
-    limit 1;
-    return found
-      and private.can_be_told(person, conversation, told.id)
-      and exists (select from public.users where id = told.user_id and is_active);
-  end if;
-  select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
-  return found
-    and step.by_id is distinct from person
-    and private.can_be_told(person, conversation, null)
-    and not exists (
-      select from public.reservation_history
-      where reservation_id = step.reservation_id and id > step.id and by_id = person
+  select *
+  into step
+  from public.reservation_history
+  where id = step_id and conversation_id = conversation and by_id is distinct from person;
+  if not found
+    or exists (
+      select
+      from public.reservation_history
+      where reservation_id = step.reservation_id and id > step_id and by_id = person
     )
     -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
-    and not exists (
+    or exists (
       select
       from (
         select * from public.messages where conversation_id = conversation order by id desc limit 100
       ) as latest
       where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
-    );
+    )
+  then
+    return null;
+  end if;
+  return row(step.reservation_id, step.status, null)::private.notice;
 end
 $$;
-comment on function private.wants_to_hear(bigint, text, bigint, bigint, bigint) is
-  'Whether a person should still be told of messages (of any from first_id to last_id), or of the step of a reservation
-(last_id in its history): not of what they have seen, and nothing from somebody whose account is not active, though what
-an erasure does to a reservation is told. Only for definer functions.';
+comment on function private.step_notice(bigint, bigint, bigint) is
+  'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
+to a reservation. Only for definer functions.';
+
+create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
+returns private.notice
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  notice private.notice;
+  message bigint;
+begin
+  -- Another kind of event raises case_not_found.
+  case event
+    when 'message.created' then
+      notice := private.unread_notice(person, conversation, first_id, last_id);
+      message := notice.id;
+    when 'reservation.changed' then
+      notice := private.step_notice(person, conversation, last_id);
+  end case;
+  if exists (
+    select
+    from public.conversations
+    where id = conversation
+      and person in (voyager_id, local_id)
+      and exists (select from public.users where id = person and is_active)
+      and not private.is_blocked_between(voyager_id, local_id)
+      and private.follows(person, conversation, message)
+  ) then
+    return notice;
+  end if;
+  return null;
+end
+$$;
+comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
+  'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
+(last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
+they have muted the conversation or archived it since. The one place that decides it. Only for definer functions.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -113,9 +149,11 @@ begin
   into heard, heard_steps
   from private.outbox
   where id = any (ids)
-    and private.wants_to_hear(
-      person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
-    );
+    and (
+      private.notice_of(
+        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+      )
+    ).id is not null;
   if push and chosen.push then
     insert into private.outbox as waiting (
       channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at

@@ -32,14 +32,24 @@ begin
     from private.outbox as entry
     where channel = wanted and due_at <= moment and attempts < 8
       and not coalesce(private.receivers_of(entry) && avoided, false)
-      and not exists (
-        select
-        from private.outbox as earlier
-        where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
-          and earlier.due_at <= moment and earlier.attempts < 8
-          and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
-      )
-    order by due_at
+      and case channel
+        when 'push' then not exists (
+          select
+          from private.outbox as earlier
+          where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
+            and earlier.due_at <= moment and earlier.attempts < 8
+            and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
+        )
+        -- A dead letter holds nothing up once its last attempt is over.
+        when 'webhook' then not exists (
+          select
+          from private.outbox as earlier
+          where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+            and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+        )
+        else true
+      end
+    order by due_at, id
     limit max_rows
     for update skip locked
   ),
@@ -55,7 +65,8 @@ end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
   'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy, and of each device the first. Only for definer functions.';
+receivers that are busy, of each device one, and of each conversation''s webhooks the first. Only for definer
+functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -105,39 +116,35 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  notice constant private.notice := private.notice_of(
+    person => entry.user_id, event => entry.event, conversation => entry.conversation_id, first_id => entry.first_id,
+    last_id => entry.subject_id
+  );
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
   partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
-  latest public.messages;
 begin
-  if entry.event = 'message.created' then
-    select *
-    into latest
-    from public.messages
-    where conversation_id = entry.conversation_id and user_id = partner.id and not read and id <= entry.subject_id
-    order by id desc
-    limit 1;
+  if notice.id is null or not chosen.push then
+    return null;
   end if;
   return json_build_object(
     'type', entry.event,
     'conversation_id', entry.conversation_id,
-    'id', coalesce(
-      latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
-    ),
+    'id', notice.id,
     'name', private.quote(partner.name),
     'unread', (
       select count(*)
       from public.messages
       where conversation_id = entry.conversation_id and user_id = partner.id and not read
     ),
-    'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
-    'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.quote(latest.content, 160)
-    end
+    'status', notice.status,
+    'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
 end
 $$;
 comment on function private.push_data(private.outbox) is
-  'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
-status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
+  'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
+more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
+previews. Only for definer functions.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -150,20 +157,15 @@ declare
 begin
   -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
   -- in between would say that there are none.
-  with unwanted as (
+  with claimed as materialized (
+    select outbox.id, devices.endpoint, devices.p256dh, devices.auth, private.push_data(outbox) as data
+    from private.outbox
+    left join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+    where outbox.id = any (ids)
+  ),
+  unwanted as (
     delete from private.outbox
-    where id = any (ids)
-      and not (
-        (private.notification_settings_of(user_id)).push
-        and exists (
-          select from private.devices where devices.user_id = outbox.user_id and devices.id = outbox.device_id
-        )
-        and private.wants_to_hear(
-          person => user_id, event => event, conversation => conversation_id, first_id => first_id,
-          last_id => subject_id
-        )
-      )
-    returning id
+    where id in (select claimed.id from claimed where endpoint is null or data is null)
   )
   select
     coalesce(
@@ -171,18 +173,18 @@ begin
         json_build_object(
           'id', outbox.id,
           'receivers', private.receivers_of(outbox),
-          'endpoint', devices.endpoint,
-          'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
+          'endpoint', endpoint,
+          'keys', json_build_object('p256dh', p256dh, 'auth', auth),
           'subject', outbox.subject_id,
-          'data', private.push_data(outbox)
+          'data', data
         )
       ),
       '[]'
     )
   into pushes
-  from private.outbox
-  join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-  where outbox.id = any (ids) and outbox.id not in (select id from unwanted);
+  from claimed
+  join private.outbox using (id)
+  where endpoint is not null and data is not null;
   return pushes;
 end
 $$;

@@ -10,47 +10,53 @@ begin
       union all
       select id from public.conversations where local_id = person
     ),
-    unread as (
-      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
-      from public.messages
+    messages as materialized (
+      select
+        unread.conversation_id, count(*) as unread,
+        private.notice_of(
+          person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
+          last_id => max(id)
+        ) as notice
+      from public.messages as unread
       where conversation_id in (select id from mine) and user_id <> person and not read
-      group by messages.conversation_id
+      group by unread.conversation_id
     ),
-    changed as (
-      select conversation_id, max(id) as last_step
+    changes as materialized (
+      select
+        id, conversation_id,
+        private.notice_of(
+          person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+          last_id => id
+        ) as notice
       from public.reservation_history
       where id = any (steps)
-        and private.wants_to_hear(
-          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        )
-      group by conversation_id
     ),
-    wanted as (
-      select conversation_id, unread, last_id
-      from unread
-      where private.wants_to_hear(
-        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
-        first_id => unread.first_id, last_id => unread.last_id
-      )
+    told as (
+      select conversation_id, unread, notice
+      from messages
+      where (notice).id is not null
+    ),
+    changed as (
+      select distinct on (conversation_id) conversation_id, notice
+      from changes
+      where (notice).id is not null
+      order by conversation_id, id desc
     )
     select coalesce(
       json_agg(
         json_build_object(
           'name', private.quote((private.partner_in(person, conversation_id)).name),
-          'unread', coalesce(wanted.unread, 0),
-          'status', (select status from public.reservation_history where id = changed.last_step),
+          'unread', coalesce(told.unread, 0),
+          'status', (changed.notice).status,
           'text', case
-            when (private.notification_settings_of(person)).previews then (
-              select private.quote(content, 160) from public.messages where id = wanted.last_id
-            )
+            when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
           end
         )
-        order by greatest(wanted.last_id, 0) desc, conversation_id desc
+        order by coalesce((told.notice).id, 0) desc, conversation_id desc
       ),
       '[]'
     )
-    from wanted
+    from told
     full join changed using (conversation_id)
   );
 end
@@ -109,36 +115,45 @@ create function private.webhook_data(entry private.outbox)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  data json;
 begin
-  return case entry.event
-    when 'message.created' then (
-      select json_build_object(
-        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
-        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
-      )
-      from public.messages
-      join public.conversations on conversations.id = messages.conversation_id
-      where messages.id = entry.subject_id
-    )
-    when 'conversation.created' then (
-      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
-      from public.conversations
-      where id = entry.subject_id
-    )
-    when 'reservation.changed' then (
-      select json_build_object(
-        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
-      )
-      from public.reservation_history
-      where id = entry.subject_id
-    )
-    when 'report.created' then (
-      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
-      from public.reports
-      where id = entry.subject_id
-    )
-    when 'user.erased' then json_build_object('user_id', entry.subject_id)
-  end;
+  -- Another kind of event raises case_not_found.
+  case entry.event
+    when 'message.created' then
+      data := (
+        select json_build_object(
+          'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
+          'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
+        )
+        from public.messages
+        join public.conversations on conversations.id = messages.conversation_id
+        where messages.id = entry.subject_id
+      );
+    when 'conversation.created' then
+      data := (
+        select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
+        from public.conversations
+        where id = entry.subject_id
+      );
+    when 'reservation.changed' then
+      data := (
+        select json_build_object(
+          'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+        )
+        from public.reservation_history
+        where id = entry.subject_id
+      );
+    when 'report.created' then
+      data := (
+        select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+        from public.reports
+        where id = entry.subject_id
+      );
+    when 'user.erased' then
+      data := json_build_object('user_id', entry.subject_id);
+  end case;
+  return data;
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
@@ -150,31 +165,8 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
+  ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
 begin
-  with due as (
-    select id
-    from private.outbox as entry
-    where channel = 'webhook' and due_at <= moment and attempts < 8
-      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
-      and not exists (
-        select
-        from private.outbox as earlier
-        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
-          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
-      )
-    order by due_at, id
-    limit max_rows
-    for update skip locked
-  ),
-  taken as (
-    update private.outbox
-    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
-    where id in (select id from due)
-    returning id
-  )
-  select array_agg(id) into ids from taken;
   delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
   return (
     select coalesce(

@@ -200,7 +200,7 @@ begin
   delete from private.notification_settings where user_id = person;
   delete from private.silences where user_id = person;
   delete from private.outbox where user_id = person;
-  perform private.enqueue_webhook('user.erased', null, person);
+  perform private.notify(event => 'user.erased', conversation => null, subject => person);
   delete from public.hidden_profiles where user_id = person;
   perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.

@@ -81,14 +81,14 @@ select is(
 select tests.become_owner();
 select pg_temp.arrange('ben', 'ana-ben', '{"pinned": false}');
 select ok(
-  private.wants_notification(person => tests.id_of('ben'), conversation => id, message => null) is false
-    and private.wants_notification(person => tests.id_of('ben'), conversation => id, message => 9e15::bigint),
+  private.follows(person => tests.id_of('ben'), conversation => id, message => null) is false
+    and private.follows(person => tests.id_of('ben'), conversation => id, message => 9e15::bigint),
   'ben is notified of a later message in spite of ana''s mute'
 )
 from talks
 where name = 'ana-ben';
 select ok(
-  private.wants_notification(person => tests.id_of('ana'), conversation => id, message => null),
+  private.follows(person => tests.id_of('ana'), conversation => id, message => null),
   'and ana in other conversations'
 )
 from talks

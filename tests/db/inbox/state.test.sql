@@ -155,7 +155,7 @@ create function pg_temp.is_wanted(message bigint)
 returns boolean
 language sql
 as $$
-  select private.wants_notification(person => tests.id_of('ana'), conversation => ben, message => message) from ids
+  select private.follows(person => tests.id_of('ana'), conversation => ben, message => message) from ids
 $$;
 create temp table latest as select max(id) as id from public.messages;
 select ok(pg_temp.is_wanted((select id from latest)), 'ana wants to be notified of a message');
@@ -169,6 +169,6 @@ select ok(not pg_temp.is_wanted((select id + 1 from latest)), 'not while it is m
 update private.conversation_states set muted_until = now() - interval '1 second';
 select ok(pg_temp.is_wanted((select id from latest)) and pg_temp.is_wanted(null), 'and again when that has passed');
 select ok(
-  not private.wants_notification(person => tests.id_of('cat'), conversation => (select ben from ids), message => 1),
+  not private.follows(person => tests.id_of('cat'), conversation => (select ben from ids), message => 1),
   'somebody who does not take part never does'
 );

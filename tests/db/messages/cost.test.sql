@@ -84,6 +84,7 @@ select is(
 select is(pg_temp.exported(), 501::bigint, 'a piece of an export reads only its messages');
 -- So few messages are read at once otherwise; what needs to read all of them still does.
 set local enable_seqscan = off;
+set local enable_sort = off;
 select cmp_ok(
   pg_temp.messages_read(
     format(

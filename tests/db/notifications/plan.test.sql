@@ -1,5 +1,5 @@
 -- From the outbox to pushes and one mail: whom the worker tells, when, and what stops it.
-select plan(51);
+select plan(53);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cleo']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cleo'), tests.id_of('ben'));
@@ -270,7 +270,7 @@ select tests.pass_time('11 minutes');
 select pg_temp.run();
 update private.outbox set attempts = 8, due_at = private.present() + '1 hour' where channel in ('push', 'mail');
 select pg_temp.send('ana');
-select tests.pass_time('12 minutes');
+select tests.pass_time('22 minutes');
 select pg_temp.run();
 select is(private.claim_pushes(9)::text, '[]', 'the last attempt of a dead letter may still be under way');
 select tests.pass_time('80 minutes');
@@ -304,3 +304,13 @@ select is(
 select is(private.quote(repeat('é', 61)), repeat('é', 59) || '…', 'of at most 60 characters');
 select is(private.quote(repeat('x', 160), 160), repeat('x', 160), 'what is as long as it may be is whole');
 select is(private.quote('Ana 👩‍👩‍👧 نسرین‌خانم'), 'Ana 👩‍👩‍👧 نسرین‌خانم', 'joiners stay');
+
+-- An event of an unknown kind.
+select throws_ok(
+  $$ select private.notify('guide.published', null, 1, people => array[tests.id_of('ana')]) $$, '23514', null,
+  'nobody is told of it'
+);
+select throws_ok(
+  $$ select private.notice_of(tests.id_of('ana'), 'user.erased', tests.conversation_of('ana'), 1, 1) $$, '20000', null,
+  'nor of one that is for the webhook alone'
+);
