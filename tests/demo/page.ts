@@ -100,8 +100,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
       await ines.locator('.profile .text').waitFor()
       await ines.getByRole('button', { name: 'Open the conversation with Tomáš Novák' }).click()
       await ines.locator('.message', { hasText: 'Shall I keep you a chair?' }).waitFor()
-      await ines.getByText('2 reservations').click()
-      await ines.getByText("Jazz evening at Rui's").waitFor()
+      await ines.locator('[data-reservation]', { hasText: "Jazz evening at Rui's" }).waitFor()
 
       // Back to the profile, and to the people.
       await ines.getByRole('button', { name: 'Back' }).click()
