@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Locator } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { choose, type Demo, expectSoon, isFocused, openWith, sendMessage } from './browser.ts'
+import { choose, type Demo, expectSoon, isFocused, onDesktop, openWith, sendMessage } from './browser.ts'
 
 export const together = ({ openBoth, openColumn }: Demo) =>
   describe('what two people do besides writing', () => {
@@ -95,7 +95,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await expectSoon(() => entries.count()).toBeGreaterThan(1)
     })
 
-    test('a report is sent once and says that nobody is told; a block keeps both from writing', async () => {
+    onDesktop('a report is sent once and says that nobody is told; a block keeps both from writing', async () => {
       const ines = await openColumn([403])
       const page = ines.page()
       await ines.locator('.entry').last().click()
@@ -116,7 +116,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await expectSoon(() => page.getByRole('dialog').count()).toBe(0)
     })
 
-    test('dialogs and the menu work with the keyboard: Escape closes them, and the focus returns', async () => {
+    onDesktop('dialogs and the menu work with the keyboard: Escape closes them, and the focus returns', async () => {
       const ines = await openColumn()
       const page = ines.page()
       await ines.locator('.entry').first().click()
