@@ -32,8 +32,10 @@ const changes = (pattern: RegExp, change: (reply: Reply) => Partial<Reply>): Fau
   },
 })
 
-const withHeader = (name: string, value: string | null) => ({ headers = {} }: Reply): Partial<Reply> => {
+type Header = string | null | (() => string)
+const withHeader = (name: string, given: Header) => ({ headers = {} }: Reply): Partial<Reply> => {
   const { [name]: _, ...others } = headers
+  const value = typeof given === 'function' ? given() : given
   return { headers: value === null ? others : { ...others, [name]: value } }
 }
 
@@ -88,13 +90,13 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
   [
     'the clock is a minute behind',
     'clock',
-    changes(/\/health$/, withHeader('date', new Date(Date.now() - 60_000).toUTCString())),
+    changes(/\/health$/, withHeader('date', () => new Date(Date.now() - 60_000).toUTCString())),
     /6\d\.\d s behind/,
   ],
   [
     'the clock is a minute ahead',
     'clock',
-    changes(/\/health$/, withHeader('date', new Date(Date.now() + 60_000).toUTCString())),
+    changes(/\/health$/, withHeader('date', () => new Date(Date.now() + 60_000).toUTCString())),
     /\d\d\.\d s ahead/,
   ],
   [

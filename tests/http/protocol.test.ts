@@ -211,6 +211,15 @@ describe('a refusal names every field that is wrong', () => {
       .toBe('offset: must be a non-negative integer; limt: is not known; did you mean limit?')
   })
 
+  test('as whose it is to be, and in which state', async () => {
+    const offer = { title: 'Chess', price: 0, date: '2036-06-01T12:00:00Z' }
+    for (const key of ['offered_by', 'status', 'conversation_id']) {
+      expect(await errorOfBody('reservations', { ...offer, [key]: 1 })).toBe(`${key}: is not known`)
+    }
+    const report = { user_id: 1, reason: 'other', reporter_id: 2 }
+    expect((await ana.call('POST', '/users/me/reports', report)).body.error).toBe('reporter_id: is not known')
+  })
+
   test('but repeats nothing that is no name, and not without end', async () => {
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, number) => [`key${number}`, 1]))
     expect((await errorOfBody('messages', many)).split('; ')).toHaveLength(10)
