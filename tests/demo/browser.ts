@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
 
 const executable = process.env.CHROMIUM || '/usr/bin/chromium'
@@ -39,6 +39,12 @@ interface Visit {
 
 /** Whether the tests run on a phone in the dark theme, and not on a desktop in the light one. */
 export const isPhone = process.env.SCREEN === 'phone'
+
+/**
+ * A test of what is the same on a phone, where a second run would take as much processor time and show nothing. On both
+ * run what a narrow page could hide or a finger do otherwise: each page, going back, menus, dialogs, lists to tap.
+ */
+export const onDesktop = test.skipIf(isPhone)
 
 const screen: BrowserContextOptions = isPhone
   ? { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true, colorScheme: 'dark' }

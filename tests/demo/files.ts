@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { type StorageRefusal, storageRefusals } from '../tools/storage_answers.ts'
-import { type Demo, expectSoon, logIn } from './browser.ts'
+import { type Demo, expectSoon, logIn, onDesktop } from './browser.ts'
 
 const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -90,7 +90,7 @@ export const files = ({ open, openOne }: Demo) =>
       await you.locator('.picked').waitFor({ state: 'hidden' })
     })
 
-    test('the portrait of the demo data is shown; a photo elsewhere is not loaded', async () => {
+    onDesktop('the portrait of the demo data is shown; a photo elsewhere is not loaded', async () => {
       const { page, you } = await openOne('/demo/me')
       await isShown(you.getByRole('region', { name: 'Photo' }).locator('img'), 192)
       const patched = await page.evaluate(async () => {
@@ -112,7 +112,7 @@ export const files = ({ open, openOne }: Demo) =>
       expect(await you.getByRole('region', { name: 'Photo' }).locator('img').count()).toBe(0)
     })
 
-    test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
+    onDesktop('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
       const { timeOut, tooLarge, wrongType, notAllowed } = storageRefusals
       const { page, you, storage } = await openWithStorage('/demo/me', [timeOut, tooLarge, wrongType, notAllowed])
       const photo = you.getByRole('region', { name: 'Photo' })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
-import { choose, type Demo, expectSoon, isPhone, logIn, waitUntilLive } from './browser.ts'
+import { choose, type Demo, expectSoon, isPhone, logIn, onDesktop, waitUntilLive } from './browser.ts'
 
 const eva = { email: 'eva@example.com', password: 'correct horse' }
 
@@ -17,7 +17,7 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       return { page, you, part }
     }
 
-    test('shows what somebody has written as text, finds people by an interest, and reports and blocks', async () => {
+    onDesktop('shows what somebody has written as text, finds people by an interest, reports and blocks', async () => {
       const markup = '<img src=x onerror="document.title=1"> and <b>more</b>'
       const fields = { name: `Eva ${markup}`, is_searchable: true, city: '<i>Here</i>', biography: `${markup}\nA line` }
       const { body } = await call('POST', `${base()}/auth/signup`, { ...eva, ...fields, interest_ids: [10] })
@@ -40,7 +40,7 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       await you.getByText(/is not blocked any more/).waitFor()
     })
 
-    test('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
+    onDesktop('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
       const signUp = async (email: string) => {
         const body = { email, name: 'Zoe', password: eva.password }
         return (await call('POST', `${base()}/auth/signup`, body)).body
@@ -153,7 +153,7 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       await part('About you').waitFor()
     })
 
-    test('interests are added and removed, and one that does not exist is refused in its place', async () => {
+    onDesktop('interests are added and removed, and one that does not exist is refused in its place', async () => {
       const { page, part } = await openMe()
       const interests = part('Interests')
       const mine = interests.getByRole('list', { name: 'Your interests' })
@@ -172,7 +172,7 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       await expectSoon(() => mine.textContent()).not.toContain('Poetry')
     })
 
-    test('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
+    onDesktop('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
       const { page, part } = await openMe([403])
       const findable = part('Visibility').getByRole('switch', { name: 'Others can find me' })
       await findable.uncheck()
