@@ -124,7 +124,7 @@ export const openReservations = (
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??
         byDate.find(({ status }) => status === 'accepted')
-      setText(next, waiting ? `${waiting.wording} ${waiting.title}, ${periodOf(waiting)}` : '')
+      setText(next, waiting ? `${waiting.wording} · ${waiting.title}, ${periodOf(waiting)}` : '')
       return cards
     },
   }
