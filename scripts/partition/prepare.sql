@@ -115,7 +115,6 @@ set search_path = ''
 set lock_timeout = '500ms'
 as $$
 declare
-  running constant bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
   present constant bigint := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
   oldest constant timestamptz := private.present() - interval '31 days';
   entry record;
@@ -129,7 +128,7 @@ begin
   for entry in select * from private.changes_parts() loop
     execute format('select not exists (select from %s)', entry.part) into is_empty;
     execute format('select exists (select from %s where created_at >= $1)', entry.part) into is_young using oldest;
-    is_first := is_first and not is_young and entry.to_xid <= running;
+    is_first := is_first and not is_young and entry.to_xid <= present;
     if is_first and (entry.from_xid > 0 or not is_empty) then
       up_to := entry.to_xid;
     end if;
@@ -148,7 +147,7 @@ begin
 end
 $$;
 comment on function private.forget_old_parts() is
-  'Makes a part for the next week, drops the oldest parts as long as all of their changes are older than 31 days and no
-transaction that could write there is running, and returns how many. What they were for is then for one empty part,
-because a restored database may start with low transaction ids. Parts that the database that was dumped has filled, with
-ids still to come here, are emptied. Called by forget_changes once a day.';
+  'Makes a part for the next week, drops the oldest parts as long as all of their changes are older than 31 days, and
+returns how many. What they were for is then for one empty part, because an older transaction may still write, and a
+restored database may start with low transaction ids. Parts that the database that was dumped has filled, with ids still
+to come here, are emptied. Called by the schedule once a day, as forget_changes.';

@@ -203,6 +203,10 @@ test('parts are made ahead, and dropped once all in them is older than 31 days',
     return rows.map(({ days }) => days)
   }
   const count = async () => (await owner`select from private.changes_parts()`).length
+  const late = connect()
+  onTestFinished(() => late.end())
+  await late`begin`
+  const [old] = await late`select pg_current_xact_id()::text as xid`
   await owner`delete from private.changes`
   await owner`select private.cut_changes(1)`
   for (const days of [40, 33, 32, 5, 0]) {
@@ -213,17 +217,12 @@ test('parts are made ahead, and dropped once all in them is older than 31 days',
   }
   const before = await count()
   expect(before).toBeGreaterThan(8)
-  const late = connect()
-  onTestFinished(() => late.end())
-  await late`begin`
-  const [old] = await late`select pg_current_xact_id()::text as xid`
-  for (let turn = 0; turn < 5; turn++) await log(34)
   await owner`select private.forget_changes()`
-  expect(new Set(await left())).toEqual(new Set([5, 0, 34]))
+  expect(new Set(await left())).toEqual(new Set([5, 0]))
   expect(await count()).toBeLessThan(before)
   expect(await owner`select private.forget_changes() as parts`).toEqual([{ parts: 0 }])
 
-  // A transaction from before, and one of a cluster in which the dump was restored.
+  // What is older than the parts finds its place, in this cluster and in one in which the dump was restored.
   await late`
     insert into private.changes (user_id, kind, conversation_id, entity_id) values (-3, 'state', 1, 1)`
   await late`commit`
