@@ -6,29 +6,29 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
 // npm run test:platform runs tests/platform, with Supabase's own servers; npm run test:generators tests/generators.
-// Slow tests run once. The mutants of policies and grants are quicker on a server, and response times vary less there.
-// Tests that start their own stack on PGlite, or no stack, do not depend on the server.
+// Slow tests run once. Mutants, schedules and the quality of the search, which are SQL alone, are quicker on a server,
+// and response times vary less there. Tests that start their own stack on PGlite, or no stack, do not depend on it.
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
   'tests/attack/{mutants,guard_mutants}.test.ts',
-  'tests/{clients/live,doctor/doctor,fuzz/cost,fuzz/model_faults,http/account_enumeration}.test.ts',
+  'tests/{clients/live,db/schedules,doctor/doctor,fuzz/cost,fuzz/model_faults}.test.ts',
+  'tests/{http/account_enumeration,search/quality}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
-  'tests/notifications/{addresses,worker}.test.ts',
-  'tests/search/{embedder,quality}.test.ts',
+  'tests/notifications/{addresses,cuts,worker}.test.ts',
+  'tests/search/embedder.test.ts',
   'tests/functions/**',
   'tests/reference/**',
-  'tests/local/{auth_errors,auth_requests,body,dashboard,embedding_failures,embedding_runs}.test.ts',
-  'tests/local/{lifecycle,log,mutex,settings,tour}.test.ts',
+  'tests/local/**',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',
-  // npm run test:crash runs both.
-  ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
+  // npm run test:crash runs all.
+  ...(process.env.CRASH_SENDS ? [] : ['tests/crash/{pglite,storage}.test.ts']),
 ]
 
 // These take half a minute to two and a half, so they start first.

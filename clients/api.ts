@@ -2,7 +2,7 @@ import { createApiClient, errorOf } from './api_client.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
-import type { Message, Person, Unread } from './types.ts'
+import type { Message, Person, ReservationDetail, ReservationWithHistory, Unread } from './types.ts'
 
 /** Messages, oldest first, and whether there is another page in the same direction. */
 export interface Page {
@@ -17,6 +17,8 @@ export interface Api {
   /** A page of what has changed since a cursor; null: the present cursor. */
   changes(after: string | null, signal: AbortSignal): Promise<ChangePage>
   conversation(id: number, signal: AbortSignal): Promise<ConversationDetail>
+  /** Null if it is gone. */
+  reservation(conversation: number, id: number, signal: AbortSignal): Promise<ReservationDetail | null>
   /** Opens a conversation with this user, or returns the id of the existing one. */
   findOrCreateConversation(otherUser: number, signal: AbortSignal): Promise<number>
   newestMessages(conversation: number, signal: AbortSignal): Promise<Page>
@@ -114,6 +116,17 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       const params = { path: { id } }
       const call = (signal: AbortSignal) => GET('/conversations/{id}', { params, signal })
       return (await request(signal, hasId<ConversationDetail>, call)).body
+    },
+    reservation: async (conversation, rid, signal) => {
+      const params = { path: { id: conversation, rid } }
+      const call = (signal: AbortSignal) => GET('/conversations/{id}/reservations/{rid}', { params, signal })
+      try {
+        const { history: _, ...detail } = (await request(signal, hasId<ReservationWithHistory>, call)).body
+        return detail
+      } catch (error) {
+        if (toServiceError(error).status === 404) return null
+        throw error
+      }
     },
     findOrCreateConversation: async (other_user_id, signal) => {
       try {

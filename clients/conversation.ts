@@ -6,7 +6,9 @@ import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
-import type { Change, Draft, EventName, EventPayload, Message, Person, Realtime, Reservation } from './types.ts'
+import { stepsOf } from './reservations.ts'
+import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
+import type { Realtime, Reservation, ReservationDetail } from './types.ts'
 import type { Status } from './types.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
@@ -26,7 +28,8 @@ export interface ConversationView {
   typing: boolean
   /** The other participant. */
   other: Person | null
-  reservations: readonly Reservation[]
+  /** With all their terms, once these have been read. */
+  reservations: readonly OwnReservation[]
   status: Status
   /** The error of the last request; null after one that succeeded. */
   error: ServiceError | null
@@ -55,6 +58,8 @@ export interface Conversation {
   setDraft(text: string): Promise<void>
   /** Tells the other participant that the caller is typing; call it on every keystroke. */
   typing(): void
+  /** Reads the participants and reservations again, as after a step that the user has taken. */
+  refresh(): void
   /** Marks received messages as read, up to this one or all that are shown; retried until answered. */
   markRead(upTo?: number): void
   close(): void
@@ -90,7 +95,7 @@ export interface OpenConversation extends Conversation {
   joinChanged(): void
   deliveryChanged(): void
   /** The caller's blocks or the list have been read. */
-  updateTypingChannel(): void
+  updateReach(): void
   /** What has changed in this conversation, read during this join of the inbox's channel. */
   handleChanges(changes: readonly Change[], join: number): void
   /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
@@ -261,15 +266,33 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     await rereadCorrected(signal)
     fetchedUpTo = Math.max(fetchedUpTo, eventId)
     readsDone = requested
-    updateTypingChannel()
+    updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
+
+  let reservations: ReservationDetail[] = []
+  /** What has ended changes only if an admin corrects it. */
+  const knownReservation = ({ id, title, price, date, status }: Reservation): ReservationDetail | undefined =>
+    reservations.find((known) =>
+      known.id === id && known.status === status && known.title === title && known.price === price &&
+      known.date === date && status !== 'pending' && status !== 'accepted'
+    )
+  const showReservations = (me: number) => {
+    const shown = reservations.map((one) => ({ ...one, can: stepsOf(one, me, isReachable()) }))
+    if (JSON.stringify(shown) !== JSON.stringify(store.view.reservations)) store.set({ reservations: shown })
+  }
 
   const detailLoop = createRetryLoop(async (signal) => {
     const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
     if (signal.aborted) return
-    store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
-    updateTypingChannel()
+    store.set({ other: Voyager.id === myId ? Local : Voyager })
+    updateReach()
+    const read = await Promise.all(
+      Reservations.map((one) => knownReservation(one) ?? api.reservation(id, one.id, signal)),
+    )
+    if (signal.aborted) return
+    reservations = read.filter((one) => one !== null)
+    showReservations(myId)
   })
 
   const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
@@ -290,13 +313,20 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   }
   // The other account is not active any more, while Realtime may still let it send.
   let isClosed = false
-  /** Leaves the typing topic while either has blocked the other: Realtime may still let them send on it. */
-  const updateTypingChannel = () => {
-    const { other, messages, loaded } = store.view
+  const isReachable = (): boolean => {
+    const { other, messages } = store.view
+    return other !== null && isNotBlocked(other.id) && !isClosed &&
+      !(dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id))
+  }
+  /**
+   * Offers what can be done with a partner who can be reached, and leaves the typing topic while either has blocked the
+   * other: Realtime may still let them send on it.
+   */
+  const updateReach = () => {
+    const { other, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
-    const isCutOff = isClosed ||
-      dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id)
-    if (isNotBlocked(other.id) && !isCutOff) {
+    if (myId) showReservations(myId)
+    if (isReachable()) {
       typingChannel ??= openPersistentChannel(
         dependencies.typingConnection(),
         `typing:${id}`,
@@ -309,7 +339,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
           },
           closed() {
             isClosed = true
-            updateTypingChannel()
+            updateReach()
           },
         },
         (joined) => joined && sendTyping(),
@@ -376,6 +406,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       typedAt = Date.now()
       sendTyping()
     },
+    refresh: () => detailLoop.runNow(),
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
       if (received && !received.read) readMarkers.markRead(id, received.id)
@@ -385,7 +416,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         if (payload.user_id !== myId) {
           stopTyping()
           isClosed = false
-          updateTypingChannel()
+          updateReach()
         }
         // Whoever can write is not blocked any more.
         typingChannel?.retryRefused()
@@ -438,7 +469,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       readMessages(true)
       detailLoop.runNow()
     },
-    updateTypingChannel,
+    updateReach,
     rejoin: () => typingChannel?.rejoin(),
     close() {
       closed.abort()

@@ -18,7 +18,8 @@ import { openUnsentStore } from './unsent.ts'
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
 export type { KeyValueStorage } from './storage.ts'
-export type { Attachment, Draft, ListedConversation, Message, Person, Reservation, Status } from './types.ts'
+export type { Attachment, Draft, ListedConversation, Message, OwnReservation, Person } from './types.ts'
+export type { Reservation, ReservationDetail, ReservationStep, Status } from './types.ts'
 export { type ErrorCode, ServiceError }
 
 export interface InboxView {
@@ -161,8 +162,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     return listed?.Messages[0]?.id ?? 0
   }
 
-  const updateTypingChannels = () => {
-    for (const { conversation } of conversations.values()) conversation.updateTypingChannel()
+  const updateReach = () => {
+    for (const { conversation } of conversations.values()) conversation.updateReach()
   }
   // How often the list was to be read, and how much of that the last read covered.
   let listRequested = 0
@@ -183,7 +184,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       listRead = requested
       if (join && join === currentJoin) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
-      updateTypingChannels()
+      updateReach()
     },
     setResult,
     listInterval,
@@ -197,7 +198,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     // The list tells of blocks as well, by its addresses.
     if (blocked && (blocked.size !== users.length || users.some((user) => !blocked?.has(user)))) readList()
     blocked = new Set(users)
-    updateTypingChannels()
+    updateReach()
   })
 
   const nextChanges = createChangeFeed(api)

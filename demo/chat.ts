@@ -29,8 +29,8 @@ export const openChat = (
 ) => {
   const { id } = conversation
   const closed = new AbortController()
-  const messages = openMessages(conversation, inbox, files)
-  const reservations = openReservations(api, id, closed.signal)
+  const messages = openMessages(conversation, inbox, files, (card) => reservations.render(card))
+  const reservations = openReservations(api, conversation, (card) => messages.showCard(card), closed.signal)
   const composer = openComposer(conversation, files, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const showProfile = async () => {
@@ -117,8 +117,7 @@ export const openChat = (
     status.dataset.status = conversation.view.status
     setText(status, conversation.view.status === 'live' ? '' : conversation.view.status)
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
-    reservations.show(conversation.view.reservations, inbox.view.me?.id ?? 0, other)
-    messages.show(other)
+    messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other))
     onChange()
   }
   const unsubscribe = conversation.subscribe(update)

@@ -15,10 +15,11 @@ export const openDialog = (
   action: string,
   submit: () => Promise<unknown>,
   signal: AbortSignal,
+  dismissal = 'Cancel',
 ): void => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const button = el('button', { class: 'strong' }, action)
-  const cancel = el('button', { type: 'button', class: 'quiet', click: () => close() }, 'Cancel')
+  const cancel = el('button', { type: 'button', class: 'quiet', click: () => close() }, dismissal)
   const onSubmit = async (event: Event) => {
     event.preventDefault()
     button.disabled = true

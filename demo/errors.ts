@@ -3,6 +3,8 @@ import { ServiceError } from '../clients/errors.ts'
 /** The service names a field as its requests do; here it gets the words of the page. */
 const fields: Record<string, string> = {
   content: 'The message',
+  email: 'The e-mail address',
+  password: 'The password',
   attachment: 'The file',
   name: 'The name',
   bio: 'The line about you',

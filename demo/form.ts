@@ -34,10 +34,15 @@ export const formSwitch = (label: string, sentence: string, change: () => void =
  * A form whose refusals appear at their fields, by the names that the service has for them, and otherwise below. What
  * was typed stays.
  */
-export const openForm = (byName: Record<string, Field>, parts: Node[], save: () => Promise<unknown>): HTMLElement => {
+export const openForm = (
+  byName: Record<string, Field>,
+  parts: Node[],
+  save: () => Promise<unknown>,
+  action = 'Save',
+): HTMLElement => {
   const status = el('span', { class: 'hint', role: 'status' })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const button = el('button', { class: 'strong' }, 'Save')
+  const button = el('button', { class: 'strong' }, action)
   let isSaving = false
   const submit = async (event: Event) => {
     event.preventDefault()

@@ -3,12 +3,17 @@ import type { Config } from './config.ts'
 import { avatar, el, setText } from './dom.ts'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
+import { openRecovery } from './recovery.ts'
 
 /**
  * The start page: what this is, the demo people whom one can be with one click, that of this pane first, and the form
  * to log in or sign up. The pane learns of the session through supabase-js.
  */
-export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], own: number): HTMLElement => {
+export const openStart = (
+  supabase: SupabaseClient,
+  { logIns, publishableKey }: Config,
+  own: number,
+): HTMLElement => {
   let isSignUp = false
   let isSubmitting = false
 
@@ -21,6 +26,7 @@ export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], ow
   const password = field('Password', { name: 'password', type: 'password', autocomplete: 'current-password' })
   const submit = el('button', { class: 'strong' })
   const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
+  const forgotten = el('button', { type: 'button', class: 'link', click: () => recover() }, 'Forgotten your password?')
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const heading = el('h2', {})
 
@@ -29,6 +35,7 @@ export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], ow
     heading.textContent = submit.textContent = signUp ? 'Sign up' : 'Log in'
     toggle.textContent = signUp ? 'Log in instead' : 'Create an account'
     name.label.hidden = name.input.disabled = !signUp
+    forgotten.hidden = signUp
     password.input.autocomplete = signUp ? 'new-password' : 'current-password'
     setText(alert, '')
   }
@@ -80,6 +87,13 @@ export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], ow
       el('span', { class: 'hint' }, who),
     )
   )
+  const recover = () => {
+    const recovery = openRecovery(supabase, publishableKey, email.input.value, () => {
+      recovery.replaceWith(form)
+      forgotten.focus()
+    })
+    form.replaceWith(recovery)
+  }
   setSignUp(false)
   const [first = email.input] = walkIns
   first.dataset.first = ''
@@ -92,6 +106,7 @@ export const openStart = (supabase: SupabaseClient, logIns: Config['logIns'], ow
     password.label,
     alert,
     el('div', { class: 'row' }, submit, toggle),
+    forgotten,
   )
   return el(
     'div',

@@ -4,11 +4,13 @@ import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing } from './message.ts'
 import { errorText } from './errors.ts'
+import type { Card } from './reservations.ts'
 import type { Files } from './storage.ts'
 
 type Item =
   | { kind: 'day'; key: string; day: string }
   | { kind: 'message'; key: string; message: Message; own: boolean; follows: boolean }
+  | { kind: 'reservation'; key: string; card: Card }
   | { kind: 'outgoing'; key: string; outgoing: Outgoing; error: string }
 
 // The distance in pixels that still counts as being at an edge.
@@ -17,10 +19,15 @@ const edgeDistance = 80
 const groupWithin = 5 * 60_000
 
 /**
- * Day separators, messages and outgoing messages in display order. A refused message stays where it was written; the
- * others are about to appear at the end.
+ * Day separators, messages, reservations and outgoing messages in display order. A refused message stays where it was
+ * written; the others are about to appear at the end. A reservation stands where its last change belongs.
  */
-const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me: number): Item[] => {
+const toItems = (
+  messages: readonly Message[],
+  outgoing: readonly Outgoing[],
+  cards: readonly Card[],
+  me: number,
+): Item[] => {
   const items: Item[] = []
   let day = ''
   const addDay = (timestamp: string) => {
@@ -32,27 +39,43 @@ const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me
     addDay(one.createdAt)
     items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.message ?? '' })
   }
+  const waiting = cards.toSorted((one, other) => one.updatedAt < other.updatedAt ? -1 : 1)
+  const addCards = (until: string) => {
+    while (waiting[0] && waiting[0].updatedAt < until) {
+      const card = waiting.shift()!
+      addDay(card.updatedAt)
+      items.push({ kind: 'reservation', key: `reservation ${card.id}`, card })
+    }
+  }
   const refused = outgoing.filter(({ state }) => state === 'refused')
   messages.forEach((message, index) => {
     while (refused[0] && refused[0].after < message.id) addOutgoing(refused.shift()!)
+    addCards(message.createdAt)
     addDay(message.createdAt)
     const before = messages[index - 1]
     const follows = items.at(-1)!.kind === 'message' && before?.user_id === message.user_id &&
       Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupWithin
     items.push({ kind: 'message', key: `${message.id}`, message, own: message.user_id === me, follows })
   })
+  addCards('9999')
   for (const one of [...refused, ...outgoing.filter(({ state }) => state !== 'refused')]) addOutgoing(one)
   return items
 }
 
 /** The messages of a conversation. Scrolling to the top loads older ones. */
-export const openMessages = (conversation: Conversation, inbox: Inbox, files: Files) => {
+export const openMessages = (
+  conversation: Conversation,
+  inbox: Inbox,
+  files: Files,
+  renderCard: (card: Card) => HTMLElement,
+) => {
   let other = ''
   let newest: number | null = null
   let newCount = 0
 
   const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
+    if (item.kind === 'reservation') return renderCard(item.card)
     if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows, files)
     return renderOutgoing(item.outgoing, item.error, conversation)
   }
@@ -140,7 +163,12 @@ export const openMessages = (conversation: Conversation, inbox: Inbox, files: Fi
   return {
     node,
     scrollToEnd,
-    show(nameOfOther: string) {
+    showCard(id: number) {
+      const card = list.querySelector<HTMLElement>(`[data-reservation="${id}"]`)
+      card?.scrollIntoView({ block: 'center' })
+      card?.querySelector('button')?.focus({ preventScroll: true })
+    },
+    show(nameOfOther: string, cards: readonly Card[]) {
       const { me } = inbox.view
       const { messages, outgoing, hasOlder, loaded } = conversation.view
       if (!me || !(loaded || outgoing.length)) return
@@ -148,9 +176,12 @@ export const openMessages = (conversation: Conversation, inbox: Inbox, files: Fi
       // Keep the first visible message in place when older ones are inserted above it.
       const first = list.querySelector<HTMLElement>('[data-message]')
       const above = first?.getBoundingClientRect().top
-      showList(toItems(messages, outgoing, me.id))
+      // What is older than the messages that are shown comes with them, unless it is open.
+      const [oldest] = messages
+      const isShown = ({ updatedAt, can }: Card) => !hasOlder || can.length > 0 || updatedAt > (oldest?.createdAt ?? '')
+      showList(toItems(messages, outgoing, cards.filter(isShown), me.id))
       older.hidden = !hasOlder
-      setText(note, messages.length || outgoing.length ? '' : `Say hello to ${nameOfOther || 'them'}.`)
+      setText(note, messages.length || outgoing.length || cards.length ? '' : `Say hello to ${nameOfOther || 'them'}.`)
       if (wasAtEnd) scrollToEnd()
       else if (first && above !== undefined) {
         const same = list.querySelector(`[data-message="${first.dataset.message}"]`)

@@ -1,11 +1,8 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
-import type { components } from '../clients/openapi.ts'
+import type { ReservationDetail } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
 import { timeZone } from './format.ts'
-
-/** A reservation as its own endpoint returns it. */
-export type ReservationDetail = components['schemas']['ReservationDetail']
 
 /** A timestamp as a datetime-local control has it, in the time zone of the browser. */
 const toLocal = (timestamp: string): string => {

@@ -108,7 +108,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     nav.replaceChildren()
     onTitle('', 0)
     showStatus('')
-    content.replaceChildren(openStart(supabase, config.logIns, index))
+    content.replaceChildren(openStart(supabase, config, index))
   }
   const onSession = (session: Session | null) => {
     const user = session?.user.id ?? null

@@ -1,18 +1,16 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { backButton, el } from '../dom.ts'
-import { section } from '../form.ts'
-import { formatMonth } from '../format.ts'
 import { link, type Navigation } from '../navigation.ts'
 import { openNotice, skeleton } from '../notices.ts'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { errorText } from '../errors.ts'
 import type { Files } from '../storage.ts'
+import { accountSection } from './account.ts'
 import { aboutSection } from './about.ts'
 import { blocksSection } from './blocks.ts'
 import { interestsSection } from './interests.ts'
 import { notificationsSection } from './notifications.ts'
 import { photoSection } from './photo.ts'
-import type { Me } from './types.ts'
 import { visibilitySection } from './visibility.ts'
 
 /** What the header shows of the user, when it was saved. */
@@ -30,8 +28,6 @@ interface Dependencies {
   onMe: (change: OwnChange) => void
 }
 
-const roles = { user: 'User', admin: 'Admin' }
-
 /** The user's own profile and settings. */
 export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Dependencies) => {
   const closed = new AbortController()
@@ -41,17 +37,6 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
   const body = el('div', { class: 'page-body' }, notice.node, skeleton(3))
   const node = el('article', { class: 'page me' }, header, body)
 
-  const account = (me: Me, since: string | undefined): HTMLElement =>
-    section(
-      'Account',
-      el(
-        'dl',
-        {},
-        ...[['E-mail', me.email], ['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
-          .filter(([, text]) => text)
-          .flatMap(([term, text]) => [el('dt', {}, term!), el('dd', {}, text!)]),
-      ),
-    )
   const load = async () => {
     const { signal } = closed
     notice.show('')
@@ -71,7 +56,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
         interestsSection(api, me),
         notificationsSection(api, settings),
         blocksSection(api, blocks),
-        account(me, session?.user.created_at),
+        accountSection(supabase, api, me, session?.user.created_at, signal),
       ]
       body.replaceChildren(...sections.filter((part) => part !== null))
     } catch (error) {

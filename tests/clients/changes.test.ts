@@ -33,8 +33,11 @@ describe('after an absence', () => {
     server.reservations = [{ id: 5 }]
     broadcast('reservation.changed', { id: 5, previous_id: null, user_id: null })
     await advance(5000)
-    expect(requests.filter((request) => !request.includes('changes'))).toEqual(['1 GET conversations/7'])
-    expect(chat.view.reservations).toEqual([{ id: 5 }])
+    expect(requests.filter((request) => !request.includes('changes'))).toEqual([
+      '1 GET conversations/7',
+      '1 GET conversations/7/reservations/5',
+    ])
+    expect(chat.view.reservations).toEqual([{ id: 5, can: [] }])
 
     client.disconnect()
     markRead(1, id)

@@ -75,13 +75,30 @@ test.each([
   },
 )
 
-test('shows reservations and their changes', async () => {
-  const { chat, server, broadcast } = await openFixture()
+test('shows reservations, their changes, and what the user can do about them', async () => {
+  const { chat, server, broadcast, requestsWith, setBlocked } = await openFixture()
   expect(chat.view.reservations).toEqual([])
-  server.reservations = [{ id: 3, title: 'Jazz evening', price: 12.5, date: '', status: 'accepted' }]
-  broadcast('reservation.changed', { id: 3, previous_id: null, user_id: null })
-  await advance(100)
-  expect(chat.view.reservations).toEqual(server.reservations)
+  const shown = async (...reservations: typeof server.reservations) => {
+    server.reservations = reservations
+    broadcast('reservation.changed', { id: 3, previous_id: null, user_id: null })
+    await advance(100)
+    return chat.view.reservations
+  }
+  const jazz = { id: 3, title: 'Jazz evening', price: 12.5, date: '', ends_at: null, revision: 1, offered_by: 2 }
+  const over = { ...jazz, id: 2, status: 'declined' }
+  const offer = { ...jazz, status: 'pending' }
+  expect(await shown(over, offer)).toEqual([
+    { ...over, can: [] },
+    { ...offer, can: ['accept', 'decline', 'change', 'cancel'] },
+  ])
+  expect(await shown(over, { ...offer, offered_by: 1 })).toMatchObject([{}, { can: ['change', 'cancel'] }])
+  expect(await shown(over, { ...offer, status: 'accepted' })).toMatchObject([{}, { can: ['cancel'] }])
+  // What has ended is read once.
+  expect(requestsWith('reservations/2')).toHaveLength(1)
+  await shown(offer)
+  setBlocked(1, true)
+  await advance(1000)
+  expect(chat.view.reservations).toMatchObject([{ can: ['cancel'] }])
 })
 
 test('an unknown conversation shows the 404 as its error', async () => {

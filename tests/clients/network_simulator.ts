@@ -74,7 +74,7 @@ export const createSimulator = (seed = 1) => {
     nextId: 1,
     tokenExpired: false,
     refreshedAt: 0,
-    reservations: [] as unknown[],
+    reservations: [] as { id: number; status?: string; offered_by?: number }[],
     /** The user ids that each user has blocked. */
     blocked: {} as Record<number, number[]>,
     /** If set, an overloaded service always answers 429 with this Retry-After in seconds; else 503 or 429. */
@@ -257,8 +257,12 @@ export const createSimulator = (seed = 1) => {
       case `POST conversations/${conversation}/read`:
         markRead(me, Number(body.up_to_message_id))
         return Response.json({ success: true })
-      default:
+      default: {
+        const [, rid] = /^GET conversations\/7\/reservations\/(\d+)$/.exec(`${method} ${path}`) ?? []
+        const reservation = server.reservations.find(({ id }) => id === Number(rid))
+        if (reservation) return Response.json({ ...reservation, history: [] })
         return errorResponse(404, 'Conversation not found')
+      }
     }
   }
 

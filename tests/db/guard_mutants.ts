@@ -1,6 +1,6 @@
 /** Mutants of guards: each changes one text of a function, or runs one statement, in a transaction that is undone. */
 import type { Database } from '../../supabase/local/database.ts'
-import { runFile } from './database.ts'
+import { read, runFile } from './database.ts'
 
 export type Change = [from: string, to: string]
 
@@ -32,34 +32,35 @@ const mutantsOf = ({ changes, statements }: Guards): { what: string; statement: 
   ...statements.map(([what, statement]) => ({ what, statement })),
 ]
 
-/** The first of these pgTAP files that fails in the open transaction, which is left as it was. */
-export const failingFile = async (database: Database, files: string[]): Promise<string | undefined> => {
-  for (const file of files) {
-    const lines = await runFile(database, 'savepoint before_file', file)
-    await database.run('rollback to savepoint before_file')
-    if (lines.some((line) => /^not ok|^# Looks like/.test(line))) return file
-  }
-}
-
 /**
- * Tries every mutant, or each one in so many, and prints as JSON which ones `detect` did not notice. It names what
- * noticed, if anything did.
+ * Tries every mutant, or each one in so many, and prints as JSON which ones neither these pgTAP files nor, after them,
+ * `explore` noticed, and which file noticed how many. `explore` must notice nothing without a mutant.
  */
 export const tryMutants = async (
   database: Database,
   guards: Guards,
-  detect: () => Promise<string | undefined>,
+  files: string[],
   oneIn = 1,
+  explore?: () => Promise<boolean>,
 ): Promise<void> => {
   const mutants = mutantsOf(guards).filter((_, index) => index % oneIn === 0)
   const started = performance.now()
   const survivors: string[] = []
   const impossible: string[] = []
   const detectedBy: Record<string, number> = {}
-  await database.run('begin')
-  const unmutated = await detect()
-  if (unmutated) throw new Error(`${unmutated} fails without a mutant`)
-  await database.run('rollback')
+
+  const fails = async (file: string): Promise<boolean> => {
+    const lines = await runFile(database, 'savepoint before_file', file)
+    await database.run('rollback to savepoint before_file')
+    return lines.some((line) => /^not ok|^# Looks like/.test(line))
+  }
+  let last = files[0]!
+  const detect = async (): Promise<string | undefined> => {
+    // What noticed the last mutant is likely to notice the next.
+    for (const file of new Set([last, ...files])) if (await fails(file)) return last = file
+    return await explore?.() ? 'schedules' : undefined
+  }
+  await database.run(read('first_failure.sql'))
   for (const { what, statement } of mutants) {
     try {
       await database.run(`begin; ${statement}`)
@@ -74,6 +75,9 @@ export const tryMutants = async (
     if (!detector) survivors.push(what)
     else detectedBy[detector] = (detectedBy[detector] ?? 0) + 1
   }
+  // What fails without a mutant, also after others, notices nothing.
+  await database.run('begin')
+  for (const file of files) if (await fails(file)) throw new Error(`${file} fails without a mutant`)
   const seconds = Math.round((performance.now() - started) / 1000)
   console.log(JSON.stringify({ mutants: mutants.length, detectedBy, survivors, impossible, seconds }))
 }

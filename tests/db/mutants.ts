@@ -33,13 +33,6 @@ const failures = async (file: string): Promise<string[]> => {
 }
 
 await database.run(read('first_failure.sql'))
-await database.run('begin')
-for (const file of order) {
-  const lines = await failures(file)
-  if (lines.length > 0) throw new Error(`${file} fails without a mutant: ${lines.join('\n')}`)
-}
-await database.run('rollback')
-
 const detectedBy: Record<string, number> = {}
 const survivors: Mutant[] = []
 const impossible: (Mutant & { reason: string })[] = []
@@ -47,10 +40,12 @@ const started = performance.now()
 for (const mutant of mutants) {
   try {
     await database.run(`begin; ${mutant.statement}`)
-    const favourite = lastDetector.get(groupOf(mutant)) ?? 'access/grants.test.sql'
+    // The quickest file, which detects nine mutants of ten.
+    const quickest = 'access/grants.test.sql'
+    const favourite = lastDetector.get(groupOf(mutant)) ?? quickest
     let detector: string | undefined
     const successful = order.toSorted((one, other) => (detectedBy[other] ?? 0) - (detectedBy[one] ?? 0))
-    for (const file of new Set([favourite, ...successful])) {
+    for (const file of new Set([quickest, favourite, ...successful])) {
       if ((await failures(file)).length === 0) continue
       detector = file
       break
@@ -64,6 +59,12 @@ for (const mutant of mutants) {
   } finally {
     await database.run('rollback')
   }
+}
+// What fails without a mutant, also after others, detects nothing.
+await database.run('begin')
+for (const file of Object.keys(detectedBy)) {
+  const lines = await failures(file)
+  if (lines.length > 0) throw new Error(`${file} fails without a mutant: ${lines.join('\n')}`)
 }
 const kinds = Object.fromEntries(
   Object.entries(Object.groupBy(mutants, ({ kind }) => kind)).map(([kind, list]) => [kind, list!.length]),

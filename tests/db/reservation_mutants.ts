@@ -4,7 +4,7 @@
  * reservations nor the exploration of schedules detected.
  */
 import { files, openTestDatabase } from './database.ts'
-import { type Change, failingFile, tryMutants } from './guard_mutants.ts'
+import { type Change, tryMutants } from './guard_mutants.ts'
 import { explore } from './schedules.ts'
 
 /**
@@ -256,11 +256,8 @@ const dropped: [string, string][] = [
 
 const database = await openTestDatabase()
 const own = files.filter((file) => /^reservations\/|first_contact/.test(file))
-await tryMutants(database, { changes, statements: dropped }, async () => {
-  const file = await failingFile(database, own)
-  if (file) return file
-  const { violations } = await explore(database, { isFirstEnough: true })
-  if (violations.length > 0) return 'schedules'
-}, Number(Deno.args[0] ?? 1))
+// tests/db/schedules.test.ts explores without a mutant.
+const finds = async () => (await explore(database, { isFirstEnough: true })).violations.length > 0
+await tryMutants(database, { changes, statements: dropped }, own, Number(Deno.args[0] ?? 1), finds)
 await database.close()
 Deno.exit(0)

@@ -6,10 +6,10 @@ import type { Report } from './schedules.ts'
 test(
   'whatever two participants, an admin and the clock do, and in which order, readers see a legal history',
   async () => {
-    const database = process.env.PLATFORM_URL ? await makeDatabase('schedules') : ''
+    const DATABASE_URL = await makeDatabase('schedules')
     // SCHEDULES=4 tries every sequence of four actions instead of every state.
     const depth = process.env.SCHEDULES ? [process.env.SCHEDULES] : []
-    const report = await runScript<Report>('tests/db/schedules.ts', depth, { DATABASE_URL: database })
+    const report = await runScript<Report>('tests/db/schedules.ts', depth, { DATABASE_URL })
     expect(report.violations).toEqual([])
     if (depth.length === 0) {
       expect(report.states).toBeGreaterThan(150)

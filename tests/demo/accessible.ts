@@ -63,7 +63,7 @@ export const accessible = ({ open, base }: Demo) =>
       await check('conversations')
 
       await go('/demo/c/1', '.message')
-      await you.locator('.reservations summary').click()
+      await you.locator('[data-reservation]').first().waitFor()
       await check('a conversation with its reservations')
       if (isPhone) {
         await checkWithKeyboard(page, you)

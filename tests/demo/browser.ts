@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
 
 const executable = process.env.CHROMIUM || '/usr/bin/chromium'
@@ -39,6 +39,12 @@ interface Visit {
 
 /** Whether the tests run on a phone in the dark theme, and not on a desktop in the light one. */
 export const isPhone = process.env.SCREEN === 'phone'
+
+/**
+ * A test of what is the same on a phone, where a second run would take as much processor time and show nothing. On both
+ * run what a narrow page could hide or a finger do otherwise: each page, going back, menus, dialogs, lists to tap.
+ */
+export const onDesktop = test.skipIf(isPhone)
 
 const screen: BrowserContextOptions = isPhone
   ? { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true, colorScheme: 'dark' }
@@ -172,8 +178,10 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
   const visits: Visit[] = []
+  let output = ''
   beforeAll(async () => {
     stack = await startStack({ SEED: 'demo', ...await settings() })
+    stack.process.stdout!.on('data', (text) => output += text)
     browser = await openBrowser()
   }, 240_000)
   afterEach(async ({ task }) => {
@@ -192,6 +200,14 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
     await browser.close()
     await stopStack(stack.process)
   })
+
+  /** The code in the latest mail to an address. */
+  const mailedCode = async (email: string): Promise<string> => {
+    const codes = () =>
+      [...output.matchAll(new RegExp(`^To: ${email}$[^]*?code: (\\d+)$`, 'gm'))].map(([, code]) => code!)
+    await expect.poll(() => codes().length, { timeout: 20_000 }).toBeGreaterThan(0)
+    return codes().at(-1)!
+  }
 
   const open = async (path = '/demo', refusals: number[] = [], options: BrowserContextOptions = {}) => {
     const visited = await visit(browser, new URL(path, stack.base).href, options, refusals)
@@ -222,7 +238,7 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
     await logIn(tomas, 'Walk in as Tomáš')
     return { ines, tomas }
   }
-  return { open, openOne, openSideBySide, openColumn, openBoth, base: () => stack.base }
+  return { open, openOne, openSideBySide, openColumn, openBoth, mailedCode, base: () => stack.base }
 }
 
 export type Demo = ReturnType<typeof openDemo>

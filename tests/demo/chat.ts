@@ -10,6 +10,7 @@ import {
   isPhone,
   logIn,
   messagesFrom,
+  onDesktop,
   openWith,
   sendMessage,
   waitUntilLive,
@@ -98,7 +99,7 @@ export const chat = ({ openBoth, openColumn, base }: Demo) =>
       await expectSoon(() => ines.locator('.outgoing').count()).toBe(0)
     })
 
-    test('what is unsent survives a reload, and leaves with the user', async () => {
+    onDesktop('what is unsent survives a reload, and leaves with the user', async () => {
       const ines = await openColumn()
       const page = ines.page()
       await openWith(ines, 'Tomáš Novák')
@@ -119,7 +120,7 @@ export const chat = ({ openBoth, openColumn, base }: Demo) =>
       expect(await text.inputValue()).toBe('')
     })
 
-    test('a refused message stays where it was written, and can be retried, copied or discarded', async () => {
+    onDesktop('a refused message stays where it was written, and can be retried, copied or discarded', async () => {
       const ines = await openColumn([400])
       const page = ines.page()
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -172,7 +173,7 @@ export const chat = ({ openBoth, openColumn, base }: Demo) =>
       await ines.getByRole('button', { name: 'Older messages' }).waitFor({ state: 'hidden' })
     })
 
-    test('a user subscribes, the service worker shows a push, and log-out removes the device', async () => {
+    onDesktop('a user subscribes, the service worker shows a push, and log-out removes the device', async () => {
       const ines = await openColumn([503])
       const page = ines.page()
       const { origin } = new URL(base())

@@ -1,12 +1,13 @@
 /// <reference lib="dom" />
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
-import { choose, type Demo, expectSoon, isPhone, logIn } from './browser.ts'
+import { choose, type Demo, expectSoon, isPhone, logIn, onDesktop, waitUntilLive } from './browser.ts'
 
 const eva = { email: 'eva@example.com', password: 'correct horse' }
 
-export const profiles = ({ openOne, base }: Demo) =>
+export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
   describe('profiles of the demo page', () => {
     const openMe = async (refusals: number[] = []) => {
       const { page, you } = await openOne('/demo/me', refusals)
@@ -16,7 +17,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       return { page, you, part }
     }
 
-    test('shows what somebody has written as text, finds people by an interest, and reports and blocks', async () => {
+    onDesktop('shows what somebody has written as text, finds people by an interest, reports and blocks', async () => {
       const markup = '<img src=x onerror="document.title=1"> and <b>more</b>'
       const fields = { name: `Eva ${markup}`, is_searchable: true, city: '<i>Here</i>', biography: `${markup}\nA line` }
       const { body } = await call('POST', `${base()}/auth/signup`, { ...eva, ...fields, interest_ids: [10] })
@@ -39,7 +40,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       await you.getByText(/is not blocked any more/).waitFor()
     })
 
-    test('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
+    onDesktop('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
       const signUp = async (email: string) => {
         const body = { email, name: 'Zoe', password: eva.password }
         return (await call('POST', `${base()}/auth/signup`, body)).body
@@ -67,6 +68,55 @@ export const profiles = ({ openOne, base }: Demo) =>
       expect((await call('PATCH', change, { is_active: false }, { headers })).status).toBe(204)
       await page.reload()
       await you.locator('.bar .status', { hasText: 'deactivated' }).waitFor()
+    })
+
+    test('a forgotten password is chosen anew, and the account is copied and deleted', async () => {
+      const zoe = { email: 'forgetful@example.com', password: 'old and gone', name: 'Zoe' }
+      await call('POST', `${base()}/auth/signup`, zoe)
+      const { page, you } = await open('/demo', [400, 401, 403, 422])
+      await you.getByRole('button', { name: 'Forgotten your password?' }).click()
+      await you.getByRole('button', { name: 'Back to the log-in' }).click()
+      await you.getByLabel('E-mail').fill(zoe.email)
+      await you.getByRole('button', { name: 'Forgotten your password?' }).click()
+      await you.getByRole('button', { name: 'Send a code' }).click()
+      const code = await mailedCode(zoe.email)
+      const choosePassword = async (code: string, password: string) => {
+        await you.getByLabel('Code').fill(code)
+        await you.getByLabel('New password').fill(password)
+        await you.getByRole('button', { name: 'Save and log in' }).click()
+      }
+      await choosePassword('000000', 'new and long')
+      await you.getByRole('alert').filter({ hasText: /expired|invalid/ }).waitFor()
+      await choosePassword(code, 'short')
+      await you.getByRole('alert').filter({ hasText: 'at least 8 characters' }).waitFor()
+      await choosePassword(code, 'new and long')
+      await waitUntilLive(you)
+
+      await page.goto(new URL('/demo/me', base()).href)
+      const account = you.getByRole('region', { name: 'Account' })
+      await account.getByText('Change the password').click()
+      await account.getByLabel('New password').fill('newer and longer')
+      await account.getByRole('button', { name: 'Save' }).click()
+      await account.getByText('Saved.').waitFor()
+      const logIn = async (password: string) =>
+        (await call('POST', `${base()}/auth/login`, { email: zoe.email, password })).status
+      expect([await logIn('new and long'), await logIn('newer and longer')]).toEqual([401, 200])
+
+      const started = page.waitForEvent('download')
+      await account.getByRole('button', { name: 'Download my data' }).click()
+      const copy = JSON.parse(readFileSync(await (await started).path(), 'utf8'))
+      expect(JSON.stringify(copy)).toContain(zoe.email)
+
+      await account.getByRole('button', { name: 'Delete my account…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('textbox').fill('somebody@example.com')
+      await dialog.getByRole('button', { name: 'Delete for good' }).click()
+      await dialog.getByRole('alert').filter({ hasText: 'not your address' }).waitFor()
+      expect(await logIn('newer and longer')).toBe(200)
+      await dialog.getByRole('textbox').fill(zoe.email)
+      await dialog.getByRole('button', { name: 'Delete for good' }).click()
+      await you.getByRole('button', { name: 'Walk in as Inês' }).waitFor()
+      expect(await logIn('newer and longer')).toBe(401)
     })
 
     test('an edit is saved, and a refused one is explained at its field and not lost', async () => {
@@ -103,7 +153,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       await part('About you').waitFor()
     })
 
-    test('interests are added and removed, and one that does not exist is refused in its place', async () => {
+    onDesktop('interests are added and removed, and one that does not exist is refused in its place', async () => {
       const { page, part } = await openMe()
       const interests = part('Interests')
       const mine = interests.getByRole('list', { name: 'Your interests' })
@@ -122,7 +172,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       await expectSoon(() => mine.textContent()).not.toContain('Poetry')
     })
 
-    test('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
+    onDesktop('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
       const { page, part } = await openMe([403])
       const findable = part('Visibility').getByRole('switch', { name: 'Others can find me' })
       await findable.uncheck()

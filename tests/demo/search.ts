@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
-import { type Demo, expectSoon, findPeople, isFocused, logIn } from './browser.ts'
+import { type Demo, expectSoon, findPeople, isFocused, logIn, onDesktop } from './browser.ts'
 
 export const search = ({ open, openOne, base }: Demo) =>
   describe('the search of the demo page', () => {
@@ -11,7 +11,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       return { page, you, box: you.getByRole('combobox', { name: 'Search people' }), hits: you.locator('.hit') }
     }
 
-    test('marks the words that were looked for, and suggests a correction', async () => {
+    onDesktop('marks the words that were looked for, and suggests a correction', async () => {
       const { you, box, hits } = await openPeople()
       await box.fill('architecure ')
       const marked = () => hits.first().locator('mark').allTextContents()
@@ -23,7 +23,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => isFocused(box)).toBe(true)
     })
 
-    test('completes with the keyboard and tells assistive technology', async () => {
+    onDesktop('completes with the keyboard and tells assistive technology', async () => {
       const { page, you, box, hits } = await openPeople()
       expect(await box.getAttribute('aria-expanded')).toBe('false')
       await box.pressSequentially('lisb')
@@ -81,7 +81,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => you.locator('.found').textContent()).not.toBe(all)
     })
 
-    test('finds more people like one, without that one, and goes back to everybody', async () => {
+    onDesktop('finds more people like one, without that one, and goes back to everybody', async () => {
       const { you, hits } = await openPeople()
       const name = (await hits.first().getByRole('heading').textContent())!
       await hits.first().getByRole('button', { name: `More like this (${name})` }).click()
@@ -93,7 +93,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => hits.getByRole('heading').allTextContents()).toContain(name)
     })
 
-    test('shows that it loads, tries again after an error, and advises where nobody is found', async () => {
+    onDesktop('shows that it loads, tries again after an error, and advises where nobody is found', async () => {
       const { page, you } = await open('/demo', [500])
       let release = () => {}
       let fails = true
@@ -143,7 +143,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => you.getByRole('button', { name: 'More people' }).isVisible()).toBe(false)
     })
 
-    test('shows markup in names, cities and biographies as text, highlighted or completed', async () => {
+    onDesktop('shows markup in names, cities and biographies as text, highlighted or completed', async () => {
       const name = '<img src=x onerror="document.title=1"> Zwartkop'
       const markup = '<script>document.title=2</script> zwartkop <b>bold</b>'
       const { status } = await call('POST', new URL('/functions/v1/auth/signup', base()).href, {

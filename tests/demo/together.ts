@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Locator } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { choose, type Demo, expectSoon, isFocused, openWith, sendMessage } from './browser.ts'
+import { choose, type Demo, expectSoon, isFocused, onDesktop, openWith, sendMessage } from './browser.ts'
 
 export const together = ({ openBoth, openColumn }: Demo) =>
   describe('what two people do besides writing', () => {
@@ -9,7 +9,6 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       const { ines, tomas } = await openBoth([400, 409])
       await openWith(ines, 'Tomáš Novák')
       await openWith(tomas, 'Inês Carvalho')
-      for (const side of [ines, tomas]) await side.locator('.reservations summary').click()
       await ines.getByRole('button', { name: 'Offer a reservation' }).click()
       const dialogOf = (side: Locator) => side.page().getByRole('dialog')
       const dialog = dialogOf(ines)
@@ -24,10 +23,12 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       const of = (side: Locator) => side.locator('[data-reservation]', { hasText: 'A walk through Graça' })
       await of(ines).getByText('Waiting for Tomáš Novák').waitFor()
       await of(tomas).getByText('Your answer?').waitFor()
+      expect(await of(tomas).getByRole('button').allTextContents()).toEqual(['Accept', 'Decline', 'Change'])
+      await tomas.locator('.next').getByRole('button', { name: /^Your answer\?/ }).click()
       expect(await of(tomas).locator('.when').textContent()).toEqual(
         expect.stringMatching(/^Wed,? 14 May 2031,? 18:00.20:30 \S+ · 12\.50$/),
       )
-      await expectSoon(() => of(ines).getByRole('button').allTextContents()).toEqual(['Change', 'Cancel'])
+      await expectSoon(() => of(ines).getByRole('button').allTextContents()).toEqual(['Change', 'Cancel…'])
 
       await of(tomas).getByRole('button', { name: 'Change' }).click()
       await dialogOf(tomas).getByLabel('Price').fill('10')
@@ -55,7 +56,11 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await page.unroute('**/accept')
       await of(ines).getByRole('button', { name: 'Accept' }).click()
       for (const side of [ines, tomas]) await of(side).getByText('Agreed').waitFor()
-      await of(tomas).getByRole('button', { name: 'Cancel' }).click()
+      await of(tomas).getByRole('button', { name: 'Cancel…' }).click()
+      await dialogOf(tomas).getByRole('button', { name: 'Keep it' }).click()
+      await of(tomas).getByRole('button', { name: 'Cancel…' }).click()
+      await dialogOf(tomas).getByLabel('A word about it').fill('My train does not run')
+      await dialogOf(tomas).getByRole('button', { name: 'Cancel the reservation' }).click()
       for (const side of [ines, tomas]) await of(side).getByText('Cancelled').waitFor()
       await expectSoon(() => of(ines).getByRole('button').count()).toBe(0)
     })
@@ -90,7 +95,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await expectSoon(() => entries.count()).toBeGreaterThan(1)
     })
 
-    test('a report is sent once and says that nobody is told; a block keeps both from writing', async () => {
+    onDesktop('a report is sent once and says that nobody is told; a block keeps both from writing', async () => {
       const ines = await openColumn([403])
       const page = ines.page()
       await ines.locator('.entry').last().click()
@@ -111,7 +116,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await expectSoon(() => page.getByRole('dialog').count()).toBe(0)
     })
 
-    test('dialogs and the menu work with the keyboard: Escape closes them, and the focus returns', async () => {
+    onDesktop('dialogs and the menu work with the keyboard: Escape closes them, and the focus returns', async () => {
       const ines = await openColumn()
       const page = ines.page()
       await ines.locator('.entry').first().click()
@@ -122,8 +127,6 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await page.keyboard.press('Escape')
       await ines.getByRole('button', { name: 'Archive' }).waitFor({ state: 'hidden' })
       await expectSoon(() => isFocused(ines.locator('.chat-bar .menu summary'))).toBe(true)
-      await ines.locator('.reservations summary').focus()
-      await page.keyboard.press('Enter')
       const offer = ines.getByRole('button', { name: 'Offer a reservation' })
       await offer.focus()
       await page.keyboard.press('Enter')

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { stepsOf } from '../../clients/reservations.ts'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, dataApi, openConversation, type Person, signUp } from '../tools/people.ts'
 import { expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
@@ -173,6 +174,32 @@ describe('the life of a reservation', () => {
         })
       }
       expect((await read(local, id)).history).toHaveLength(2)
+    }
+  })
+
+  test('the client says which steps the service takes, for each status, person and step', async () => {
+    const leadsTo = { accept: 'accepted', decline: 'declined', change: 'pending', cancel: 'cancelled' }
+    for (const before of [null, 'accept', 'decline', 'cancel'] as const) {
+      for (const who of [voyager, local]) {
+        for (const name of ['accept', 'decline', 'change', 'cancel'] as const) {
+          const { body: { id } } = await offer(voyager, { date: ahead(10), ends_at: null })
+          if (before) await step(local, id, before)
+          const reservation = await read(who, id)
+          // A repeat is answered as the first time.
+          if (reservation.status === leadsTo[name] && name !== 'change') continue
+          const { status } = name === 'change'
+            ? await who.call('PATCH', `${path}/${id}`, { price: 1 })
+            : await step(who, id, name)
+          const can = stepsOf(reservation, who.id, true)
+          expect([before, name, who === voyager, status === 200]).toEqual([
+            before,
+            name,
+            who === voyager,
+            can.includes(name),
+          ])
+          await who.call('POST', `${path}/${id}/cancel`)
+        }
+      }
     }
   })
 

@@ -2,6 +2,7 @@
 // an improvement, write its last line into figures.json.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { makeDatabase } from '../tools/postgres.ts'
 import { runScript } from '../tools/run_script.ts'
 
 type Figures = Record<string, Record<string, number>>
@@ -11,7 +12,8 @@ describe.each(['labelled', 'unseen', 'third'])('the set %s', (set) => {
   let measured: Figures
 
   beforeAll(async () => {
-    measured = await runScript<Figures>('bench/search/quality.ts', [`--set=${set}`])
+    const DATABASE_URL = await makeDatabase(set)
+    measured = await runScript<Figures>('bench/search/quality.ts', [`--set=${set}`], { DATABASE_URL })
   }, 180_000)
 
   test('has every kind of query', () => {

@@ -1,5 +1,5 @@
 -- Conversation states: each person their own, only the caller's, of one conversation; and what an erasure forgets.
-select plan(27);
+select plan(28);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'dan']) as name;
 insert into public.conversations (voyager_id, local_id)
 values
@@ -68,6 +68,18 @@ select is(
   pg_temp.arrange('ben', 'ana-ben', '{}'), '{"archived": true, "pinned": false, "muted_until": null}',
   'and is ana''s alone'
 );
+select pg_temp.arrange('ben', 'ana-ben', '{"pinned": true}');
+select is(
+  (
+    select string_agg(talks.name, ', ' order by place)
+    from jsonb_array_elements(tests.ask('ana', 'list_conversations(null, 0, pinned_first => true)'))
+      with ordinality as listed (entry, place)
+    join talks on talks.id = (entry ->> 'id')::bigint
+  ),
+  'dan-ana, cat-ana, ana-ben', 'neither a mute nor the partner''s pin puts a conversation first'
+);
+select tests.become_owner();
+select pg_temp.arrange('ben', 'ana-ben', '{"pinned": false}');
 select ok(
   private.follows(person => tests.id_of('ben'), conversation => id, message => null) is false
     and private.follows(person => tests.id_of('ben'), conversation => id, message => 9e15::bigint),

@@ -86,7 +86,7 @@ returns table (
 language plpgsql
 as $$
 begin
-  perform pg_sleep(2);
+  perform pg_sleep(1.2);
   return query
     select *
     from private.quick_scores(
@@ -102,7 +102,7 @@ returns private.search_query
 language plpgsql
 as $$
 begin
-  perform pg_sleep(2);
+  perform pg_sleep(1.2);
   return private.read_quickly(query, known, reading);
 end
 $$;
