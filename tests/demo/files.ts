@@ -145,7 +145,7 @@ export const files = ({ open, openOne, base }: Demo) =>
       expect(await you.getByRole('region', { name: 'Photo' }).locator('img').count()).toBe(0)
     })
 
-    test('a photo is cut out of a picture by dragging, with the keyboard and by zooming, at most 512 pixels', async () => {
+    test('a photo is cut out of a picture by dragging, by keys and by zooming, of at most 512 pixels', async () => {
       const { page, you } = await openOne('/demo/me')
       const photo = you.getByRole('region', { name: 'Photo' })
       await photo.getByRole('button', { name: 'Choose a photo' }).waitFor()
