@@ -39,7 +39,6 @@ const slow = [
     'attack/matrix',
     'attack/data_api',
     'crash/pglite',
-    'db/schedules',
     'clients/live',
     'clients/package',
     'clients/realtime',
@@ -64,7 +63,6 @@ const slow = [
     'postgres/starvation',
     'postgres/walk',
     'realtime/events',
-    'search/quality',
     'search/sync',
   ],
 ]

@@ -1,9 +1,13 @@
-import { el, icon, setText, visuallyHidden } from './dom.ts'
+import { el, icon, visuallyHidden } from './dom.ts'
 import { formatSize } from './format.ts'
+import { openNotice } from './notices.ts'
 import { attachmentRules, refusalOfFile } from './storage.ts'
 
+/** In pixels of the canvas, shown at half of that. */
+const thumbnailSide = 96
+
 /** Chooses the file of the next message and shows how far its upload is. */
-export const openPicker = (onPick: () => void) => {
+export const openPicker = (onPick: () => void, onRetry: () => void) => {
   let file: File | null = null
   let isUploading = false
 
@@ -17,7 +21,7 @@ export const openPicker = (onPick: () => void) => {
       input.value = ''
       if (!picked) return
       const refusal = refusalOfFile(picked, attachmentRules)
-      setText(alert, refusal)
+      alert.show(refusal)
       if (!refusal) set(picked)
       onPick()
     },
@@ -44,10 +48,31 @@ export const openPicker = (onPick: () => void) => {
     icon('close'),
     visuallyHidden('Remove the file'),
   )
-  const chip = el('div', { class: 'file picked', hidden: true }, icon('file'), name, size, bar, remove)
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const thumbnail = el('span', { class: 'thumbnail' })
+  const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
+  const alert = openNotice()
 
+  /** A small picture of a picture, and a sign for everything else. */
+  const drawThumbnail = async (next: File | null) => {
+    thumbnail.replaceChildren(icon('file'))
+    if (!next?.type.startsWith('image/')) return
+    const picture = await createImageBitmap(next).catch(() => null)
+    // Another file may have been picked meanwhile.
+    if (!picture || file !== next) return
+    const { width, height } = picture
+    const scale = thumbnailSide / Math.min(width, height)
+    const canvas = el('canvas', { width: `${thumbnailSide}`, height: `${thumbnailSide}` })
+    canvas.getContext('2d')!.drawImage(
+      picture,
+      (thumbnailSide - width * scale) / 2,
+      (thumbnailSide - height * scale) / 2,
+      width * scale,
+      height * scale,
+    )
+    thumbnail.replaceChildren(canvas)
+  }
   const set = (next: File | null) => {
+    if (file !== next) drawThumbnail(next)
     file = next
     isUploading = false
     chip.hidden = !next
@@ -58,7 +83,7 @@ export const openPicker = (onPick: () => void) => {
   }
 
   return {
-    node: el('div', { class: 'picker' }, chip, alert, input),
+    node: el('div', { class: 'picker' }, chip, alert.node, input),
     button,
     get file() {
       return file
@@ -66,6 +91,7 @@ export const openPicker = (onPick: () => void) => {
     /** Shows how much of the file has arrived, from 0 to 1. */
     setProgress(part: number) {
       isUploading = true
+      alert.show('')
       bar.hidden = false
       remove.hidden = true
       bar.value = part
@@ -73,11 +99,11 @@ export const openPicker = (onPick: () => void) => {
     /** The file stays, so that sending can be tried again. */
     fail(reason: string) {
       set(file)
-      setText(alert, reason)
+      alert.show(reason, { 'Try again': onRetry })
     },
     clear() {
       set(null)
-      setText(alert, '')
+      alert.show('')
     },
   }
 }

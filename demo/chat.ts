@@ -2,8 +2,9 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
-import { avatar, backButton, el, setText } from './dom.ts'
-import { findProfile } from './find_profile.ts'
+import { backButton, el, setText } from './dom.ts'
+import type { Faces } from './faces.ts'
+import { findHit } from './find_profile.ts'
 import { openMessages } from './messages.ts'
 import { errorText } from './errors.ts'
 import { openReservations } from './reservations.ts'
@@ -16,6 +17,7 @@ interface Dependencies {
   inbox: Inbox
   states: ReturnType<typeof openStates>
   files: Files
+  faces: Faces
   onChange: () => void
   onBack: () => void
   onProfile: (profile: number) => void
@@ -23,7 +25,7 @@ interface Dependencies {
 
 /** One open conversation. */
 export const openChat = (
-  { api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
+  { api, conversation, inbox, states, files, faces, onChange, onBack, onProfile }: Dependencies,
 ) => {
   const { id } = conversation
   const closed = new AbortController()
@@ -35,10 +37,10 @@ export const openChat = (
     const person = conversation.view.other
     if (!person) return
     try {
-      const profile = await findProfile(api, person)
+      const hit = await findHit(api, person, 100, closed.signal)
       // The user has gone to another page meanwhile.
       if (closed.signal.aborted) return
-      if (profile) onProfile(profile)
+      if (hit) onProfile(hit.id)
       else setText(notice, `The profile of ${person.name} could not be found.`)
     } catch (error) {
       setText(notice, errorText(error))
@@ -75,20 +77,31 @@ export const openChat = (
   const body = [notice, reservations.node, messages.node, typing, composer.node]
   const node = el('div', { class: 'chat' }, header, missing, ...body)
 
-  /** The name is in the list already before the conversation has loaded. */
-  const nameOfOther = (): string => {
+  /** The list has the partner before the conversation has loaded, and with the address. */
+  const partner = () => {
     const { me } = inbox.view
     const entry = listed()
-    const other = conversation.view.other ?? (entry && (entry.voyager_id === me?.id ? entry.Local : entry.Voyager))
-    return other?.name ?? ''
+    if (entry && me) return entry.voyager_id === me.id ? entry.Local : entry.Voyager
+    const { other } = conversation.view
+    return other && { ...other, email: '' }
+  }
+  const nameOfOther = (): string => partner()?.name ?? ''
+  let drawn = ''
+  const drawFace = () => {
+    const person = partner()
+    // A block takes the address away, and the photo with it.
+    const next = JSON.stringify(person)
+    if (!person || drawn === next) return
+    drawn = next
+    face.replaceChildren(faces.of(person))
   }
   const update = () => {
     const other = nameOfOther()
     if (other && name.textContent !== other) {
       name.textContent = other
-      face.replaceChildren(avatar(other))
       composer.setRecipient(other)
     }
+    drawFace()
     if (conversation.view.error?.status === 404 && !conversation.view.loaded) {
       setText(missing, 'There is no such conversation, or it is not yours.')
       setText(status, '')

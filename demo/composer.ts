@@ -48,7 +48,7 @@ export const openComposer = (conversation: Conversation, files: Files, onSent: (
     else sendText(input.value)
   }
 
-  const picker = openPicker(() => input.focus())
+  const picker = openPicker(() => input.focus(), () => send())
   const input = el('textarea', {
     rows: '1',
     'aria-label': 'Message',

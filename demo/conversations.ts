@@ -1,12 +1,13 @@
-import type { Inbox, InboxView } from '../clients/inbox.ts'
-import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
+import type { Inbox, InboxView, ListedConversation } from '../clients/inbox.ts'
+import { el, icon, setText, visuallyHidden } from './dom.ts'
+import type { Faces } from './faces.ts'
 import { formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 
 type Entry = InboxView['conversations'][number] & {
-  name: string
+  partner: ListedConversation['Voyager']
   preview: string
   isOpen: boolean
   isPinned: boolean
@@ -16,6 +17,7 @@ type Entry = InboxView['conversations'][number] & {
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
 export const openConversations = (
   inbox: Inbox,
+  faces: Faces,
   states: ReturnType<typeof openStates>,
   navigation: Navigation,
 ) => {
@@ -24,14 +26,15 @@ export const openConversations = (
   let showsArchived = false
 
   const render = (entry: Entry): HTMLElement => {
-    const { id, name, preview, unread, isOpen, isPinned, isMuted, Messages: [latest], createdAt } = entry
+    const { id, partner, preview, unread, isOpen, isPinned, isMuted, Messages: [latest], createdAt } = entry
+    const { name } = partner
     const when = latest?.createdAt ?? createdAt
     const label = visuallyHidden(` unread ${unread === 1 ? 'message' : 'messages'}`)
     const shown = link(
       navigation,
       { page: 'conversation', id },
       { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
-      avatar(name),
+      faces.of(partner),
       el(
         'span',
         { class: 'name' },
@@ -80,10 +83,10 @@ export const openConversations = (
       const preview = latest
         ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A file'}`
         : 'No messages yet'
-      const name = (voyager_id === me.id ? Local : Voyager).name
+      const partner = voyager_id === me.id ? Local : Voyager
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
-      return { ...conversation, name, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null }
+      return { ...conversation, partner, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null }
     })
     show([...entries.filter(({ isPinned }) => isPinned), ...entries.filter(({ isPinned }) => !isPinned)])
   }

@@ -76,6 +76,14 @@ export const avatar = (name: string, photo: string | null = null, size: '' | 'la
     index === 0 || index === all.length - 1
   ).join('')
   const tone = [...name].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0) % tones
-  const image = photo && el('img', { src: photo, alt: '', loading: 'lazy', error: () => image && image.remove() })
-  return el('span', { class: `avatar tone-${tone} ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase(), image)
+  const node = el('span', { class: `avatar tone-${tone} ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase())
+  addPhoto(node, photo)
+  return node
+}
+
+/** Lays a photo over the initials of an avatar. */
+export const addPhoto = (avatar: Element, photo: string | null): void => {
+  if (!photo) return
+  const image = el('img', { src: photo, alt: '', loading: 'lazy', error: () => image.remove() })
+  avatar.append(image)
 }

@@ -1,8 +1,10 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { createApiClient } from '../clients/api_client.ts'
+import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el, isComposing } from './dom.ts'
+import { openFaces } from './faces.ts'
+import type { OwnChange } from './me/page.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
@@ -12,6 +14,7 @@ import type { Files } from './storage.ts'
 
 export interface HomeView {
   name: string | undefined
+  photo: string | null
   /** What the page is about. */
   title: string
   unread: number
@@ -33,9 +36,10 @@ export const openHome = (
 ) => {
   const inbox = openInbox(supabase)
   const api = createApiClient(supabase)
+  const closed = new AbortController()
   let previous: Route | null = null
-  // The inbox reads the user's name only once.
-  let newName: string | null = null
+  // The inbox reads the user only once, and without the photo.
+  let own: OwnChange = {}
 
   const update = () => {
     const { me, unread, status, error } = inbox.view
@@ -45,7 +49,8 @@ export const openHome = (
     // The service answers a deactivated user with 403 whatever they ask for.
     const isDeactivated = error?.status === 403
     onChange({
-      name: newName ?? me?.name,
+      name: own.name ?? me?.name,
+      photo: own.photo ?? null,
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
       status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
@@ -91,12 +96,19 @@ export const openHome = (
 
   const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
   const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
+  const faces = openFaces(api)
   const states = openStates(api, () => conversations.update())
-  const conversations = openConversations(inbox, states, navigation)
+  const conversations = openConversations(inbox, faces, states, navigation)
   const people = openPeople(api, navigation)
-  const onName = (name: string) => {
-    newName = name
+  const onMe = (change: OwnChange) => {
+    own = { ...own, ...change }
     update()
+  }
+  const readPhoto = async () => {
+    if (!inbox.view.me) return
+    unsubscribe()
+    const { Profile } = await dataOf(api.GET('/users/me', { signal: closed.signal }))
+    onMe({ photo: Profile.image_url, ...own })
   }
   const room = openRoom({
     supabase,
@@ -104,9 +116,10 @@ export const openHome = (
     inbox,
     states,
     files,
+    faces,
     navigation,
     onChange: update,
-    onName,
+    onMe,
     search: people.search,
   })
   const onKey = (event: KeyboardEvent) => {
@@ -122,6 +135,8 @@ export const openHome = (
   )
 
   inbox.subscribe(update)
+  // The initials stay while the photo cannot be read.
+  const unsubscribe = inbox.subscribe(() => readPhoto().catch(() => {}))
   navigation.listen(show)
   show()
   return {
@@ -133,6 +148,8 @@ export const openHome = (
       room.close()
       people.close()
       states.close()
+      faces.close()
+      closed.abort()
       inbox.close()
     },
   }

@@ -9,7 +9,7 @@ import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
 import { unsubscribe } from './push.ts'
 import { errorText } from './errors.ts'
-import { openFiles } from './storage.ts'
+import { openFiles, ownPhoto } from './storage.ts'
 
 const disconnectSeconds = 12
 
@@ -83,12 +83,13 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     setText(status, now)
     setText(alert, offline ? '' : error)
   }
-  const showView = ({ name: user, title, unread, status, error }: HomeView) => {
+  const showView = ({ name: user, photo, title, unread, status, error }: HomeView) => {
     showStatus(status, error)
     onTitle(title, unread, user)
-    if (!user || (heading.textContent === user && face.hasChildNodes())) return
+    if (!user || (heading.textContent === user && face.dataset.photo === `${photo}`)) return
+    face.dataset.photo = `${photo}`
     heading.textContent = user
-    face.replaceChildren(avatar(user), visuallyHidden('Your profile'))
+    face.replaceChildren(avatar(user, ownPhoto(photo)), visuallyHidden('Your profile'))
   }
   const showHome = () => {
     heading.textContent = nameless
@@ -100,6 +101,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     home?.close()
     home = null
     face.replaceChildren()
+    delete face.dataset.photo
   }
   const showLogIn = () => {
     heading.textContent = isAlone ? 'Nobody is logged in' : nameless

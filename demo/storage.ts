@@ -16,7 +16,8 @@ export const attachmentRules: Rules = {
   size: 10 * 2 ** 20,
   words: 'pictures (JPEG, PNG, WebP, GIF), PDF, MP3, M4A, MP4 and plain text',
 }
-export const photoRules: Rules = { types: pictures, size: 2 * 2 ** 20, words: 'JPEG, PNG and WebP pictures' }
+/** Of the picture that is chosen. What is uploaded is cut out of it, and far below the 2 MB of its bucket. */
+export const photoRules: Rules = { types: pictures, size: 20 * 2 ** 20, words: 'JPEG, PNG and WebP pictures' }
 
 // What browsers call some files, and Storage does not.
 const otherNames: Record<string, string> = { 'audio/x-m4a': 'audio/mp4', 'audio/m4a': 'audio/mp4' }

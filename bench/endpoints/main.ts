@@ -12,6 +12,8 @@
  *   --pools=2,3,4,6,10,20   first compares these pool sizes
  *   --against=FOLDER        instead: compares with the functions of another checkout, whose packages are installed;
  *                           pool sizes from --pools, or 3
+ *   --against=express       … with Express and Sequelize in one Node process (bench/peer), a pool of the first size;
+ *                           refuses to measure where answers differ
  *   --half                  instead: latencies at half load
  *   --pooler                instead: the ways to the database: direct and through PgBouncer, near and at a distance
  *   --pages                 instead: pages and time of each API function with one caller, and the share of policies
@@ -34,6 +36,7 @@ import {
   writeRequests,
 } from './measure.ts'
 import { pages } from './pages.ts'
+import { compareAnswers, peerCases, startPeer } from '../peer/peer.ts'
 import { openWays } from './ways.ts'
 import { median, row } from './table.ts'
 import { countFlights } from '../../tests/tools/flights.ts'
@@ -171,15 +174,31 @@ const comparePoolSizes = async (fixture: Fixture, sizes: string[]): Promise<void
   await Deno.remove(file)
 }
 
-/** Compares requests per second with another checkout's functions, round by round. */
+/** Compares requests per second with another checkout's functions, or with the peer, round by round. */
 const compareWithCheckout = async (fixture: Fixture, checkout: string, sizes: string[]): Promise<void> => {
   const database: Database = { url: fixture.url, sql: fixture.sql, from: 0 }
   const otherScript = `file://${checkout}/bench/endpoints/serve_functions.ts`
-  const theirs = await serveFunctions(fixture.url, undefined, '3', otherScript)
+  const isPeer = checkout === 'express'
+  const theirs = isPeer
+    ? await startPeer(fixture, sizes[0]!, defer)
+    : await serveFunctions(fixture.url, undefined, '3', otherScript)
   const ours = await Promise.all(sizes.map((size) => serveFunctions(fixture.url, undefined, size)))
   const servers = [theirs, ...ours]
-  console.log(row('', ['theirs /s', 'p99 ms', ...sizes.map((size) => `with ${size}`), ...sizes.map(() => 'p99 ms')]))
-  for (const testCase of await selectedCases(fixture)) {
+  console.log(
+    row('', [
+      'theirs /s',
+      'p99 ms',
+      ...sizes.map((size) => `with ${size}`),
+      ...sizes.map(() => 'p99 ms'),
+      'µs Postgres',
+      '… theirs',
+    ]),
+  )
+  const selected = await selectedCases(fixture)
+  const compared = isPeer ? peerCases(selected) : selected
+  if (isPeer) { for (const testCase of compared) await compareAnswers(fixture, testCase, servers) }
+  // The set-up of marking read restores our rows alone.
+  for (const testCase of compared.filter(({ setup }) => !isPeer || !setup)) {
     database.from = 0
     const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
     const all = servers.map((): Measurement[] => [])
@@ -197,7 +216,10 @@ const compareWithCheckout = async (fixture: Fixture, checkout: string, sizes: st
       decimal(medianOf(before!, 'p99')),
       ...after.map((one) => ratios(one, before!)),
       ...after.map((one) => decimal(medianOf(one, 'p99'))),
+      integer(medianOf(after[0]!, 'database')),
+      integer(medianOf(before!, 'database')),
     ]))
+    if (failures(...all)) console.log(`${all.map((one) => failures(one)).join(', ')} failed`)
     await Deno.remove(file)
   }
 }

@@ -70,9 +70,10 @@ export const start = async (
   args: string[],
   env: Record<string, string>,
   defer: Defer,
+  [runtime, ...options]: [string, ...string[]] = [Deno.execPath(), 'run', '-A'],
 ): Promise<Server> => {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],
+  const process = new Deno.Command(runtime, {
+    args: [...options, new URL(script, import.meta.url).pathname, ...args],
     env: { JWT_SECRET: jwtSecret, ...env },
     stdout: 'null',
     stderr: 'piped',

@@ -13,18 +13,23 @@ import { notificationsSection } from './notifications.ts'
 import { photoSection } from './photo.ts'
 import { visibilitySection } from './visibility.ts'
 
+/** What the header shows of the user, when it was saved. */
+export interface OwnChange {
+  name?: string
+  photo?: string | null
+}
+
 interface Dependencies {
   supabase: SupabaseClient
   api: ApiClient
   files: Files
   navigation: Navigation
   onBack: () => void
-  /** Called with the user's new name when it was saved. */
-  onName: (name: string) => void
+  onMe: (change: OwnChange) => void
 }
 
 /** The user's own profile and settings. */
-export const openMe = ({ supabase, api, files, navigation, onBack, onName }: Dependencies) => {
+export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Dependencies) => {
   const closed = new AbortController()
   const heading = el('h2', { tabindex: '-1' }, 'Your profile')
   const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading)
@@ -45,9 +50,9 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onName }: Dep
       if (signal.aborted) return
       header.append(link(navigation, { page: 'profile', id: me.Profile.id }, { class: 'end-link' }, 'As others see it'))
       const sections = [
-        photoSection(api, files, me),
+        photoSection(api, files, me, closed.signal, (photo) => onMe({ photo })),
         visibilitySection(api, me),
-        aboutSection(api, me, onName),
+        aboutSection(api, me, (name) => onMe({ name })),
         interestsSection(api, me),
         notificationsSection(api, settings),
         blocksSection(api, blocks),

@@ -1,16 +1,23 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
+import { openDialog } from '../dialog.ts'
 import { avatar, el, setText } from '../dom.ts'
 import { section } from '../form.ts'
 import { errorText } from '../errors.ts'
 import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
+import { openCrop } from './crop.ts'
 import type { Me } from './types.ts'
 
 /** The photo. A refused one leaves the old one in place. */
-export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement => {
+export const photoSection = (
+  api: ApiClient,
+  files: Files,
+  me: Me,
+  signal: AbortSignal,
+  onPhoto: (url: string | null) => void,
+): HTMLElement => {
   const face = el('span', { class: 'face' })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
-  const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
   const show = (url: string | null) => {
     face.replaceChildren(avatar(me.name, ownPhoto(url), 'large'))
     remove.hidden = url === null
@@ -18,6 +25,7 @@ export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement 
   const set = async (image_url: string | null) => {
     const next = await dataOf(api.PATCH('/users/profile', { body: { image_url } }))
     show(next.Profile.image_url)
+    onPhoto(next.Profile.image_url)
     setText(status, image_url ? 'Your photo was changed.' : 'Your photo was removed.')
   }
   const attempt = async (work: () => Promise<void>) => {
@@ -28,18 +36,31 @@ export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement 
     } catch (error) {
       setText(alert, errorText(error))
     }
-    bar.hidden = true
+  }
+  /** Cuts the photo out and uploads it. The dialog stays while that fails, to try again. */
+  const cut = async (file: File) => {
+    const refusal = refusalOfFile(file, photoRules)
+    if (refusal) throw new Error(refusal)
+    const crop = await openCrop(file)
+    const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
+    const upload = async () => {
+      bar.value = 0
+      bar.hidden = false
+      try {
+        const address = await files.uploadPhoto(await crop.toFile(), (part) => bar.value = part)
+        // Whoever has cancelled meanwhile keeps the old photo.
+        if (bar.isConnected) await set(address)
+      } finally {
+        bar.hidden = true
+      }
+    }
+    openDialog('Your photo', [...crop.parts, bar], 'Use this photo', upload, signal)
   }
   const pick = () => {
     const file = input.files?.[0]
+    // The same file can be picked again.
     input.value = ''
-    if (!file) return
-    attempt(async () => {
-      const refusal = refusalOfFile(file, photoRules)
-      if (refusal) throw new Error(refusal)
-      bar.hidden = false
-      await set(await files.uploadPhoto(file, (part) => bar.value = part))
-    })
+    if (file) attempt(() => cut(file))
   }
   const input = el('input', { type: 'file', accept: photoRules.types.join(','), hidden: true, change: pick })
   const choose = el('button', { type: 'button', click: () => input.click() }, 'Choose a photo')
@@ -49,7 +70,7 @@ export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement 
     'Remove the photo',
   )
   show(me.Profile.image_url)
-  const hint = 'JPEG, PNG or WebP, at most 2 MB. Everybody who sees your profile sees it.'
+  const hint = 'JPEG, PNG or WebP. You choose a square of it. Everybody who sees your profile sees it.'
   return section(
     'Photo',
     el(
@@ -58,7 +79,6 @@ export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement 
       face,
       el('div', {}, el('p', { class: 'hint' }, hint), el('div', { class: 'actions' }, choose, remove), input),
     ),
-    bar,
     status,
     alert,
   )

@@ -92,5 +92,8 @@ export const accessible = ({ open, base }: Demo) =>
       await go('/demo/me', 'section')
       await you.getByRole('switch', { name: 'Quiet hours' }).check()
       await check("one's own profile")
+      await you.getByRole('region', { name: 'Photo' }).locator('input').setInputFiles('demo/portraits/tomas.novak.webp')
+      await page.getByRole('dialog').getByRole('application').waitFor()
+      await check('cutting out a photo')
     })
   })

@@ -41,8 +41,8 @@ interface Visit {
 export const isPhone = process.env.SCREEN === 'phone'
 
 /**
- * A test of what is the same on a phone, where a second run would take as much processor time and show nothing. On both
- * run what a narrow page could hide or a finger do otherwise: each page, going back, menus, dialogs, lists to tap.
+ * A test of what is the same on a phone, where it would take as much processor time and show nothing new. What a narrow
+ * page could hide, or a tap do otherwise than a click, runs on both: each page, going back, menus, dialogs, lists.
  */
 export const onDesktop = test.skipIf(isPhone)
 

@@ -44,6 +44,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   moderated  a copy for several moderators
  *   inbox      a copy for large inboxes, and several writers of one
  *   changes    a copy for the feed of changes
+ *   parts      a copy of which one table is partitioned
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   counted    a copy to count round trips
@@ -71,6 +72,7 @@ export default async (project: TestProject) => {
       'moderated',
       'inbox',
       'changes',
+      'parts',
     ]
   ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
