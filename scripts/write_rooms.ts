@@ -1,6 +1,6 @@
 /**
- * Writes the picture of the rooms of sql/schema into docs/architecture.md: which room's functions call which other's,
- * and whose triggers follow whose tables. `--check` only compares.
+ * Writes the picture of the rooms of sql/schema into docs/architecture.md: which room uses the functions and tables of
+ * which other, and whose triggers follow whose tables. `--check` only compares.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
@@ -42,14 +42,18 @@ const links = (matches: (text: string) => Iterable<RegExpMatchArray>): Map<strin
   return found
 }
 
-const calls = links((text) => text.matchAll(/\b((?:private|api|public)\.\w+)\(/g))
+/** Functions that are called, and tables that are read or written: foreign keys are in docs/data-model.md. */
+const uses = links((text) =>
+  text.replaceAll(/^create (?:constraint )?trigger [^;]*?\bon \w+\.\w+|\breferences \w+\.\w+/gm, '')
+    .matchAll(/\b((?:private|api|public)\.\w+)\b/g)
+)
 const triggers = links((text) => text.matchAll(/^create (?:constraint )?trigger [^;]*?\bon (\w+\.\w+)/gm))
 
 const diagram = [
   '```mermaid',
   'flowchart LR',
   ...rooms.filter(({ name }) => !leftOut.includes(name)).map(({ name }) => `  ${name}`),
-  ...[...calls].map(([key, objects]) => {
+  ...[...uses].map(([key, objects]) => {
     const [from, to] = key.split(' ')
     return `  ${from} -->|${objects.size}| ${to}`
   }),
