@@ -217,6 +217,31 @@ describe('like', () => {
     }
   })
 
+  test('of two whose score is the highest, the nearer comes first, and not the emptier', async () => {
+    const hills = uniqueCity('Hills')
+    const made = await makePeople([
+      {
+        name: 'Liked',
+        city: hills,
+        biography: 'I walk in the hills each weekend, and I like to show the paths to others.',
+      },
+      { name: 'Empty', city: hills, biography: '' },
+      {
+        name: 'Full',
+        city: hills,
+        biography: 'Long walks in the hills are my weekends. I know each path and take guests.',
+      },
+    ])
+    const hiking = (await seededInterests()).find(({ name }) => name === 'Hiking')!.id
+    await asAdmin('POST', 'profile_interests', made.map((profile_id) => ({ profile_id, interest_id: hiking })))
+    const answer = await until(
+      () => searchIn(hills)({ like: made[0]! }),
+      ({ body: { hits } }) => hits.length === 2 && hits[1]._rankingScore > 0.6 && hits[0].name === 'Full',
+    )
+    expect(namesOf(answer)).toEqual(['Full', 'Empty'])
+    expect(answer.body.hits[0]._rankingScore).toBe(answer.body.hits[1]._rankingScore)
+  })
+
   test('with words ranks by both, and goes with filters, pages, facets and explain', async () => {
     const plain = await inPlace({ q: 'cakes', explain: 'true' })
     const both = await inPlace({ q: 'cakes', like: liked[0]!, explain: 'true', facets: 'city', highlight: 'true' })

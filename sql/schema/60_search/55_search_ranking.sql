@@ -156,12 +156,12 @@ begin
         (select min(private.shown_score(own_score)) from scored where block = 0) as last_shown,
         (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
     ) as ends
-    order by block, own_score desc, keyword desc, profile_id
+    order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset - coalesce((select skipped from wanted), 0)
   )
   select
-    coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
