@@ -290,8 +290,8 @@ export const allSettings: Record<string, Setting> = {
   EDGE_DATABASE_READ_URL: {
     on: 'supabase',
     rule: postgresUrl,
-    means:
-      'a read replica, for public profiles, interests and searches without a token ([deploy](deploy.md#a-read-replica))',
+    means: 'a read replica, for public profiles, interests and searches without a token ' +
+      '([deploy](deploy.md#a-read-replica))',
   },
   CLIENT_ADDRESS_HEADER: {
     on: 'supabase',
