@@ -1,5 +1,6 @@
 import { log } from './log.ts'
 import { limitInFlight, openPool, type Query, retryOnce } from './postgres.ts'
+import { readFromReplica } from './read_replica.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -13,13 +14,13 @@ export interface RpcResult {
 export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<RpcResult>
 
 let query: Query | undefined
+let read: ReturnType<typeof readFromReplica> | undefined
 
-const withRetryAndLimit = (run: Query): Query =>
-  limitInFlight(retryOnce(run), settings.databasePool + settings.databaseQueue)
+const withLimit = (run: Query): Query => limitInFlight(run, settings.databasePool + settings.databaseQueue)
 
 /** Replaces the connection pool, for the local stack on PGlite. */
 export const provideQuery = (provided: Query): void => {
-  query = withRetryAndLimit(provided)
+  query = withLimit(retryOnce(provided))
 }
 
 /** Callers gain no rights with another role, because each statement switches to its caller. The functions would. */
@@ -29,8 +30,7 @@ const warnOfOtherRole = async (query: Query): Promise<void> => {
   log('warn', 'Not connected as edge_functions: set EDGE_DATABASE_URL', { role: row.role })
 }
 
-const connect = (): Query => {
-  const url = settings.databaseUrl
+const connect = (url: string | undefined): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
@@ -51,7 +51,11 @@ const connect = (): Query => {
   return pool
 }
 
-const run: Query = (text, values) => (query ??= withRetryAndLimit(connect()))(text, values)
+const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(settings.databaseUrl))))(text, values)
+
+/** On the replica nothing is retried: the primary is the second attempt. */
+const findReplica = (): typeof read =>
+  settings.databaseReadUrl ? read ??= readFromReplica(withLimit(connect(settings.databaseReadUrl)), run) : undefined
 
 let settingsToPass: string | undefined
 
@@ -61,20 +65,26 @@ const passSettings = (): string =>
     ? ''
     : `set_config('api.partner_email', '${settings.partnerEmail}', true) is not null and `
 
+type Run = (write: (condition: string) => string, values: unknown[]) => ReturnType<Query>
+const onPrimary: Run = (write, values) => run(write(''), values)
+
 /** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
-export const actAs = (claims: Claims | null, strict: boolean): Rpc => async (text, ...values) => {
+export const actAs = (claims: Claims | null, strict: boolean, runOn = onPrimary): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   // One round trip. `case` evaluates act_as before the function. The subquery is volatile, so Postgres does not flatten
   // it, and the function runs before its metadata is read.
-  const [row] = await run(
+  const write = (condition: string): string =>
     `select reply.body, current_setting('api.response_metadata', true) as metadata
      from (
-       select case when ${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end as body
-     ) as reply`,
-    [claims, ...values],
-  )
+       select
+         case when ${condition}${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end as body
+     ) as reply`
+  const [row] = await runOn(write, [claims, ...values])
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }
+
+/** The API functions that only read, without a caller: from the replica, if there is one. */
+export const readAsAnonymous = (): Rpc => actAs(null, false, findReplica())
 
 /** Calls a function of schema `private` as edge_functions, without a caller, and returns its JSON. */
 export const asService = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {

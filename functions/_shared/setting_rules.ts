@@ -287,6 +287,12 @@ export const allSettings: Record<string, Setting> = {
     unset: "the platform's connection",
     means: 'to log in as `edge_functions` through the pooler ([deploy](deploy.md#4-how-the-functions-log-in))',
   },
+  EDGE_DATABASE_READ_URL: {
+    on: 'supabase',
+    rule: postgresUrl,
+    means: 'a read replica, for public profiles, interests and searches without a token ' +
+      '([deploy](deploy.md#a-read-replica))',
+  },
   CLIENT_ADDRESS_HEADER: {
     on: 'supabase',
     rule: z.string().regex(/^[\w-]+$/, 'must be the name of a header'),
@@ -327,7 +333,7 @@ const functionSettings: Record<string, z.ZodType> = {
 const localSettings = rulesOn(({ on }) => on === 'machine')
 
 /** Of these the problem does not show the value. */
-const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_URL|SMTP_URL|CERTIFICATE/
+const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_(READ_)?URL|SMTP_URL|CERTIFICATE/
 
 /** What depends on several settings. */
 const contradiction = (env: Environment): string | undefined => {

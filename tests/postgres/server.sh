@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A throw-away Postgres 17 on loopback, never as root.
-#   usage: tests/postgres/server.sh start DATA PORT [durable] | again DATA | stop DATA
+#   usage: tests/postgres/server.sh start DATA PORT [durable] | standby DATA PORT PRIMARYS_PORT | again DATA | stop DATA
 #   PREFIX: where install.sh unpacked it; POSTGRES_CONF: lines that override its settings
 # `durable` keeps fsync on; `again` restarts a server that crashed.
 set -euo pipefail
@@ -41,6 +41,16 @@ synchronous_commit = off
 full_page_writes = off
 CONF
     echo "${POSTGRES_CONF:-}" >> "$data/postgresql.conf"
+    unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null
+    ;;
+  standby)
+    rm -rf "$data"
+    mkdir -p -m 700 "$data"
+    [ "$(id -u)" != 0 ] || chown nobody:nogroup "$data"
+    cd /
+    unprivileged "$bin/pg_basebackup" -D "$data" -d "postgresql://supabase_admin@127.0.0.1:$4" -R --checkpoint=fast \
+      --no-sync
+    printf "port = %s\nunix_socket_directories = '%s'\n" "$3" "$data" >> "$data/postgresql.conf"
     unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null
     ;;
   again)
