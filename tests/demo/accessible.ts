@@ -2,7 +2,7 @@
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { type Demo, expectSoon, isPhone, logIn } from './browser.ts'
+import { type Demo, expectSoon, isPhone, logIn, openFilters } from './browser.ts'
 
 type Finding = { id: string; nodes: { target: string[]; summary: string }[] }
 
@@ -77,7 +77,7 @@ export const accessible = ({ open, base }: Demo) =>
       await page.keyboard.press('Escape')
 
       await go('/demo/people?q=architecure', '.hit')
-      await you.locator('.filters summary').click()
+      await openFilters(you)
       await check('people with filters and a suggestion')
       await you.getByRole('combobox').fill('ja')
       await you.getByRole('option').first().waitFor()
