@@ -57,6 +57,8 @@ export const accessible = ({ open, base }: Demo) =>
         await page.evaluate(axe.source)
       }
       await page.evaluate(axe.source)
+      const faces = you.getByRole('list', { name: 'Some of the people here' })
+      await expectSoon(() => faces.locator('img').count()).toBe(7)
       await check('logging in')
       await logIn(you)
       if (!isPhone) await you.locator('.overview .tile').first().waitFor()

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
-import { type Demo, expectSoon, findPeople, isFocused, onDesktop, openFilters } from './browser.ts'
+import { type Demo, expectSoon, findPeople, isFocused, isPhone, onDesktop, openFilters } from './browser.ts'
 
 export const search = ({ open, openOne, base }: Demo) =>
   describe('the search of the demo page', () => {
@@ -60,6 +60,15 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => box.inputValue()).toBe(text)
       await expectSoon(() => isFocused(box)).toBe(true)
       await list.waitFor({ state: 'hidden' })
+    })
+
+    test('unfolds the filters where there is room, and folds them beside a profile', async () => {
+      const { you, hits } = await openPeople()
+      const isUnfolded = () => you.getByRole('group', { name: 'Interests' }).isVisible()
+      await expectSoon(isUnfolded).toBe(!isPhone)
+      await hits.first().getByRole('link').click()
+      await you.getByRole('article').waitFor()
+      await expectSoon(isUnfolded).toBe(false)
     })
 
     test('counts facets under the filters, which keep the focus when clicked', async () => {
