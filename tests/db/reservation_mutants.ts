@@ -39,6 +39,7 @@ const changes: Record<string, Change[]> = {
     ['stored.request_hash <> private.hash_request(request)', 'false'],
     ['known.noun = find_reply.noun', 'true'],
     ['known.user_id = me', 'true'],
+    ['and known.client_id = find_reply.client_id', ''],
   ],
   'api.counter_reservation': [
     ['perform private.require_partner(partner)', 'null'],
@@ -147,6 +148,7 @@ const changes: Record<string, Change[]> = {
   ],
   'private.reservations_of': [
     ['private.status_at(reservations.status, reservations.due_at, moment)', 'reservations.status'],
+    ['reservations.conversation_id = reservations_of.conversation', 'true'],
   ],
   'private.history_of': [
     ['where settled.status <> reservation.status', 'where false'],
@@ -178,6 +180,7 @@ const changes: Record<string, Change[]> = {
 
 const dropped: [string, string][] = [
   ...[
+    'title is one line that shows something',
     'date and ends_at are in the years 1 to 9999',
     'ends_at must be after date, by 366 days at most',
     'accepted reservations of a host do not overlap',

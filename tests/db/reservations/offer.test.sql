@@ -1,5 +1,5 @@
 -- Offers: who can make them, to whom, and exactly once with a key.
-select plan(32);
+select plan(33);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
@@ -127,6 +127,10 @@ select throws_ok(
 select throws_ok(
   $$ select pg_temp.keyed(jsonb_build_object('host_id', tests.id_of('ben')), 'ana', 'cat') $$, 'PT422', null,
   'nor in another conversation, with everything else the same'
+);
+select isnt(
+  pg_temp.keyed('{"client_id": "0f0f0f0f-0000-4000-8000-000000000002"}'), (select answer from first),
+  'another key is another reservation'
 );
 select isnt(pg_temp.keyed('{}', 'ben'), (select answer from first), 'ben can use the same key');
 
