@@ -148,7 +148,6 @@ const changes: Record<string, Change[]> = {
   ],
   'private.reservations_of': [
     ['private.status_at(reservations.status, reservations.due_at, moment)', 'reservations.status'],
-    ['reservations.conversation_id = reservations_of.conversation', 'true'],
   ],
   'private.history_of': [
     ['where settled.status <> reservation.status', 'where false'],
