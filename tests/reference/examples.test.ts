@@ -122,7 +122,7 @@ test.skipIf(!hasBrowser)('the page tries requests as a demo person, and as nobod
     await expect.poll(answer).toContain(addresses.tomas)
     await people.selectOption('nobody')
     await expect.poll(answer).toContain('401')
-    expect(errors).toEqual([expect.stringContaining('401')])
+    expect(errors.filter((text) => !text.includes('401'))).toEqual([])
   } finally {
     await browser.close()
   }
