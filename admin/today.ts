@@ -49,7 +49,7 @@ const waits = (queue: Queue): HTMLElement => {
     {},
     el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name),
     ': ',
-    waiting ? `${waiting}, the oldest for ${age(Number(oldest_seconds))}` : 'none',
+    waiting ? `${waiting}, the oldest for ${age(Math.max(1, Number(oldest_seconds)))}` : 'none',
     dead ? `, ${pluralize(dead, 'dead letter', 'dead letters')}` : null,
     isFine ? null : el('span', { class: 'warning' }, ` ${state(queue)}`),
   )

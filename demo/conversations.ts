@@ -11,6 +11,8 @@ type Entry = InboxView['conversations'][number] & {
   isOpen: boolean
   isPinned: boolean
   isMuted: boolean
+  /** Whether a reservation waits for the user's answer. */
+  isWaiting: boolean
 }
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
@@ -24,7 +26,7 @@ export const openConversations = (
   let showsArchived = false
 
   const render = (entry: Entry): HTMLElement => {
-    const { id, partner, preview, unread, isOpen, isPinned, isMuted, Messages: [latest], createdAt } = entry
+    const { id, partner, preview, unread, isOpen, isPinned, isMuted, isWaiting, Messages: [latest], createdAt } = entry
     const { name } = partner
     const when = latest?.createdAt ?? createdAt
     const label = visuallyHidden(` unread ${unread === 1 ? 'message' : 'messages'}`)
@@ -43,7 +45,7 @@ export const openConversations = (
         isMuted && visuallyHidden(' muted'),
       ),
       el('time', { class: 'when', title: formatWhole(when), datetime: when }, formatShort(when)),
-      el('span', { class: 'preview' }, preview),
+      el('span', { class: 'preview' }, isWaiting && el('strong', {}, 'Your answer? '), preview),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
     )
     return el('li', {}, shown)
@@ -83,7 +85,8 @@ export const openConversations = (
         : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
-      return { ...conversation, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null }
+      const isWaiting = states.waitsFor(me.id, conversation.id)
+      return { ...conversation, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null, isWaiting }
     })
     show([...entries.filter(({ isPinned }) => isPinned), ...entries.filter(({ isPinned }) => !isPinned)])
   }

@@ -5,7 +5,7 @@ import type { Search } from './router.ts'
 
 type Facets = NonNullable<components['schemas']['SearchResult']['facetDistribution']>
 
-/** The filters of the search, folded where they would push the people off the screen. */
+/** The filters of the search, which fold. */
 export const openFilters = (onChange: (change: Partial<Search>) => void) => {
   const interests = openChips('Interests', (interests) => onChange({ interests }))
   const cities = openChips('Cities', (cities) => onChange({ cities }))

@@ -7,13 +7,13 @@ import { ownPhoto } from './storage.ts'
 /** One person found. */
 export type Hit = components['schemas']['SearchHit']
 
-const places = { interests: 'interests', biography: 'own words', city: 'place', country: 'place', name: 'name' }
+const places = { interests: 'interests', biography: 'biography', city: 'place', country: 'place', name: 'name' }
 
 /** Why somebody was found: the first place where their words are those of the query, or else the meaning. */
 const reasonOf = ({ _matches = {} }: Hit, hasWords: boolean): string => {
   const found = Object.entries(places).find(([field]) => _matches[field])
-  if (found) return `by ${found[1]}`
-  return hasWords ? 'by meaning' : ''
+  if (found) return `found by ${found[1]}`
+  return hasWords ? 'near in meaning' : ''
 }
 
 interface Options {

@@ -68,6 +68,7 @@ export const openHome = (
     if (route.page !== 'me' || isFirst) showSide(isPeople(route))
     room.show(route)
     node.classList.toggle('open', room.isOpen())
+    node.classList.toggle('browsing', isPeople(route) && !room.isOpen())
     conversations.setOpen(route.page === 'conversation' ? route.id : null)
     if (isPeople(route)) {
       people.show(route.page === 'people' ? route.search : null, route.page === 'profile' ? route.id : null)

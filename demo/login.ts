@@ -4,10 +4,15 @@ import { avatar, el, setText } from './dom.ts'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
+import { everybody } from './router.ts'
+import { searchPeople } from './search.ts'
+import { ownPhoto } from './storage.ts'
+
+const facesShown = 7
 
 /**
- * The start page: what this is, the demo people whom one can be with one click, that of this pane first, and the form
- * to log in or sign up. The pane learns of the session through supabase-js.
+ * The start page: what this is, the demo people whom one can be with one click, that of this pane first, the form to
+ * log in or sign up, and some who can be met. The pane learns of the session through supabase-js.
  */
 export const openStart = (
   supabase: SupabaseClient,
@@ -108,6 +113,21 @@ export const openStart = (
     el('div', { class: 'row' }, submit, toggle),
     forgotten,
   )
+  const faces = el('ul', { class: 'faces', 'aria-label': 'Some of the people here' })
+  const showFaces = async () => {
+    const { hits } = await searchPeople(createApiClient(supabase), everybody, facesShown, new AbortController().signal)
+    faces.replaceChildren(...hits.map(({ name, city, image_url }) =>
+      el(
+        'li',
+        {},
+        avatar(name, ownPhoto(image_url), 'large'),
+        el('span', { class: 'name' }, name.split(' ')[0]),
+        city && el('span', { class: 'hint' }, city),
+      )
+    ))
+  }
+  // The page does without them.
+  showFaces().catch(() => {})
   return el(
     'div',
     { class: 'start' },
@@ -120,5 +140,6 @@ export const openStart = (
       walkIns.length > 0 && el('p', { class: 'hint' }, 'They are invented, and what you do stays on this machine.'),
     ),
     form,
+    faces,
   )
 }

@@ -48,7 +48,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     const { signal } = current = new AbortController()
     node.setAttribute('aria-busy', 'true')
     notice.show('')
-    if (!loaded) setText(found, 'Searching…')
+    if (!loaded) setText(total, 'Searching…')
     try {
       const result = await searchPeople(api, search, limit, signal)
       if (signal.aborted) return
@@ -57,7 +57,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
       for (const { id, name } of hits) names.set(id, name)
       filters.setCounts(result.facetDistribution ?? {})
       suggest(result._suggestion?.query)
-      setText(found, hits.length ? pluralize(result.estimatedTotalHits, 'person', 'people') : '')
+      setText(total, hits.length ? pluralize(result.estimatedTotalHits, 'person', 'people') : '')
       more.hidden = hits.length < limit || hits.length >= Math.min(result.estimatedTotalHits, maxHits)
       draw()
     } catch (error) {
@@ -67,7 +67,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
       loaded = false
       more.hidden = true
       suggest(undefined)
-      setText(found, '')
+      setText(total, '')
       draw()
       notice.show(errorText(error), { 'Try again': run, ...(search.like && { 'Show everybody': showEverybody }) })
     }
@@ -116,7 +116,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
 
   const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
-  const found = el('p', { class: 'found', role: 'status' })
+  const total = el('p', { class: 'total', role: 'status' })
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
   const clear = el('button', {
     type: 'button',
@@ -152,8 +152,17 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
   const node = el(
     'div',
     { class: 'panel people' },
-    ...[box.node, suggestion, filters.node, banner, found, notice.node, placeholder, empty, hitList, more],
+    el('div', { class: 'query' }, box.node, suggestion, filters.node),
+    el('div', { class: 'found' }, banner, total, notice.node, placeholder, empty, hitList, more),
   )
+  // Beside an open profile, and on a phone, they would push the people off the screen.
+  let isWide = false
+  const width = new ResizeObserver(() => {
+    const wasWide = isWide
+    isWide = getComputedStyle(node).display === 'grid'
+    if (isWide !== wasWide) filters.node.open = isWide
+  })
+  width.observe(node)
 
   return {
     node,
@@ -180,6 +189,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     },
     close() {
       clearTimeout(typing)
+      width.disconnect()
       box.close()
       current.abort()
     },

@@ -104,7 +104,6 @@ export const openRoom = (dependencies: Dependencies) => {
     if (route.page === 'unknown') return openUnknown(leave)
     return null
   }
-  const empty = el('p', { class: 'empty' }, 'Choose a person to read more before you write.')
   const node = el('div', { class: 'room-page' })
 
   return {
@@ -116,7 +115,7 @@ export const openRoom = (dependencies: Dependencies) => {
       close()
       page = open(route)
       if (route.page === 'inbox') overview = openOverview(api, navigation)
-      node.replaceChildren((page ?? overview)?.node ?? empty)
+      node.replaceChildren(...[(page ?? overview)?.node].filter((shown) => shown !== undefined))
     },
     isOpen: () => page !== null,
     chat: () => chat,

@@ -3,13 +3,18 @@ import type { components } from '../clients/openapi.ts'
 
 /** How the user has arranged a conversation. */
 export type ConversationState = components['schemas']['ConversationState']
+type Reservation = components['schemas']['MyReservation']
 
 // Many events change the list of conversations at once, and a message may bring an archived one back.
 const interval = 1000
 
-/** The states that differ from the default. `refresh` reads them again, at most once a second. */
+/**
+ * The states that differ from the default, and the reservations that wait for an answer. `refresh` reads them again, at
+ * most once a second.
+ */
 export const openStates = (api: ApiClient, onChange: () => void) => {
   let states = new Map<number, ConversationState>()
+  let pending: Reservation[] = []
   let timer: ReturnType<typeof setTimeout> | null = null
   let isStale = false
   let closed = false
@@ -17,7 +22,11 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
   const load = async () => {
     isStale = false
     try {
-      const listed = await dataOf(api.GET('/conversations/states'))
+      const [listed, reservations] = await Promise.all([
+        dataOf(api.GET('/conversations/states')),
+        dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
+      ])
+      pending = reservations
       states = new Map(listed.map((state) => [state.conversation_id, state]))
       onChange()
     } catch {
@@ -41,6 +50,9 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
   return {
     of: (id: number): ConversationState =>
       states.get(id) ?? { conversation_id: id, archived: false, muted_until: null, pinned: false },
+    /** Whether a reservation of this conversation waits for the answer of this user. */
+    waitsFor: (me: number, conversation: number): boolean =>
+      pending.some(({ conversation_id, offered_by }) => conversation_id === conversation && offered_by !== me),
     refresh,
     async change(id: number, change: Partial<ConversationState>) {
       const state = await dataOf(api.PUT('/conversations/{id}/state', { params: { path: { id } }, body: change }))

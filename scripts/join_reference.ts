@@ -1,5 +1,6 @@
 import { type OperationId, reference } from '../docs/reference/index.ts'
 import { tags } from '../docs/reference/tags.ts'
+import { type CodeSample, codeSamples } from './code_samples.ts'
 
 /** The answer to the example of each operation, recorded by tests/reference/examples.test.ts. */
 export type Answers = Record<string, { status: number; body?: unknown }>
@@ -14,6 +15,7 @@ export interface Operation {
   parameters: { name: string; in: 'path' | 'query' | 'header'; description?: string; example?: unknown }[]
   requestBody?: Content
   responses: Record<string, Content>
+  'x-codeSamples'?: CodeSample[]
 }
 
 export type Paths = Record<string, Record<string, Operation>>
@@ -23,7 +25,7 @@ const setExample = ({ content = {} }: Content, example: unknown): void => {
 }
 
 /** Adds tag, description and example to an operation. */
-const join = (operation: Operation, answers: Answers): Operation => {
+const join = (method: string, path: string, operation: Operation, answers: Answers): Operation => {
   const { operationId, summary, parameters, requestBody, responses, ...others } = operation
   const { tag, description, example } = reference[operationId]
   const given = { path: example.path, query: example.query, header: example.headers }
@@ -43,6 +45,7 @@ const join = (operation: Operation, answers: Answers): Operation => {
     }),
     ...(requestBody && { requestBody }),
     responses,
+    'x-codeSamples': codeSamples(method, path, example),
   }
 }
 
@@ -51,7 +54,9 @@ export const joinReference = (paths: Paths, answers: Answers): Paths =>
   Object.fromEntries(
     Object.entries(paths).map(([path, methods]) => [
       path,
-      Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, join(operation, answers)])),
+      Object.fromEntries(
+        Object.entries(methods).map(([method, operation]) => [method, join(method, path, operation, answers)]),
+      ),
     ]),
   )
 

@@ -38,6 +38,10 @@ interface DatabaseError {
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
+/** Whether another attempt would end in the same way: a refusal of ours, an impossible value or a time limit. */
+export const isAnswer = (error: unknown): boolean =>
+  isDatabaseError(error) && /^(PT...|22...|23...|57014|25P04)$/.test(error.code)
+
 interface ErrorResponse {
   status: ContentfulStatusCode
   body: { error: string } & Record<string, unknown>

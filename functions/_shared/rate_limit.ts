@@ -1,7 +1,15 @@
-import { asService } from './rpc.ts'
+import { actAs, asService, onlyIf, type Rpc, type RpcResult } from './rpc.ts'
 import { log } from './log.ts'
-import { isConnectionLoss, serviceUnavailable, tooManyRequests } from './errors.ts'
+import {
+  isAnswer,
+  isConnectionLoss,
+  isConnectionRefusal,
+  isDatabaseError,
+  serviceUnavailable,
+  tooManyRequests,
+} from './errors.ts'
 import { parseRate, type Rate, type RateName, rateNames } from './rates.ts'
+import type { Claims } from './token.ts'
 
 let rates: Map<RateName, Rate | null> | undefined
 const rateOf = (name: RateName): Rate | null => {
@@ -27,9 +35,8 @@ const enforce = async (name: RateName, consume: Consume, onFailure: () => void):
   if (wait > 0) tooManyRequests(wait)
 }
 
-// The limit has a statement of its own, before the request's. A request that fails later has still been counted, and
-// the row lock lasts no longer than the count. If counting fails, requests are allowed: no limits are better than no
-// service.
+// The limit has a statement of its own, before the request's, so a request that fails later has still been counted. If
+// counting fails, requests are allowed: no limits are better than no service.
 const allow = () => {}
 
 const consume = (name: RateName, who: string): Consume => (secondsEach, burst) =>
@@ -44,29 +51,46 @@ export const consumeRateLimit = (name: RateName, who: string): Promise<void> => 
 type WriteLimit = 'RATE_LIMIT_SEND' | 'RATE_LIMIT_RESERVE' | 'RATE_LIMIT_REPORT'
 
 /**
- * As consumeRateLimit, and then writes; a repeat with a client_id that was used before consumes none. If the database
- * refuses it because it is no repeat, it consumes one after all.
+ * As consumeRateLimit, and then writes, in the same statement; a repeat with a client_id that was used before consumes
+ * no token. `countFirst` is for writes that cost something before they reach the database.
  */
-export const limitWrite = async <Result>(
+export const limitWrite = async (
   name: WriteLimit,
-  account: string,
+  claims: Claims,
   clientId: string | null,
-  write: () => Promise<Result>,
-): Promise<Result> => {
-  await enforce(
-    name,
-    (secondsEach, burst) =>
-      asService`consume_write_limit(
-        kind => ${name}, account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach},
-        burst => ${burst})`,
-    allow,
-  )
-  try {
-    return await write()
-  } catch (error) {
-    if ((error as { code?: string } | null)?.code === 'PT422') await consumeRateLimit(name, account)
+  write: (db: Rpc) => Promise<RpcResult>,
+  countFirst = false,
+): Promise<RpcResult> => {
+  const count = (): Promise<void> =>
+    enforce(
+      name,
+      (secondsEach, burst) =>
+        asService`consume_write_limit(
+          kind => ${name}, account => ${claims.sub}, client_id => ${clientId}, seconds_each => ${secondsEach},
+          burst => ${burst})`,
+      allow,
+    )
+  /** What the database refuses because it is no repeat has not been counted as one. */
+  const countRefusal = async (error: unknown, others: () => Promise<void>): Promise<never> => {
+    await ((error as { code?: string } | null)?.code === 'PT422' ? consumeRateLimit(name, claims.sub) : others())
     throw error
   }
+  const countThenWrite = async (): Promise<RpcResult> => {
+    await count()
+    return await write(actAs(claims, true)).catch((error) => countRefusal(error, () => Promise.resolve()))
+  }
+
+  const rate = rateOf(name)
+  if (!rate || countFirst) return await countThenWrite()
+  const isWithinLimit = onlyIf`is_within_write_limit(
+    kind => ${name}, account => ${claims.sub}, client_id => ${clientId}, seconds_each => ${rate.seconds / rate.count},
+    burst => ${rate.burst})`
+  const result = await write(actAs(claims, true, isWithinLimit)).catch((error) => {
+    if (!isDatabaseError(error) || isConnectionLoss(error) || isConnectionRefusal(error)) throw error
+    // The error has rolled the count back, or is of the count itself.
+    return isAnswer(error) ? countRefusal(error, count) : countThenWrite()
+  })
+  return result.metadata.wait ? tooManyRequests(result.metadata.wait) : result
 }
 
 /** As consumeRateLimit, for signing up. Throws 503 if counting fails, or a script could create endless accounts. */

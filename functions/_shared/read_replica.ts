@@ -1,14 +1,10 @@
-import { describeError, isDatabaseError } from './errors.ts'
+import { describeError, isAnswer } from './errors.ts'
 import { log } from './log.ts'
 import type { Query } from './postgres.ts'
 
 // In milliseconds. A statement waits at most 4 s for a connection, so what it reads is less than 10 s old.
 const maxLag = 5000
 const pauseBetweenChecks = 1000
-
-/** Whether the primary would give the same answer: a refusal of ours, an impossible value or a time limit. */
-const isAnswer = (error: unknown): boolean =>
-  isDatabaseError(error) && /^(PT...|22...|23...|57014|25P04)$/.test(error.code)
 
 /** What runs if the server is a replica that has replayed the write-ahead log to this parameter. */
 const ifReplayed = (parameter: number): string =>

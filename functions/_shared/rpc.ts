@@ -7,7 +7,7 @@ import type { Claims } from './token.ts'
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
 export interface RpcResult {
   body: string
-  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Record<string, number> }
+  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Record<string, number>; wait?: number }
 }
 
 /** Calls one function of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
@@ -67,6 +67,13 @@ const passSettings = (): string =>
 
 type Run = (write: (condition: string) => string, values: unknown[]) => ReturnType<Query>
 const onPrimary: Run = (write, values) => run(write(''), values)
+
+/** Asks this function of schema `private` first, as edge_functions: if it is false, the API function does not run. */
+export const onlyIf = (text: TemplateStringsArray, ...values: unknown[]): Run => (write, own) =>
+  run(
+    write(`private.${text.reduce((sql, part, index) => `${sql}$${own.length + index}${part}`)} and `),
+    [...own, ...values],
+  )
 
 /** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
 export const actAs = (claims: Claims | null, strict: boolean, runOn = onPrimary): Rpc => async (text, ...values) => {

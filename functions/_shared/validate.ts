@@ -177,11 +177,20 @@ const bodyOf = async (c: Context): Promise<unknown> => {
 const kilobytes100 = 102_400
 const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
 
-/** Some runtimes give an empty body as a stream. The first chunk is enough, as any other body is refused. */
+/** Some runtimes give an empty body as a stream. The first byte is enough, as any other body is refused. */
 const hasNoBody = async (c: Context): Promise<boolean> => {
   const { body } = c.req.raw
   if (!body || c.req.header('Content-Length') === '0') return true
-  return await body.getReader().read().then(({ done }) => done, () => false)
+  const reader = body.getReader()
+  try {
+    // The first chunk may be empty.
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || value.length > 0) return done
+    }
+  } catch {
+    return false
+  }
 }
 
 interface Schemas {
@@ -195,8 +204,7 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /**
  * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped, unless the schema
- * is a strict one. Where the schema
- * of the body is optional, a request may have none, and then needs no content type.
+ * is a strict one. Where the schema of the body is optional, a request may have none, and then needs no content type.
  */
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(

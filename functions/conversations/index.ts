@@ -5,6 +5,7 @@ import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import { settings } from '../_shared/settings.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
@@ -149,16 +150,18 @@ conversations.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
-    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims.sub, client_id, async () => {
+    const { attachment } = draft
+    const send = async (db: Rpc) => {
       // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
-      const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
-      return await c.var.db`send_message(${id}, ${{
+      const matches_mime_type = attachment ? await matchesMimeType(attachment, id, c.var.token) : null
+      return await db`send_message(${id}, ${{
         ...draft,
         client_id,
         matches_mime_type,
         first_contact_limit: firstContactLimit,
       }})`
-    })
+    }
+    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, client_id, send, Boolean(attachment))
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },

@@ -4,6 +4,7 @@ import { sendJson } from '../_shared/app.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { settings } from '../_shared/settings.ts'
@@ -32,12 +33,12 @@ reservations.post(
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    const offer = () =>
-      c.var.db`offer_reservation(
+    const offer = (db: Rpc) =>
+      db`offer_reservation(
         conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
         first_contact_limit => ${firstContactLimit}
       )`
-    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id, offer)
+    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, client_id, offer)
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
   },

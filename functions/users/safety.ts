@@ -6,6 +6,7 @@ import { sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { validate } from '../_shared/validate.ts'
@@ -36,8 +37,8 @@ safety.post(
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    const report = () => c.var.db`report_person(${{ ...draft, client_id }})`
-    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims.sub, client_id, report)
+    const report = (db: Rpc) => db`report_person(${{ ...draft, client_id }})`
+    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims, client_id, report)
     if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
   },

@@ -39,6 +39,7 @@ const changes: Record<string, Change[]> = {
     ['stored.request_hash <> private.hash_request(request)', 'false'],
     ['known.noun = find_reply.noun', 'true'],
     ['known.user_id = me', 'true'],
+    ['and known.client_id = find_reply.client_id', ''],
   ],
   'api.counter_reservation': [
     ['perform private.require_partner(partner)', 'null'],
@@ -178,6 +179,7 @@ const changes: Record<string, Change[]> = {
 
 const dropped: [string, string][] = [
   ...[
+    'title is one line that shows something',
     'date and ends_at are in the years 1 to 9999',
     'ends_at must be after date, by 366 days at most',
     'accepted reservations of a host do not overlap',

@@ -2,7 +2,7 @@
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { type Demo, expectSoon, isPhone, logIn } from './browser.ts'
+import { type Demo, expectSoon, isPhone, logIn, openFilters } from './browser.ts'
 
 type Finding = { id: string; nodes: { target: string[]; summary: string }[] }
 
@@ -57,6 +57,8 @@ export const accessible = ({ open, base }: Demo) =>
         await page.evaluate(axe.source)
       }
       await page.evaluate(axe.source)
+      const faces = you.getByRole('list', { name: 'Some of the people here' })
+      await expectSoon(() => faces.locator('img').count()).toBe(7)
       await check('logging in')
       await logIn(you)
       if (!isPhone) await you.locator('.overview .tile').first().waitFor()
@@ -77,7 +79,7 @@ export const accessible = ({ open, base }: Demo) =>
       await page.keyboard.press('Escape')
 
       await go('/demo/people?q=architecure', '.hit')
-      await you.locator('.filters summary').click()
+      await openFilters(you)
       await check('people with filters and a suggestion')
       await you.getByRole('combobox').fill('ja')
       await you.getByRole('option').first().waitFor()

@@ -12,6 +12,7 @@ import {
   logIn,
   onDesktop,
   onlyPane,
+  openFilters,
   openWith,
   toList,
 } from './browser.ts'
@@ -54,7 +55,7 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       await box.pressSequentially('coffee')
       await expectSoon(() => address(page)).toBe('/demo/people?q=coffee')
       await page.keyboard.press('Tab')
-      await you.locator('.filters summary').click()
+      await openFilters(you)
       await you.getByRole('group', { name: 'Countries' }).getByRole('button').first().click()
       await expectSoon(() => address(page)).toMatch(/^\/demo\/people\?q=coffee&country=\w+/)
       const filtered = address(page)

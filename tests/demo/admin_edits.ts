@@ -67,6 +67,7 @@ export const changeReservation = async (page: Page, id: number): Promise<void> =
   await dialog.getByRole('button', { name: 'Save' }).click()
   // It is not pending any more.
   await card.waitFor({ state: 'detached' })
+  await dialog.waitFor({ state: 'hidden' })
   await page.getByLabel('Status').selectOption('accepted')
   await card.getByText('History (2)').click()
   await expectSoon(() => card.locator('.history li').allTextContents()).toEqual([

@@ -142,6 +142,12 @@ export const findPeople = async (side: Locator): Promise<void> => {
   await side.locator('.hit').first().waitFor()
 }
 
+/** Unfolds the filters of the people, which are unfolded where there is room for them. */
+export const openFilters = async (side: Locator): Promise<void> => {
+  const filters = side.locator('.filters')
+  if (await filters.getAttribute('open') === null) await filters.locator('summary').click()
+}
+
 export const isFocused = (control: Locator): Promise<boolean> =>
   control.evaluate((node) => node === node.ownerDocument.activeElement)
 

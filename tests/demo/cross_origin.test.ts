@@ -11,11 +11,14 @@ import { hasBrowser, openBrowser } from './browser.ts'
 
 const { origin, publishableKey } = inject('stack')
 
-/** The client examples of docs/tour.md with the URL, key and accounts of this test. */
+/** The client examples of docs/tour.md and README.md with the URL, key and accounts of this test. */
 const examples = (email: string, password: string, conversation: number): { imports: string; body: string } => {
-  const tour = readFileSync('docs/tour.md', 'utf8')
-  const part = tour.slice(tour.indexOf('## Use supabase-js'))
-  const lines = [...part.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!).join('\n')
+  const [tour = '', readme = ''] = ['docs/tour.md', 'README.md'].map((page) =>
+    /```ts\n(.*?)```/s.exec(readFileSync(page, 'utf8'))![1]
+  )
+  // They begin alike.
+  const more = readme.split('\n').filter((line) => !tour.split('\n').includes(line))
+  const lines = [tour, ...more].join('\n')
     .replace('voyagers-and-locals-client', './clients/index.ts')
     .replace('http://127.0.0.1:54321', origin)
     .replaceAll('ines.carvalho@example.com', email)
@@ -61,7 +64,7 @@ describe.runIf(hasBrowser)('a page on another origin', () => {
     server.close()
   })
 
-  test('signs up, logs in, reads, refreshes, receives, sends and logs out as the tour shows', async () => {
+  test('signs up, logs in, reads, refreshes, receives, sends and logs out as README and tour show', async () => {
     const ben = await signUp('Ben')
     const ana = await signUp('Ana')
     const conversation = await openConversation(ana, ben)

@@ -11,6 +11,7 @@ import {
   isPhone,
   logIn,
   onDesktop,
+  openFilters,
   openWith,
   sendMessage,
 } from './browser.ts'
@@ -71,7 +72,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
       expect(await names()).toEqual(found)
 
       await box.fill('')
-      await ines.locator('.filters summary').click()
+      await openFilters(ines)
       await ines.getByRole('group', { name: 'Interests' }).getByRole('button', { name: /more/ }).click()
       await ines.getByRole('button', { name: 'Jazz', exact: true }).click()
       const textsOf = (part: string) =>
@@ -178,7 +179,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
       const { ines, tomas } = await openBoth()
       await openWith(ines, 'Tomáš Novák')
       await findPeople(tomas)
-      await tomas.locator('.filters summary').click()
+      await openFilters(tomas)
       await tomas.getByRole('group', { name: 'Cities' }).waitFor()
       const current = []
       for (const page of new Set([ines.page(), tomas.page()])) {

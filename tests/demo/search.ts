@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
-import { type Demo, expectSoon, findPeople, isFocused, onDesktop } from './browser.ts'
+import { type Demo, expectSoon, findPeople, isFocused, isPhone, onDesktop, openFilters } from './browser.ts'
 
 export const search = ({ open, openOne, base }: Demo) =>
   describe('the search of the demo page', () => {
@@ -16,7 +16,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await box.fill('architecure ')
       const marked = () => hits.first().locator('mark').allTextContents()
       await expectSoon(marked).toEqual(expect.arrayContaining(['Architecture']))
-      expect(await hits.first().locator('.fit').textContent()).toMatch(/^by interests/)
+      expect(await hits.first().locator('.fit').textContent()).toMatch(/^found by interests/)
       await you.getByText('Did you mean').getByRole('button').click()
       await you.getByText('Did you mean').waitFor({ state: 'hidden' })
       expect((await box.inputValue()).trim()).toBe('architecture')
@@ -62,23 +62,32 @@ export const search = ({ open, openOne, base }: Demo) =>
       await list.waitFor({ state: 'hidden' })
     })
 
+    test('unfolds the filters where there is room, and folds them beside a profile', async () => {
+      const { you, hits } = await openPeople()
+      const isUnfolded = () => you.getByRole('group', { name: 'Interests' }).isVisible()
+      await expectSoon(isUnfolded).toBe(!isPhone)
+      await hits.first().getByRole('link').click()
+      await you.getByRole('article').waitFor()
+      await expectSoon(isUnfolded).toBe(false)
+    })
+
     test('counts facets under the filters, which keep the focus when clicked', async () => {
       const { you, box, hits } = await openPeople()
-      const all = (await you.locator('.found').textContent())!
-      await you.locator('.filters summary').click()
+      const all = (await you.locator('.total').textContent())!
+      await openFilters(you)
       const chip = you.getByRole('group', { name: 'Interests' }).getByRole('button').first()
       const name = (await chip.getAttribute('data-name'))!
       const people = (await chip.getAttribute('aria-description'))!
       expect(await chip.textContent()).toBe(`${name} ${parseInt(people)}`)
       await chip.click()
-      await expectSoon(() => you.locator('.found').textContent()).toBe(people)
+      await expectSoon(() => you.locator('.total').textContent()).toBe(people)
       const pressed = you.getByRole('button', { name, exact: true, pressed: true })
       await expectSoon(() => isFocused(pressed)).toBe(true)
       await expectSoon(() => hits.first().locator('.tags').textContent()).toContain(name)
       await pressed.click()
-      await expectSoon(() => you.locator('.found').textContent()).toBe(all)
+      await expectSoon(() => you.locator('.total').textContent()).toBe(all)
       await box.fill('jazz')
-      await expectSoon(() => you.locator('.found').textContent()).not.toBe(all)
+      await expectSoon(() => you.locator('.total').textContent()).not.toBe(all)
     })
 
     onDesktop('finds more people like one, without that one, and goes back to everybody', async () => {

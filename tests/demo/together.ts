@@ -23,6 +23,8 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       const of = (side: Locator) => side.locator('[data-reservation]', { hasText: 'A walk through Graça' })
       await of(ines).getByText('Waiting for Tomáš Novák').waitFor()
       await of(tomas).getByText('Your answer?').waitFor()
+      const waiting = () => tomas.locator('.entry', { hasText: 'Inês Carvalho' }).getByText('Your answer?').count()
+      await expectSoon(waiting).toBe(1)
       expect(await of(tomas).getByRole('button').allTextContents()).toEqual(['Accept', 'Decline', 'Change'])
       await tomas.locator('.next').getByRole('button', { name: /^Your answer\?/ }).click()
       expect(await of(tomas).locator('.when').textContent()).toEqual(
@@ -35,6 +37,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await dialogOf(tomas).getByRole('button', { name: 'Send the change' }).click()
       await of(ines).getByText('Your answer?').waitFor()
       await of(ines).getByText('Changed: 12.50 → 10.00').waitFor()
+      await expectSoon(waiting).toBe(0)
 
       // An acceptance that is on its way when the offer changes agrees to nothing, and the change is shown.
       let letThrough = () => {}

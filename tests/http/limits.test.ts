@@ -143,6 +143,13 @@ test('invalid messages are not counted; messages to an unknown conversation are'
   expect((await blank()).status).toBe(400)
 })
 
+test('of 50 concurrent messages that fail exactly the burst is counted', async () => {
+  const ana = await person()
+  const answers = await times(50, () => send(ana, 2_147_483_648, randomUUID()))
+  expect(statuses(answers)).toEqual([...several(5, 404), ...several(45, 429)])
+  for (const answer of answers.filter(({ status }) => status === 429)) expectLimited(answer, 200)
+})
+
 test('opening conversations is limited, and unknown ids count', async () => {
   const [ana, ben] = await Promise.all([person(), person()])
   expect((await open(ana, ben.id)).status).toBe(201)

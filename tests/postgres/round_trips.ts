@@ -17,7 +17,9 @@ const countOf = async (work: () => Promise<unknown>): Promise<number> => {
 
 process.env.EDGE_DATABASE_URL = url
 const { actAs, asService } = await import('../../functions/_shared/rpc.ts')
-const user = actAs({ sub: process.argv[2]!, exp: Date.now() / 1000 + 3600 }, true)
+const { limitWrite } = await import('../../functions/_shared/rate_limit.ts')
+const claims = { sub: process.argv[2]!, exp: Date.now() / 1000 + 3600 }
+const user = actAs(claims, true)
 const statements = [
   () => asService`echo(${'a'})`,
   () => asService`echo(${'a'})`,
@@ -28,6 +30,7 @@ const statements = [
   // An error.
   () => user`echo(${'not JSON'})`.then(() => Promise.reject(new Error('No error')), () => {}),
   () => user`get_account()`,
+  () => limitWrite('RATE_LIMIT_SEND', claims, null, (db) => db`get_account()`),
 ]
 const opening = await countOf(statements[0]!) - 1
 const counts: number[] = []

@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import { type OperationId, reference } from '../../docs/reference/index.ts'
 import type { Example } from '../../docs/reference/types.ts'
+import { hasBrowser, openBrowser } from '../demo/browser.ts'
 import { shortMetrics, toExample } from '../tools/example_values.ts'
 import { faults, operations } from '../tools/openapi.ts'
 import { useStack } from '../tools/own_stack.ts'
@@ -49,17 +53,33 @@ const logIn = async () => {
   return { tomas, ines, leaving }
 }
 
-const send = (id: OperationId, example: Example, sessions: Awaited<ReturnType<typeof logIn>>) => {
-  const { method, path } = operations.find(({ operationId }) => operationId === id)!
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => String(example.path![name]))
-  const query = new URLSearchParams(Object.entries(example.query ?? {}).map(([name, value]) => [name, String(value)]))
-  // A refresh token works once, in one session.
-  const json = id === 'refreshSession' ? { refresh_token: sessions.tomas.refresh_token } : example.json
-  const who = example.as
-  const token = who && who !== 'secret key' ? sessions[who].access_token : undefined
-  const headers = { ...example.headers, ...(who === 'secret key' && { apikey: testKeys.secretKey }) }
-  return call(method, `${stack.base}${filled}${query.size > 0 ? `?${query}` : ''}`, json, { token, headers })
+const run = promisify(execFile)
+
+/** Runs the command of the reference. */
+const send = async (id: OperationId, { as }: Example, sessions: Awaited<ReturnType<typeof logIn>>) => {
+  const { samples } = operations.find(({ operationId }) => operationId === id)!
+  const command = samples.find(({ label }) => label === 'curl')!.source
+    // A refresh token works once, in one session.
+    .replace(reference.refreshSession.example.json!.refresh_token as string, sessions.tomas.refresh_token)
+  const token = as && as !== 'secret key' ? sessions[as].access_token : ''
+  const env = { ...process.env, URL: stack.base, TOKEN: token, SECRET_KEY: testKeys.secretKey }
+  const { stdout } = await run('sh', ['-c', `${command} --silent --globoff --write-out '\\n%{http_code}'`], { env })
+  const [, text, status] = /^(.*)\n(\d+)$/s.exec(stdout)! as unknown as [string, string, string]
+  return { status: Number(status), text, body: /^[[{]/.test(text) ? JSON.parse(text) : undefined }
 }
+
+test('the calls of the client in the reference compile', async () => {
+  const calls = operations.flatMap(({ samples }) => samples.filter(({ label }) => label === 'client'))
+  expect(calls.length).toBeGreaterThan(40)
+  const folder = mkdtempSync('tests/reference/calls-')
+  try {
+    const head = "import type { ApiClient } from '../../../clients/api_client.ts'\ndeclare const api: ApiClient\n"
+    writeFileSync(`${folder}/calls.ts`, head + calls.map(({ source }) => `{\n  ${source}\n}\n`).join(''))
+    await run('node_modules/.bin/deno', ['check', '--quiet', `${folder}/calls.ts`])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
 
 test('every example of the reference works on the demo world, and is answered as the reference says', async () => {
   const sessions = await logIn()
@@ -80,4 +100,30 @@ test('every example of the reference works on the demo world, and is answered as
   expect(wrong).toEqual([])
   // `npx vitest run tests/reference/examples.test.ts -u` records them; then `npm run openapi`.
   await expect(`${JSON.stringify(answers, null, 2)}\n`).toMatchFileSnapshot('../../docs/reference/examples.json')
+})
+
+test.skipIf(!hasBrowser)('the page tries requests as a demo person, and as nobody', async () => {
+  const browser = await openBrowser()
+  try {
+    const page = await browser.newPage()
+    const errors: string[] = []
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    await page.goto(`${new URL(stack.base).origin}/docs/#/Profiles/getMe`)
+    const people = page.getByLabel('Try it as')
+    expect((await people.textContent())!).toMatch(/Inês.*Tomáš.*nobody/)
+    const operation = page.locator('#operations-Profiles-getMe')
+    const answer = async (): Promise<string> => {
+      await operation.getByRole('button', { name: 'Execute' }).click()
+      await operation.locator('.live-responses-table .loading-container').waitFor({ state: 'detached' })
+      return await operation.locator('.live-responses-table').innerText()
+    }
+    await expect.poll(answer).toContain(addresses.ines)
+    await people.selectOption({ index: 1 })
+    await expect.poll(answer).toContain(addresses.tomas)
+    await people.selectOption('nobody')
+    await expect.poll(answer).toContain('401')
+    expect(errors.filter((text) => !text.includes('401'))).toEqual([])
+  } finally {
+    await browser.close()
+  }
 })

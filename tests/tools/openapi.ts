@@ -48,6 +48,7 @@ export interface Operation {
   /** The headers of each status. */
   headers: Record<string, NonNullable<Response['headers']>>
   token: 'needed' | 'optional' | 'ignored'
+  samples: { label: string; source: string }[]
 }
 
 type Content = { content?: Record<string, { schema: Schema }> }
@@ -61,6 +62,7 @@ type DocumentedOperation = {
   parameters: Parameter[]
   requestBody?: Content & { required: boolean }
   responses: Record<string, Response>
+  'x-codeSamples': Operation['samples']
 }
 const document: {
   paths: Record<string, Record<string, DocumentedOperation>>
@@ -77,7 +79,8 @@ const resolvedResponse = (response: Response): Response =>
 
 /** Every documented route. */
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { operationId, security, parameters, requestBody, responses: given }]) => {
+  Object.entries(methods).map(([method, operation]) => {
+    const { operationId, security, parameters, requestBody, responses: given, 'x-codeSamples': samples } = operation
     const responses = Object.entries(given).map(([status, response]) => [status, resolvedResponse(response)] as const)
     return {
       operationId,
@@ -95,6 +98,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
       ),
       headers: Object.fromEntries(responses.map(([status, { headers = {} }]) => [status, headers])),
       token: tokenOf(security),
+      samples,
     }
   })
 )

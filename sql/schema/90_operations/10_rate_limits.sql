@@ -121,6 +121,30 @@ comment on function private.consume_write_limit(text, uuid, uuid, double precisi
 nothing. Definer, as consume_rate_limit.';
 grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
 
+create function private.is_within_write_limit(
+  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
+)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  wait constant json := private.consume_write_limit(
+    kind => kind, account => account, client_id => client_id, seconds_each => seconds_each, burst => burst
+  );
+begin
+  if wait::text = '0' then
+    return true;
+  end if;
+  perform set_config('api.response_metadata', json_build_object('wait', wait)::text, true);
+  return false;
+end
+$$;
+comment on function private.is_within_write_limit(text, uuid, uuid, double precision, integer) is
+  'As consume_write_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
+response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
+grant execute on function private.is_within_write_limit(text, uuid, uuid, double precision, integer)
+  to edge_functions;
+
 create table private.rate_settings (
   name text primary key
     constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),

@@ -293,8 +293,8 @@ select set_eq(
     'private.claim_pushes', 'private.claim_webhooks', 'private.consume_rate_limit', 'private.consume_write_limit',
     'private.count_due', 'private.count_pending_embeddings', 'private.describe_outbox', 'private.describe_search',
     'private.drain_lexicon_queue',
-    'private.fail_embeddings', 'private.find_me', 'private.finish_outbox', 'private.list_migrations',
-    'private.plan_notifications', 'private.report_search', 'private.save_embeddings'
+    'private.fail_embeddings', 'private.find_me', 'private.finish_outbox', 'private.is_within_write_limit',
+    'private.list_migrations', 'private.plan_notifications', 'private.report_search', 'private.save_embeddings'
   ],
   'the Edge Functions can call only these helpers: act_as, sign-up, embeddings, outbox and rate limits'
 );

@@ -166,6 +166,7 @@ select is(
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
     'edge_functions: finish_outbox',
+    'edge_functions: is_within_write_limit',
     'edge_functions: list_migrations',
     'edge_functions: plan_notifications',
     'edge_functions: report_search',

@@ -55,7 +55,8 @@ select is(pg_temp.partners('ana'), 'ben https://photos.example/two, cat no photo
 select is(
   tests.ask('ana', 'list_conversations(1, 0, with_partner => true)') #> '{0,partner}',
   jsonb_build_object(
-    'id', tests.id_of('cat'), 'name', 'cat', 'profile', jsonb_build_object('id', tests.profile_of('cat'), 'image_url', null)
+    'id', tests.id_of('cat'), 'name', 'cat',
+    'profile', jsonb_build_object('id', tests.profile_of('cat'), 'image_url', null)
   ),
   'a partner is id, name and profile'
 );
@@ -72,7 +73,9 @@ delete from private.blocks;
 select is(pg_temp.partners('ben'), 'ana https://photos.example/ana', 'they can after the blocks');
 
 update public.users set is_active = false where id = tests.id_of('ben');
-select is(pg_temp.partners('ana'), 'ben no profile, cat no photo', 'ana cannot see the profile of a deactivated person');
+select is(
+  pg_temp.partners('ana'), 'ben no profile, cat no photo', 'ana cannot see the profile of a deactivated person'
+);
 update public.users set is_active = true where id = tests.id_of('ben');
 select is(pg_temp.partners('ana'), 'ben https://photos.example/two, cat no photo', 'but can once they are back');
 select pg_temp.change('ben', false, 'https://photos.example/two');

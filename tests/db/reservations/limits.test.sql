@@ -1,5 +1,5 @@
 -- Limits of a reservation's fields.
-select plan(19);
+select plan(21);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 
@@ -31,6 +31,8 @@ from (
   values
     ('title', $$''$$, 'title has 1 to 200 characters'),
     ('title', $$repeat('x', 201)$$, 'title has 1 to 200 characters'),
+    ('title', $$E'\n'$$, 'title is one line that shows something'),
+    ('title', $$E'A\nB'$$, 'title is one line that shows something'),
     ('price', '-0.01', 'price is not negative'),
     ('price', $$'NaN'$$, 'price is not negative'),
     ('status', $$''$$, 'status is pending, accepted, declined, cancelled or completed'),

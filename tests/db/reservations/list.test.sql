@@ -1,5 +1,5 @@
 -- The caller's reservations: pages, filters, the partner.
-select plan(17);
+select plan(18);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_of('ana')),
@@ -30,6 +30,17 @@ select is(
   'ana lists her reservations in all her conversations, newest first'
 );
 select is(pg_temp.titles('ben'), array['3 3', '1 3', '3 2', '1 2', '3 1', '1 1'], 'and ben his');
+select is(
+  array(
+    select one ->> 'title'
+    from jsonb_array_elements(
+      tests.ask('ana', format('get_conversation(%s)', tests.conversation_of('ana'))) -> 'Reservations'
+    ) as one
+    order by one -> 'id'
+  ),
+  array['1 1', '1 2', '1 3'], 'a conversation has only its own'
+);
+select tests.become_owner();
 select is(pg_temp.titles('ana', '{"limit": 2}'), array['2 3', '1 3'], 'a page has as many as were asked for');
 select is(
   current_setting('api.response_metadata')::jsonb,

@@ -1,5 +1,5 @@
 -- Offers: who can make them, to whom, and exactly once with a key.
-select plan(31);
+select plan(33);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
@@ -91,6 +91,12 @@ grant execute on all functions in schema pg_temp to public;
 select tests.become_owner();
 create temp table first as select pg_temp.keyed() as answer;
 grant select on first to public;
+select isnt(
+  tests.ask('ana', format('report_person(%L)', report)), (select answer from first), 'a report can have the same key'
+)
+from jsonb_build_object(
+  'user_id', tests.id_of('ben'), 'reason', 'spam', 'client_id', '0f0f0f0f-0000-4000-8000-000000000001'
+) as report;
 select is(pg_temp.keyed(), (select answer from first), 'a repeat gets the first answer');
 select is(
   current_setting('api.response_metadata')::jsonb, '{"replayed": true}', 'which the response metadata says'
@@ -121,6 +127,10 @@ select throws_ok(
 select throws_ok(
   $$ select pg_temp.keyed(jsonb_build_object('host_id', tests.id_of('ben')), 'ana', 'cat') $$, 'PT422', null,
   'nor in another conversation, with everything else the same'
+);
+select isnt(
+  pg_temp.keyed('{"client_id": "0f0f0f0f-0000-4000-8000-000000000002"}'), (select answer from first),
+  'another key is another reservation'
 );
 select isnt(pg_temp.keyed('{}', 'ben'), (select answer from first), 'ben can use the same key');
 
