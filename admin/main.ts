@@ -16,6 +16,10 @@ const views: Record<string, { title: string; open: (query: URLSearchParams) => V
   health: { title: 'Health', open: openHealth },
 }
 const main = document.querySelector('main')!
+// As in other tools for queues: `/` searches, `g` and a letter goes to the view that begins with it.
+const shortcuts = '/ searches people; g and then t, r, p, v, l or h goes to today, reports, people, reservations, ' +
+  'the log or health; ? says this'
+const goes: Record<string, string> = { t: 'today', r: 'reports', p: 'people', v: 'reservations', l: 'log', h: 'health' }
 let shown: View | null = null
 
 /** Shows the view of the address: its name and parameters are the fragment, as in #people?q=ines. */
@@ -35,8 +39,32 @@ const show = (): void => {
   void shown.load()
 }
 
+let isSearching = false
+const search = () => {
+  const box = document.querySelector<HTMLElement>('[type=search]')
+  if (box) return box.focus()
+  isSearching = true
+  location.hash = 'people'
+}
+let isGoing = false
+addEventListener('keydown', (event) => {
+  const { target, key } = event
+  const isTyping = target instanceof Element && target.closest('input:not([type=checkbox]), select, textarea, dialog')
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+  const view = isGoing && goes[key]
+  isGoing = key === 'g'
+  if (view) location.hash = view
+  else if (key === '/') search()
+  else if (key === '?') help.hidden = !help.hidden
+  else return
+  event.preventDefault()
+})
+const help = el('p', { class: 'hint', role: 'status', hidden: true }, shortcuts)
+main.before(help)
+
 addEventListener('hashchange', () => {
   show()
-  document.querySelector<HTMLElement>('main h2')?.focus()
+  document.querySelector<HTMLElement>(isSearching ? '[type=search]' : 'main h2')?.focus()
+  isSearching = false
 })
 show()

@@ -5,6 +5,11 @@ import { dataApi, rpc } from './api.ts'
 import { openSteps, type Person } from './person_steps.ts'
 import { detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
+// The Data API answers with a thousand rows at most.
+const counted = 1000
+const atMost = (count: number, one: string, many: string): string =>
+  `${count === counted ? 'at least ' : ''}${pluralize(count, one, many)}`
+
 /** Mail programs want the @ before the domain as it is. */
 const mailTo = (email: string): string => `mailto:${encodeURIComponent(email).replace(/%40(?!.*%40)/, '@')}`
 
@@ -65,7 +70,13 @@ const list = (title: string, items: HTMLElement[]): HTMLElement =>
     items.length ? el('ul', {}, ...items) : el('p', { class: 'hint' }, 'none'),
   )
 
-/** The reports about and by a person, and what admins did: what to know before a step. */
+interface Reservation {
+  title: string
+  status: string
+  date: string
+}
+
+/** The reports about and by a person, what admins did, and what the person does: what to know before a step. */
 const openHistory = async (id: number): Promise<HTMLElement[]> => {
   const other = (column: string, name: string) =>
     dataApi<Filed[]>(
@@ -73,10 +84,19 @@ const openHistory = async (id: number): Promise<HTMLElement[]> => {
       `reports?select=id,reason,note,resolution,created_at,user:users!reports_${name}_fkey(id,name)` +
         `&${column}=eq.${id}&order=id.desc&limit=20`,
     )
-  const [about, by, steps] = await Promise.all([
+  const count = async (table: string, filter: string): Promise<number> =>
+    (await dataApi<unknown[]>('GET', `${table}?select=id&${filter}&limit=${counted}`)).length
+  const mine = `or=(voyager_id.eq.${id},local_id.eq.${id})`
+  const [about, by, steps, conversations, messages, reservations] = await Promise.all([
     other('user_id', 'reporter_id'),
     other('reporter_id', 'user_id'),
     dataApi<Step[]>('GET', `moderation_log?select=action,note,created_at&user_id=eq.${id}&order=id.desc&limit=20`),
+    count('conversations', mine),
+    count('messages', `user_id=eq.${id}`),
+    dataApi<Reservation[]>(
+      'GET',
+      `reservations?select=title,status,date,conversations!inner()&conversations.${mine}&order=date.desc&limit=20`,
+    ),
   ])
   const filed = ({ id, reason, note, resolution, created_at, user }: Filed) =>
     el(
@@ -93,10 +113,18 @@ const openHistory = async (id: number): Promise<HTMLElement[]> => {
     )
   const step = ({ action, note, created_at }: Step) =>
     el('li', {}, tag(action), ' ', moment(created_at), note && el('p', { class: 'quote' }, note))
+  const reservation = ({ title, status, date }: Reservation) =>
+    el('li', {}, title, ' ', tag(status, status), ' ', moment(date))
   return [
     list('Reports about them', about.map(filed)),
     list('Reports by them', by.map(filed)),
     list('Decisions', steps.map(step)),
+    list('Reservations', reservations.map(reservation)),
+    el(
+      'p',
+      { class: 'hint' },
+      `${atMost(conversations, 'conversation', 'conversations')}, ${atMost(messages, 'message', 'messages')} sent.`,
+    ),
   ]
 }
 

@@ -72,15 +72,28 @@ export const readToday = async (page: Page, base: string): Promise<void> => {
   await page.getByRole('heading', { name: 'Open reports' }).waitFor()
 }
 
-/** Everything about a person is on one page. */
+/** Everything about a person is on one page, and keys lead from it. */
 export const readPerson = async (page: Page, person: number, report: number, origin: string): Promise<void> => {
   await page.goto(`${origin}/admin#people?q=${person}`)
   const section = (name: string) => page.getByRole('region', { name })
   await section('Reports about them').getByText(`Report ${report}`).waitFor()
   expect(await section('Reports about them').locator('.tag').allTextContents()).toEqual(['dismiss', 'hide'])
   expect(await section('Reports by them').textContent()).toContain('none')
+  expect(await section('Reservations').getByRole('listitem').textContent()).toContain(`${markup} pending`)
+  expect(await page.getByText(/^1 conversation, 1 message sent\.$/).count()).toBe(1)
   expect(await section('Decisions').locator('.tag').allTextContents()).toEqual(['dismiss', 'hide', 'read evidence'])
   await isAccessible(page)
+  // The keys do what `?` says, but not while one types.
+  await page.keyboard.press('?')
+  await page.getByText('/ searches people').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('l')
+  await page.getByRole('heading', { name: 'Moderation log' }).waitFor()
+  await page.keyboard.press('/')
+  const box = page.getByLabel('Name, e-mail address or id')
+  await expectSoon(() => isFocused(box)).toBe(true)
+  await page.keyboard.type('gl?/')
+  expect(await box.inputValue()).toBe('gl?/')
 }
 
 /** Reads the evidence, is refused twice, and hides, with the keyboard alone. */
