@@ -13,3 +13,6 @@ export const createMutex = (): Mutex => {
     return result
   }
 }
+
+/** PGlite answers within this process, so without a yield no other request runs. */
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))

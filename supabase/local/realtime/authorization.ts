@@ -1,9 +1,8 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import type { Database } from '../database.ts'
-import { createMutex } from '../mutex.ts'
+import { createMutex, yieldToEventLoop } from '../mutex.ts'
 import type { Identity } from './identity.ts'
-import { yieldToEventLoop } from './postgres_changes.ts'
 
 type Extension = 'broadcast' | 'presence'
 

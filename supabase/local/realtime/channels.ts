@@ -1,10 +1,10 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
-import { createMutex } from '../mutex.ts'
+import { createMutex, yieldToEventLoop } from '../mutex.ts'
 import { cannotRead, type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
 import { bindingsOf, openChannel, replayOf, wantsReplicationReady } from './join.ts'
-import { type Subscription, yieldToEventLoop } from './postgres_changes.ts'
+import type { Subscription } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
 import {
   channelErrorBackoff,

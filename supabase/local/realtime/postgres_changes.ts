@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts'
+import { yieldToEventLoop } from '../mutex.ts'
 import type { Channel } from './channel.ts'
 import { type Condition, readFilter } from './filters.ts'
 import { type Identity, RealtimeError } from './identity.ts'
@@ -52,9 +53,6 @@ const batchSize = 100
 const maxPerUser = 300
 // Subscribers checked in one statement; between statements PGlite can answer others.
 const maxPerStatement = 50
-
-/** PGlite answers within this process, so without a yield no other request runs. */
-export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 const pick = (record: Record<string, unknown> | null, columns: Column[]) =>
   Object.fromEntries(columns.map(({ name }) => [name, record?.[name] ?? null]))
