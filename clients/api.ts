@@ -104,8 +104,11 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       const { body: { id, name } } = await request(signal, hasId<Person>, (signal) => GET('/users/me', { signal }))
       return { id, name }
     },
-    conversations: async (signal) =>
-      (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { signal }))).body,
+    conversations: async (signal) => {
+      const params = { query: { partner: 'true' } } as const
+      return (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { params, signal })))
+        .body
+    },
     unread: async (signal) =>
       (await request(signal, isUnread, (signal) => GET('/conversations/unread', { signal }))).body,
     changes: async (after, signal) => {

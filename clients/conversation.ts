@@ -28,6 +28,8 @@ export interface ConversationView {
   typing: boolean
   /** The other participant. */
   other: Person | null
+  /** Whether the user has blocked them. */
+  blocked: boolean
   /** With all their terms, once these have been read. */
   reservations: readonly OwnReservation[]
   status: Status
@@ -80,8 +82,8 @@ export interface Dependencies {
   isLive(): boolean
   /** Tells that this message exists, so that its event must come. */
   expectEvent(message: number): void
-  /** Whether the caller has not blocked this user; false until the blocks are loaded. */
-  isNotBlocked(user: number): boolean
+  /** Whether the caller has blocked this user; null until the blocks are loaded. */
+  isBlocked(user: number): boolean | null
   /**
    * Whether the list has this user's address as empty: across a block and after they have erased their account, when a
    * join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until the list is loaded.
@@ -117,7 +119,7 @@ const withDraft = (conversation: number, text: string) => {
 }
 
 export const openConversation = (id: number, dependencies: Dependencies) => {
-  const { api, unsent, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
+  const { api, unsent, outbox, readMarkers, me, currentJoin, isBlocked } = dependencies
   const closed = new AbortController()
   let myId = 0
   let latestEventId = 0
@@ -152,6 +154,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     loaded: false,
     typing: false,
     other: null,
+    blocked: false,
     reservations: [],
     status: currentJoin() ? 'catching up' : 'offline',
     error: null,
@@ -315,7 +318,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let isClosed = false
   const isReachable = (): boolean => {
     const { other, messages } = store.view
-    return other !== null && isNotBlocked(other.id) && !isClosed &&
+    return other !== null && isBlocked(other.id) === false && !isClosed &&
       !(dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id))
   }
   /**
@@ -325,6 +328,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const updateReach = () => {
     const { other, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
+    store.set({ blocked: isBlocked(other.id) === true })
     if (myId) showReservations(myId)
     if (isReachable()) {
       typingChannel ??= openPersistentChannel(

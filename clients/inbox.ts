@@ -18,13 +18,13 @@ import { openUnsentStore } from './unsent.ts'
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
 export type { KeyValueStorage } from './storage.ts'
-export type { Attachment, Draft, ListedConversation, Message, OwnReservation, Person } from './types.ts'
+export type { Attachment, Draft, ListedConversation, Message, OwnReservation, Partner, Person } from './types.ts'
 export type { Reservation, ReservationDetail, ReservationStep, Status } from './types.ts'
 export { type ErrorCode, ServiceError }
 
 export interface InboxView {
   me: Person | null
-  /** Latest activity first, each with its latest message and its number of unread messages. */
+  /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
   /** The number of unread messages over all conversations. */
   unread: number
@@ -309,7 +309,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     me,
     currentJoin: () => currentJoin,
     isLive: () => delivery.isLive,
-    isNotBlocked: (user: number) => blocked !== null && !blocked.has(user),
+    isBlocked: (user: number) => blocked && blocked.has(user),
     hidesAddress: (user: number) =>
       !store.view.loaded ||
       store.view.conversations.some(({ Voyager, Local }) =>

@@ -1430,6 +1430,18 @@ export interface components {
             }[];
             /** Format: date-time */
             createdAt: string;
+            /** @description With partner=true: the other participant, with what their public profile shows */
+            partner?: {
+                /** Format: int64 */
+                id: number;
+                name: string;
+                /** @description Null where there is none to see: hidden, inactive, erased, or across a block */
+                profile: {
+                    /** Format: int64 */
+                    id: number;
+                    image_url: string | null;
+                } | null;
+            };
         };
         /**
          * @example {
@@ -4145,6 +4157,11 @@ export interface operations {
                 archived?: "true" | "false" | "all";
                 /** @description Pinned conversations come before the rest */
                 pinned?: "first";
+                /**
+                 * @description Adds the other participant, with profile id and photo
+                 * @example true
+                 */
+                partner?: "true" | "false";
             };
             header?: never;
             path?: never;

@@ -9,7 +9,10 @@ type Schemas = components['schemas']
 export type Attachment = Schemas['Attachment']
 export type Message = Schemas['Message']
 export type Person = Message['Sender']
-export type ListedConversation = Schemas['Conversation']
+type Conversation = Schemas['Conversation']
+/** The other participant, with the id and the photo of their profile while everybody can see it. */
+export type Partner = NonNullable<Conversation['partner']>
+export type ListedConversation = Conversation & { partner: Partner }
 export type ConversationDetail = Schemas['ConversationDetail']
 export type Reservation = Schemas['Reservation']
 export type ReservationDetail = Schemas['ReservationDetail']

@@ -2,14 +2,11 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
-import { backButton, el, setText } from './dom.ts'
-import type { Faces } from './faces.ts'
-import { findHit } from './find_profile.ts'
+import { avatar, backButton, el, setText } from './dom.ts'
 import { openMessages } from './messages.ts'
-import { errorText } from './errors.ts'
 import { openReservations } from './reservations.ts'
 import type { openStates } from './states.ts'
-import type { Files } from './storage.ts'
+import { type Files, ownPhoto } from './storage.ts'
 
 interface Dependencies {
   api: ApiClient
@@ -17,7 +14,6 @@ interface Dependencies {
   inbox: Inbox
   states: ReturnType<typeof openStates>
   files: Files
-  faces: Faces
   onChange: () => void
   onBack: () => void
   onProfile: (profile: number) => void
@@ -25,7 +21,7 @@ interface Dependencies {
 
 /** One open conversation. */
 export const openChat = (
-  { api, conversation, inbox, states, files, faces, onChange, onBack, onProfile }: Dependencies,
+  { api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
 ) => {
   const { id } = conversation
   const closed = new AbortController()
@@ -33,18 +29,9 @@ export const openChat = (
   const reservations = openReservations(api, conversation, (card) => messages.showCard(card), closed.signal)
   const composer = openComposer(conversation, files, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
-  const showProfile = async () => {
-    const person = conversation.view.other
-    if (!person) return
-    try {
-      const hit = await findHit(api, person, 100, closed.signal)
-      // The user has gone to another page meanwhile.
-      if (closed.signal.aborted) return
-      if (hit) onProfile(hit.id)
-      else setText(notice, `The profile of ${person.name} could not be found.`)
-    } catch (error) {
-      setText(notice, errorText(error))
-    }
+  const showProfile = () => {
+    const profile = partner()?.profile
+    if (profile) onProfile(profile.id)
   }
   const listed = () => inbox.view.conversations.find((listed) => listed.id === id)
   const isErased = () => {
@@ -61,7 +48,7 @@ export const openChat = (
     conversation: id,
     states,
     other: () => isErased() ? null : conversation.view.other,
-    showProfile,
+    showProfile: () => partner()?.profile ? showProfile : null,
     notify: (text) => setText(notice, text),
     signal: closed.signal,
   })
@@ -77,23 +64,20 @@ export const openChat = (
   const body = [notice, reservations.node, messages.node, typing, composer.node]
   const node = el('div', { class: 'chat' }, header, missing, ...body)
 
-  /** The list has the partner before the conversation has loaded, and with the address. */
+  /** The list has the partner before the conversation has loaded, and with the photo. */
   const partner = () => {
-    const { me } = inbox.view
-    const entry = listed()
-    if (entry && me) return entry.voyager_id === me.id ? entry.Local : entry.Voyager
     const { other } = conversation.view
-    return other && { ...other, email: '' }
+    return listed()?.partner ?? (other && { ...other, profile: null })
   }
   const nameOfOther = (): string => partner()?.name ?? ''
   let drawn = ''
   const drawFace = () => {
     const person = partner()
-    // A block takes the address away, and the photo with it.
     const next = JSON.stringify(person)
     if (!person || drawn === next) return
     drawn = next
-    face.replaceChildren(faces.of(person))
+    face.replaceChildren(avatar(person.name, ownPhoto(person.profile?.image_url)))
+    name.disabled = person.profile === null
   }
   const update = () => {
     const other = nameOfOther()
@@ -109,10 +93,7 @@ export const openChat = (
       for (const part of body) part.hidden = true
       return onChange()
     }
-    if (isErased()) {
-      composer.close()
-      name.disabled = true
-    }
+    if (isErased()) composer.close()
     composer.showDraft()
     status.dataset.status = conversation.view.status
     setText(status, conversation.view.status === 'live' ? '' : conversation.view.status)

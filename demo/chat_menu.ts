@@ -12,7 +12,8 @@ interface Dependencies {
   states: ReturnType<typeof openStates>
   /** The other participant, once they are known and while they exist. */
   other: () => { id: number; name: string } | null
-  showProfile: () => void
+  /** Null if there is none to see. */
+  showProfile: () => (() => void) | null
   notify: (text: string) => void
   /** Closes the dialogs when the conversation is closed. */
   signal: AbortSignal
@@ -31,9 +32,10 @@ export const openChatMenu = ({ api, conversation, states, other, showProfile, no
   return openMenu('More', () => {
     const { archived, muted_until, pinned } = states.of(conversation)
     const person = other()
+    const toProfile = showProfile()
     const mute = () => set({ muted_until: new Date(Date.now() + eightHours).toISOString() })()
     return [
-      person && menuItem('See the profile', showProfile),
+      toProfile && menuItem('See the profile', toProfile),
       menuItem(pinned ? 'Unpin' : 'Pin to the top', set({ pinned: !pinned })),
       muted_until ? menuItem('Unmute', set({ muted_until: null })) : menuItem('Mute for 8 hours', mute),
       menuItem(archived ? 'Move back to the inbox' : 'Archive', set({ archived: !archived })),

@@ -1,13 +1,12 @@
-import type { Inbox, InboxView, ListedConversation } from '../clients/inbox.ts'
-import { el, icon, setText, visuallyHidden } from './dom.ts'
-import type { Faces } from './faces.ts'
+import type { Inbox, InboxView } from '../clients/inbox.ts'
+import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
+import { ownPhoto } from './storage.ts'
 
 type Entry = InboxView['conversations'][number] & {
-  partner: ListedConversation['Voyager']
   preview: string
   isOpen: boolean
   isPinned: boolean
@@ -19,7 +18,6 @@ type Entry = InboxView['conversations'][number] & {
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
 export const openConversations = (
   inbox: Inbox,
-  faces: Faces,
   states: ReturnType<typeof openStates>,
   navigation: Navigation,
 ) => {
@@ -36,7 +34,7 @@ export const openConversations = (
       navigation,
       { page: 'conversation', id },
       { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
-      faces.of(partner),
+      avatar(name, ownPhoto(partner.profile?.image_url)),
       el(
         'span',
         { class: 'name' },
@@ -81,15 +79,14 @@ export const openConversations = (
     setText(archive, archived.length ? showsArchived ? 'Back to the inbox' : `Archived (${archived.length})` : '')
     list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
     const entries = shown.map((conversation) => {
-      const { voyager_id, Voyager, Local, Messages: [latest] } = conversation
+      const { Messages: [latest] } = conversation
       const preview = latest
         ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A file'}`
         : 'No messages yet'
-      const partner = voyager_id === me.id ? Local : Voyager
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
       const isWaiting = states.waitsFor(me.id, conversation.id)
-      return { ...conversation, partner, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null, isWaiting }
+      return { ...conversation, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null, isWaiting }
     })
     show([...entries.filter(({ isPinned }) => isPinned), ...entries.filter(({ isPinned }) => !isPinned)])
   }

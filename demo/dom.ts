@@ -77,13 +77,9 @@ export const avatar = (name: string, photo: string | null = null, size: '' | 'la
   ).join('')
   const tone = [...name].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0) % tones
   const node = el('span', { class: `avatar tone-${tone} ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase())
-  addPhoto(node, photo)
+  if (photo) {
+    const image = el('img', { src: photo, alt: '', loading: 'lazy', error: () => image.remove() })
+    node.append(image)
+  }
   return node
-}
-
-/** Lays a photo over the initials of an avatar. */
-export const addPhoto = (avatar: Element, photo: string | null): void => {
-  if (!photo) return
-  const image = el('img', { src: photo, alt: '', loading: 'lazy', error: () => image.remove() })
-  avatar.append(image)
 }

@@ -3,7 +3,6 @@ import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el, isComposing } from './dom.ts'
-import { openFaces } from './faces.ts'
 import type { OwnChange } from './me/page.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
@@ -97,9 +96,8 @@ export const openHome = (
 
   const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
   const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
-  const faces = openFaces(api)
   const states = openStates(api, () => conversations.update())
-  const conversations = openConversations(inbox, faces, states, navigation)
+  const conversations = openConversations(inbox, states, navigation)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
@@ -117,7 +115,6 @@ export const openHome = (
     inbox,
     states,
     files,
-    faces,
     navigation,
     onChange: update,
     onMe,
@@ -149,7 +146,6 @@ export const openHome = (
       room.close()
       people.close()
       states.close()
-      faces.close()
       closed.abort()
       inbox.close()
     },

@@ -3,7 +3,6 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Inbox } from '../clients/inbox.ts'
 import { openChat } from './chat.ts'
 import { backButton, el } from './dom.ts'
-import type { Faces } from './faces.ts'
 import { openMe, type OwnChange } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
 import { openOverview } from './overview.ts'
@@ -26,7 +25,6 @@ interface Dependencies {
   inbox: Inbox
   states: ReturnType<typeof openStates>
   files: Files
-  faces: Faces
   navigation: Navigation
   onChange: () => void
   onMe: (change: OwnChange) => void
@@ -52,7 +50,7 @@ const openUnknown = (onBack: () => void): Page => {
 }
 
 export const openRoom = (dependencies: Dependencies) => {
-  const { supabase, api, inbox, states, files, faces, navigation, onChange, onMe, search } = dependencies
+  const { supabase, api, inbox, states, files, navigation, onChange, onMe, search } = dependencies
   let key = ''
   let page: Page | null = null
   let chat: ReturnType<typeof openChat> | null = null
@@ -87,7 +85,7 @@ export const openRoom = (dependencies: Dependencies) => {
     if (route.page === 'conversation') {
       const conversation = inbox.open(route.id)
       const onProfile = (id: number) => navigation.go({ page: 'profile', id })
-      return chat = openChat({ api, conversation, inbox, states, files, faces, onChange, onBack: leave, onProfile })
+      return chat = openChat({ api, conversation, inbox, states, files, onChange, onBack: leave, onProfile })
     }
     if (route.page === 'profile') {
       return openProfile({

@@ -59,7 +59,7 @@ const publicFolder = `${
  * The address of a photo in the service's own Storage, and null for any other: whoever runs another server would learn
  * who looks at the profile. The port of a local stack may have changed since.
  */
-export const ownPhoto = (url: string | null): string | null => {
+export const ownPhoto = (url: string | null | undefined): string | null => {
   const found = url ? URL.parse(url) : null
   const isOwn = found?.origin === location.origin || found?.hostname === '127.0.0.1'
   return found && isOwn && found.pathname.startsWith(photos) ? location.origin + found.pathname : null

@@ -591,6 +591,8 @@ export type Database = {
           is_active: boolean
           location: string | null
           name: string
+          public_image_url: string | null
+          public_profile_id: number | null
           role: string
         }
         Insert: {
@@ -604,6 +606,8 @@ export type Database = {
           is_active?: boolean
           location?: string | null
           name: string
+          public_image_url?: string | null
+          public_profile_id?: number | null
           role?: string
         }
         Update: {
@@ -617,6 +621,8 @@ export type Database = {
           is_active?: boolean
           location?: string | null
           name?: string
+          public_image_url?: string | null
+          public_profile_id?: number | null
           role?: string
         }
         Relationships: []

@@ -77,6 +77,10 @@ export const limit = (max: number) =>
   digits.refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })
 
+/** A part of the answer that must be asked for. */
+export const flag = (description: string) =>
+  z.enum(['true', 'false']).optional().meta({ description, examples: ['true'] })
+
 /** How many rows to skip. */
 export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
   .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } })

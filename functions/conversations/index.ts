@@ -27,10 +27,11 @@ conversations.get(
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
-    const { limit = null, offset = 0, archived = 'all', pinned } = c.var.query
+    const { limit = null, offset = 0, archived = 'all', pinned, partner } = c.var.query
     const only = archived === 'all' ? null : archived === 'true'
     const call = c.var.db`list_conversations(
-      page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'})`
+      page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
+      with_partner => ${partner === 'true'})`
     const page = await call
     if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
     return sendJson(c, page)

@@ -207,6 +207,7 @@ export const createSimulator = (seed = 1) => {
           id: conversation,
           Voyager: contactFor(me, people[0]!),
           Local: contactFor(me, people[1]!),
+          partner: { id: 3 - me, name: people[2 - me]!.name, profile: null },
           Messages: table.slice(-1),
         }])
       case 'GET conversations/changes': {

@@ -173,7 +173,10 @@ const changes: Record<string, Change[]> = {
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
     ['private.shown_email(partner.id, partner.email, page.conversation_id)', 'partner.email'],
     ["when partner.id = any (cut_off) then ''", ''],
+    ['partner.is_active and', ''],
+    ['and partner.id <> all (cut_off)', ''],
   ],
+  'private.publish_profile': [['if new.is_searchable then', 'if true then']],
   'private.shown_email': [
     ['person = private.my_id() or', ''],
     ['or private.has_written(person, conversation)', ''],
@@ -224,7 +227,7 @@ const statements: [string, string][] = [
 ]
 
 const database = await openTestDatabase()
-const own = files.filter((file) => /^(reports|moderation)\/|\/(first_contact|partner_email)\./.test(file))
+const own = files.filter((file) => /^(reports|moderation)\/|\/(first_contact|partner|partner_email)\./.test(file))
 await tryMutants(database, { changes, statements }, own, Number(Deno.args[0] ?? 1))
 await database.close()
 Deno.exit(0)

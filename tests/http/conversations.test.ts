@@ -96,6 +96,20 @@ describe('the list of conversations', () => {
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000)
   })
 
+  test('names the partner on request, with what the public profile shows', async () => {
+    const [dan, eva] = [await signUp('Dan'), await signUp('Eva')]
+    const id = await openConversation(dan, eva)
+    const partners = async () => (await list(dan, '?partner=true')).map(({ partner }: Answer['body']) => partner)
+    expect(await partners()).toEqual([{ ...card(eva), profile: null }])
+    const image_url = 'https://photos.example.com/eva.jpg'
+    const { body } = await eva.call('PATCH', '/users/profile', { image_url, is_searchable: true })
+    expect(await partners()).toEqual([{ ...card(eva), profile: { id: body.Profile.id, image_url } }])
+    const [{ partner: _, ...entry }] = await list(dan, '?partner=true')
+    expect(await list(dan)).toEqual([entry])
+    expect(entry.id).toBe(id)
+    expectError(await dan.call('GET', '/conversations?partner=me'), 400, 'partner')
+  })
+
   test('embeds only the latest message, with the documented fields', async () => {
     const first = await sendMessage(ana, conversation, 'First')
     await sendMessage(bob, conversation, 'Second')

@@ -149,6 +149,8 @@ test('a list reads less than five pages a conversation, whole or 50 of an inbox 
   expect(await pagesOf(small, list)).toBeLessThan(5 * 40)
   expect(await pagesOf(middle, list)).toBeLessThan(maxPages)
   expect(await pagesOf(large, list)).toBeLessThan(maxPages)
+  // What a profile shows is beside the partner's name.
+  expect(await pagesOf(middle, `${page}, with_partner => true)`)).toBe(await pagesOf(middle, list))
   expect(await pagesOf(large, 'list_conversations(page_limit => null, page_offset => 0)')).toBeLessThan(5 * 10_000)
   // Deep down they read the index before it, too.
   await owner.unsafe('vacuum private.conversation_activity')

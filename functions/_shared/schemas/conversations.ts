@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Columns } from '../columns.ts'
-import { id, idOrZero, isBlank, jsonId, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
+import { flag, id, idOrZero, isBlank, jsonId, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
@@ -56,6 +56,11 @@ export const conversation = z.strictObject({
     }),
   ),
   createdAt: timestamp,
+  partner: z.strictObject({
+    ...person.shape,
+    profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() } satisfies Columns<'profiles'>).nullable()
+      .meta({ description: 'Null where there is none to see: hidden, inactive, erased, or across a block' }),
+  }).optional().meta({ description: 'With partner=true: the other participant, with what their public profile shows' }),
 }).meta({ id: 'Conversation' })
 
 export const status = z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed'])
@@ -97,6 +102,7 @@ export const listPage = z.object({
   archived: z.enum(['true', 'false', 'all']).optional()
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
+  partner: flag('Adds the other participant, with profile id and photo'),
 })
 export const messagePage = z.object({
   limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),

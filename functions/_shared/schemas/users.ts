@@ -5,7 +5,7 @@ import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
-import { id, interestIds, limit, line, localPhoto, offset, text, timestamp, webAddress } from '../validate.ts'
+import { flag, id, interestIds, limit, line, localPhoto, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -62,7 +62,7 @@ export const exported = z.strictObject({
   notifications: notificationSettings,
   conversations: z.array(
     z.strictObject({
-      ...conversation.omit({ Messages: true }).shape,
+      ...conversation.omit({ Messages: true, partner: true }).shape,
       Reservations: z.array(reservationWithHistory),
       state: exportedState,
       messages: z.array(message),
@@ -187,8 +187,6 @@ const facets = z.string()
   .regex(new RegExp(`^(${anyFacet})(,(${anyFacet}))*$`), `must be some of ${facet.options.join(', ')}, with commas`)
   .meta({ description: 'Facets to count, separated by commas', examples: ['interests,city'] })
   .transform((list) => [...new Set(list.split(','))])
-
-const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description, examples: ['true'] })
 
 export const searchQuery = z.object({
   q: text(0, 512).optional().describe('Words, or a sentence; without it everybody who matches the filters'),

@@ -44,6 +44,32 @@ grant update (first_name, last_name, age, biography, country, city, image_url, i
   on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
+create function private.publish_profile()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  shown public.profiles;
+begin
+  if new.is_searchable then
+    shown := new;
+  end if;
+  update public.users
+  set public_profile_id = shown.id, public_image_url = shown.image_url
+  where id = new.user_id
+    and (public_profile_id, public_image_url) is distinct from (shown.id, shown.image_url);
+  return null;
+end
+$$;
+comment on function private.publish_profile() is
+  'Keeps users.public_profile_id and users.public_image_url. Definer, because users may not write them.';
+
+-- Its name comes before sync_profile, so that the user is locked before the search entry, as by a new name.
+create trigger publish_profile
+  after insert or update of is_searchable, image_url on public.profiles
+  for each row
+  execute function private.publish_profile();
+
 create function private.my_profile_id()
 returns bigint
 language plpgsql stable security definer set search_path = ''

@@ -205,12 +205,14 @@ function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(
-  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false
+  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false,
+  with_partner boolean default false
 )
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  me constant bigint := private.my_id();
   listed text[];
 begin
   -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
@@ -219,7 +221,7 @@ begin
       '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
       '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
       '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
-      '"Messages" : [%8$s], "createdAt" : "%9$s"}',
+      '"Messages" : [%8$s], "createdAt" : "%9$s"%10$s}',
       page.id, page.voyager_id, page.local_id,
       to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
       case
@@ -228,7 +230,21 @@ begin
           page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at)
         )
       end,
-      private.iso(page.created_at)
+      private.iso(page.created_at),
+      case
+        when with_partner then format(
+          ', "partner" : {"id" : %s, "name" : %s, "profile" : %s}',
+          page.voyager_id + page.local_id - me,
+          to_json(case me when page.voyager_id then page.local_name else page.voyager_name end),
+          case
+            when page.partner_profile_id is null then 'null'
+            else format(
+              '{"id" : %s, "image_url" : %s}',
+              page.partner_profile_id, coalesce(to_json(page.partner_image_url)::text, 'null')
+            )
+          end
+        )
+      end
     )
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
@@ -244,11 +260,12 @@ begin
   return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
 end
 $$;
-comment on function api.list_conversations(integer, bigint, boolean, boolean) is
+comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first. The
-response metadata holds the offset of the next page if there is one.';
-grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
+with_partner each has the other participant, with their public profile unless there is a block. The response metadata
+holds the offset of the next page if there is one.';
+grant execute on function api.list_conversations(integer, bigint, boolean, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json

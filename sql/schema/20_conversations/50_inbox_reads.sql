@@ -72,7 +72,8 @@ returns table (
   voyager_id bigint, voyager_name text, voyager_email text,
   local_id bigint, local_name text, local_email text,
   created_at timestamptz, active_at timestamptz, is_pinned boolean,
-  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz
+  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz,
+  partner_profile_id bigint, partner_image_url text
 )
 language plpgsql stable security definer rows 50
 set search_path = ''
@@ -148,7 +149,9 @@ begin
       case me when page.local_id then my_name else partner.name end,
       case me when page.local_id then my_email else shown.email end,
       conversations.created_at, page.active_at, page.is_pinned,
-      messages.id, messages.content, messages.user_id, messages.read, messages.created_at
+      messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
+      case when shown.profile then partner.public_profile_id end,
+      case when shown.profile then partner.public_image_url end
     from page
     join public.conversations
       on conversations.id = page.conversation_id
@@ -157,11 +160,13 @@ begin
       on partner.id = page.voyager_id + page.local_id - me
       and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
     cross join lateral (
-      select case
-        when partner.id = any (cut_off) then ''
-        when is_shown then partner.email
-        else private.shown_email(partner.id, partner.email, page.conversation_id)
-      end as email
+      select
+        case
+          when partner.id = any (cut_off) then ''
+          when is_shown then partner.email
+          else private.shown_email(partner.id, partner.email, page.conversation_id)
+        end as email,
+        partner.is_active and partner.id <> all (cut_off) as profile
     ) as shown
     left join public.messages
       on messages.id = page.last_message_id

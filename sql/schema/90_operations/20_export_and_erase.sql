@@ -179,6 +179,8 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
+    public_profile_id = null,
+    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(250);
+select plan(252);
 
 select is(
   actual.privileges, expected.privileges,
@@ -77,6 +77,7 @@ from (
       ('public.reservation_history', 'id, reservation_id, conversation_id, status, by_id, note', 'select'),
       ('public.reservation_history', 'title, price, date, ends_at, created_at', 'select'),
       ('public.users', 'id, auth_id, email, role, is_active, created_at, confirmed_at, erased_at', 'select'),
+      ('public.users', 'public_profile_id, public_image_url', 'select'),
       ('public.users', 'name, bio, location', 'select, update')
   ) as tables (name, columns, privileges)
   cross join regexp_split_to_table(columns, ', ') as col

@@ -71,7 +71,7 @@ from (
     ('public.reservation_history', 'status, by_id, note, title, price, date, ends_at, created_at', 'export'),
     ('public.users', 'id, created_at', 'export'),
     ('public.users', 'name, email, bio, location, role, is_active', 'both'),
-    ('public.users', 'auth_id', 'erase'),
+    ('public.users', 'auth_id, public_profile_id, public_image_url', 'erase'),
     ('public.users', 'confirmed_at, erased_at', 'none')
 ) as tables (name, columns, rule)
 cross join regexp_split_to_table(columns, ', ') as col;

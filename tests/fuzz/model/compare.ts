@@ -48,7 +48,7 @@ export const compare = (caller: number): Command =>
     })).filter((count) => count.unread > 0).toSorted((one, other) => one.conversation_id - other.conversation_id)
     expect(unread.body).toEqual({ total: counts.reduce((sum, count) => sum + count.unread, 0), conversations: counts })
 
-    const list = await users[caller]!.call('GET', '/conversations')
+    const list = await users[caller]!.call('GET', '/conversations?partner=true')
     const activeAt = (talk: ModelConversation) => talk.messages.at(-1)?.at ?? talk.openedAt
     expect(list.body.map((one: { id: number }) => one.id)).toEqual(
       mine.toSorted((one, other) => activeAt(other) - activeAt(one)).map((one) => one.id),
@@ -62,6 +62,10 @@ export const compare = (caller: number): Command =>
           (user === caller || talk.written.has(user) && !isBlocked(model, caller, user))
         expect(shown[side].email).toBe(isShown ? users[user]!.email : '')
       }
+      const partner = talk.voyager === caller ? talk.local : talk.voyager
+      const { searchable, active } = model.users[partner]!
+      const isPublic = searchable && active && !isBlocked(model, caller, partner)
+      expect([shown.partner.id, shown.partner.profile !== null]).toEqual([users[partner]!.id, isPublic])
       expect(shown.Messages.map((one: { id: number }) => one.id)).toEqual(talk.messages.slice(-1).map((one) => one.id))
       const { body } = await users[caller]!.call('GET', `/conversations/${talk.id}/messages?order=asc&limit=100`)
       expect(body.map((one: Answer['body']) => [one.id, one.user_id, one.content, one.read]))
