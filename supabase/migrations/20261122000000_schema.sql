@@ -186,10 +186,13 @@ create table public.users (
   created_at timestamptz not null default now(),
   confirmed_at timestamptz default now(),
   erased_at timestamptz,
+  public_profile_id bigint,
+  public_image_url text,
   constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
+      and public_profile_id is null and public_image_url is null
   )
 );
 comment on table public.users is
@@ -202,6 +205,9 @@ comment on column public.users.confirmed_at is
 with the same address replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
+comment on column public.users.public_profile_id is
+  'The profile while it is searchable, and beside it its photo: what GET /users/:id shows while the user is active. Kept
+here by private.publish_profile(), because a list that read the profiles of its partners would read a quarter more.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
@@ -472,6 +478,32 @@ grant select on public.profiles to authenticated;
 grant update (first_name, last_name, age, biography, country, city, image_url, is_searchable)
   on public.profiles to authenticated;
 grant all on public.profiles to service_role;
+
+create function private.publish_profile()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  shown public.profiles;
+begin
+  if new.is_searchable then
+    shown := new;
+  end if;
+  update public.users
+  set public_profile_id = shown.id, public_image_url = shown.image_url
+  where id = new.user_id
+    and (public_profile_id, public_image_url) is distinct from (shown.id, shown.image_url);
+  return null;
+end
+$$;
+comment on function private.publish_profile() is
+  'Keeps users.public_profile_id and users.public_image_url. Definer, because users may not write them.';
+
+-- Its name comes before sync_profile, so that the user is locked before the search entry, as by a new name.
+create trigger publish_profile
+  after insert or update of is_searchable, image_url on public.profiles
+  for each row
+  execute function private.publish_profile();
 
 create function private.my_profile_id()
 returns bigint
@@ -1404,12 +1436,14 @@ function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(
-  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false
+  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false,
+  with_partner boolean default false
 )
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  me constant bigint := private.my_id();
   listed text[];
 begin
   -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
@@ -1418,7 +1452,7 @@ begin
       '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
       '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
       '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
-      '"Messages" : [%8$s], "createdAt" : "%9$s"}',
+      '"Messages" : [%8$s], "createdAt" : "%9$s"%10$s}',
       page.id, page.voyager_id, page.local_id,
       to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
       case
@@ -1427,7 +1461,21 @@ begin
           page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at)
         )
       end,
-      private.iso(page.created_at)
+      private.iso(page.created_at),
+      case
+        when with_partner then format(
+          ', "partner" : {"id" : %s, "name" : %s, "profile" : %s}',
+          page.voyager_id + page.local_id - me,
+          to_json(case me when page.voyager_id then page.local_name else page.voyager_name end),
+          case
+            when page.partner_profile_id is null then 'null'
+            else format(
+              '{"id" : %s, "image_url" : %s}',
+              page.partner_profile_id, coalesce(to_json(page.partner_image_url)::text, 'null')
+            )
+          end
+        )
+      end
     )
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
@@ -1443,11 +1491,12 @@ begin
   return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
 end
 $$;
-comment on function api.list_conversations(integer, bigint, boolean, boolean) is
+comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first. The
-response metadata holds the offset of the next page if there is one.';
-grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
+with_partner each has the other participant, with their public profile unless there is a block. The response metadata
+holds the offset of the next page if there is one.';
+grant execute on function api.list_conversations(integer, bigint, boolean, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json
@@ -2247,7 +2296,8 @@ returns table (
   voyager_id bigint, voyager_name text, voyager_email text,
   local_id bigint, local_name text, local_email text,
   created_at timestamptz, active_at timestamptz, is_pinned boolean,
-  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz
+  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz,
+  partner_profile_id bigint, partner_image_url text
 )
 language plpgsql stable security definer rows 50
 set search_path = ''
@@ -2323,7 +2373,9 @@ begin
       case me when page.local_id then my_name else partner.name end,
       case me when page.local_id then my_email else shown.email end,
       conversations.created_at, page.active_at, page.is_pinned,
-      messages.id, messages.content, messages.user_id, messages.read, messages.created_at
+      messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
+      case when shown.profile then partner.public_profile_id end,
+      case when shown.profile then partner.public_image_url end
     from page
     join public.conversations
       on conversations.id = page.conversation_id
@@ -2332,11 +2384,13 @@ begin
       on partner.id = page.voyager_id + page.local_id - me
       and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
     cross join lateral (
-      select case
-        when partner.id = any (cut_off) then ''
-        when is_shown then partner.email
-        else private.shown_email(partner.id, partner.email, page.conversation_id)
-      end as email
+      select
+        case
+          when partner.id = any (cut_off) then ''
+          when is_shown then partner.email
+          else private.shown_email(partner.id, partner.email, page.conversation_id)
+        end as email,
+        partner.is_active and partner.id <> all (cut_off) as profile
     ) as shown
     left join public.messages
       on messages.id = page.last_message_id
@@ -4952,8 +5006,8 @@ create table private.search_places (
   parts text[] not null default '{}'
 );
 comment on table private.search_places is
-  'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
-live in the place as well: all as private.words_of writes them. private.add_place adds one.';
+  'The names of each place in any language, its adjectives (Dutch) and its districts: all as private.words_of writes
+them. Whoever lives in a district lives in the place as well. private.add_place adds one.';
 create index search_places_names_idx
   on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
@@ -10896,6 +10950,8 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
+    public_profile_id = null,
+    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then
