@@ -1,12 +1,17 @@
 // Checks that the files named in Markdown and in comments exist, and that links within Markdown lead somewhere.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
   .trim().split('\n').filter((file) => existsSync(file))
 const paths = new Set(listed.flatMap((file) => file.split('/').map((_, n, parts) => parts.slice(0, n + 1).join('/'))))
-const roots = new Set(listed.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))
+const names = new Set(listed.map((file) => basename(file)))
+// Pages name tests and rooms of the schema by their own folders.
+const roots = new Set(
+  listed.map((file) => file.replace(/^(tests|sql\/schema)\//, '')).concat(listed)
+    .filter((file) => file.includes('/')).map((file) => file.split('/')[0]),
+)
 
 /** Code names files from the root, a room of the schema, or without the ending that its kind has. */
 const exists = (path) =>
@@ -22,6 +27,9 @@ const expand = (path) => {
 
 /** A path begins with a folder of the repository and stands for no pattern, URL or command. */
 const isPath = (text) => /^[.\w]+(?:\/[\w.{},-]+)+\/?$/.test(text) && roots.has(text.split('/')[0])
+
+/** A file that is named without its folder. `hello.mjs` is the reader's own. */
+const isName = (text) => /^[\w-]+(?:\.test)?\.(?:ts|sql|mjs|sh)$/.test(text) && text !== 'hello.mjs'
 
 const anchorsOf = (markdown) =>
   new Set(
@@ -44,6 +52,7 @@ for (
   for (const path of named.filter(isPath).flatMap(expand)) {
     if (!exists(path.replace(/\/$/, ''))) faults.push(`${file}: ${path} does not exist`)
   }
+  for (const name of named.filter(isName)) if (!names.has(name)) faults.push(`${file}: there is no ${name}`)
   if (!isMarkdown) continue
   for (const [, target] of text.matchAll(/\]\(([^()\s]+)\)/g)) {
     if (/^[a-z]+:/.test(target)) continue

@@ -81,9 +81,9 @@ const relations = (tables: Table[]): string[] =>
     })
   )
 
-/** The first sentence of a table's comment. */
+/** The first sentence of a table's comment, up to its colon. */
 const row = ({ name, comment }: Table): string => {
-  const [sentence] = comment.replaceAll(/\s+/g, ' ').split(/(?<=[.;]) /)
+  const [sentence] = comment.replaceAll(/\s+/g, ' ').split(/(?<=[.;]) |: /)
   return `| \`${name}\` | ${sentence!.replace(/[.;]$/, '')} |`
 }
 

@@ -1,18 +1,18 @@
 import ipaddr from 'ipaddr.js'
 
-/** Where IPv6 addresses of the internet are; ipaddr.js names the exceptions in it, but not all that is outside. */
+/** The range of public IPv6 addresses; ipaddr.js names the exceptions within it, but not all that lies outside. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** Whether this is an address of the internet: not private, of this machine, of a network's link, or reserved. */
+/** Whether this is a public address: not private, loopback, link-local or reserved. */
 export const isPublicAddress = (address: string): boolean => {
   if (!ipaddr.isValid(address)) return false
-  // An IPv4 address that is mapped into IPv6 counts as what it is.
+  // An IPv4 address that is mapped into IPv6 counts as IPv4.
   const parsed = ipaddr.process(address)
   if (parsed.range() !== 'unicast') return false
   return parsed instanceof ipaddr.IPv4 || parsed.match(globalUnicast)
 }
 
-/** Whether this is an address of this machine. */
+/** Whether this is a loopback address. */
 export const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 
@@ -22,11 +22,11 @@ export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/
 
 /**
- * Whether a URL names something that is not on the internet. Of other names nobody knows before they are resolved, so
- * the sender checks the address that it connects to (functions/notify/post.ts).
+ * Whether a URL names something that is not on the internet. Other names are only known once they are resolved, so the
+ * sender checks the address that it connects to (functions/notify/post.ts).
  */
 export const namesPrivateHost = (url: URL): boolean => {
   const host = hostOf(url)
-  // A name of one label is of the network that resolves it.
+  // A name of one label belongs to the network that resolves it.
   return ipaddr.isValid(host) ? !isPublicAddress(host) : localNames.test(host) || !/\.[^.]/.test(host)
 }

@@ -64,7 +64,7 @@ const findMethods = (app: Hono): Map<string, string[]> => {
   return new Map([...found].map(([path, methods]) => [path, [...methods]]))
 }
 
-/** Paths without parameters know their methods: at PATCH /users/profile a GET is 405 and not GET /users/:id. */
+/** Paths without parameters know their methods: a GET of /users/profile is 405 and not GET /users/:id. */
 const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
   let methodsOf: Map<string, string[]> | undefined
   return async (c, next) => {

@@ -36,7 +36,7 @@ export const requireUser = withDocs(
 
 /**
  * API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active.
- * They may only read: without a caller from the replica.
+ * They may only read, and without a caller they read from the replica.
  */
 export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },

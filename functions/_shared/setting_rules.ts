@@ -54,7 +54,7 @@ export interface Setting {
   default?: string
   /** The default on one machine, where it differs. */
   local?: string
-  /** The default in words, for those that are not a constant. */
+  /** The default in words, where it is not a constant. */
   unset?: string
   /** What .env.example shows, if it is not the default. */
   example?: string
@@ -208,7 +208,7 @@ export const allSettings: Record<string, Setting> = {
     on: 'both',
     rule: oneOf('off', 'errors', 'slow', 'all'),
     default: 'slow',
-    // Who waits for the ready line may not read the output after it.
+    // A program that waits for the ready line may not read the output after it.
     local: 'off',
     means:
       'which answers are one line of JSON in the log: `off` none, `errors` those with 5xx, `slow` also those that ' +
@@ -332,7 +332,7 @@ const functionSettings: Record<string, z.ZodType> = {
 }
 const localSettings = rulesOn(({ on }) => on === 'machine')
 
-/** Of these the problem does not show the value. */
+/** Settings whose values no message shows. */
 const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_(READ_)?URL|SMTP_URL|CERTIFICATE/
 
 /** What depends on several settings. */
@@ -367,7 +367,7 @@ const firstProblem = (rules: Record<string, z.ZodType>, env: Environment): strin
 export const settingsErrorOfFunctions = (env: Environment): string | undefined =>
   firstProblem(functionSettings, env) ?? contradiction(env)
 
-/** The same of `npm start`. */
+/** The same for `npm start`. */
 export const settingsErrorOfStack = (env: Environment): string | undefined =>
   firstProblem(localSettings, env) ?? settingsErrorOfFunctions(env)
 
@@ -394,5 +394,5 @@ export const misspeltSettings = (env: Environment): string[] => {
   })
 }
 
-/** The settings that take not any text, for the tests. */
+/** The settings that have a rule, for the tests. */
 export const checkedSettings = { functions: Object.keys(functionSettings), local: Object.keys(localSettings) }

@@ -45,7 +45,7 @@ export const settings = {
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
-  /** The same of a read replica. */
+  /** The same for a read replica. */
   get databaseReadUrl() {
     return read('EDGE_DATABASE_READ_URL')
   },
@@ -77,7 +77,7 @@ export const settings = {
   get firstContactLimit() {
     return read('FIRST_CONTACT_LIMIT') === 'off' ? null : number('FIRST_CONTACT_LIMIT')
   },
-  /** From when on partners see each other's e-mail address. */
+  /** When partners see each other's e-mail address. */
   get partnerEmail() {
     return text('PARTNER_EMAIL')
   },
@@ -105,7 +105,7 @@ export const settings = {
   get mailFrom() {
     return text('MAIL_FROM')
   },
-  /** Seconds after which those are told who have not chosen a delay. */
+  /** The delay in seconds for people who have not chosen one. */
   get notifyDelay() {
     return number('NOTIFY_DELAY_SECONDS')
   },

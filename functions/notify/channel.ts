@@ -39,9 +39,9 @@ const store = async (channel: string, outcome: Outcome): Promise<void> => {
 }
 
 /**
- * Returns a function that sends what is due until the time is up, and returns how many were sent. What each send
- * brought is stored as soon as it ends, and its place is taken by the next one, so that a slow receiver delays nothing
- * but its own. Calls at the same time share the bounds.
+ * Returns a function that sends what is due until the time is up, and returns how many were sent. The outcome of each
+ * send is stored as soon as it ends, and the next one takes its place, so that a slow receiver delays only what is its
+ * own. Calls at the same time share the bounds.
  */
 export const openChannel = <Claimed extends Job>({ name, total, each = [], claim, send }: Channel<Claimed>) => {
   const underWay = new Map<string, { count: number; bound: number }>()

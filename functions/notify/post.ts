@@ -17,7 +17,7 @@ interface Request {
 
 const maxHead = 16_384
 
-/** The addresses of a host. If one is private none is used: whoever decides about the name has aimed it there. */
+/** The addresses of a host. If one is private none is used: whoever controls the name has pointed it there. */
 const addressesOf = async (url: URL, allowLoopback: boolean): Promise<string[]> => {
   const found = await lookup(hostOf(url), { all: true }).catch(() => {
     throw new PostError('the host name cannot be resolved')

@@ -27,7 +27,7 @@ const decade = `(?:\\d0['’]?(?:i?e?s|er)|${decades.flat().join('|')})`
 const number = `(?:\\d{2,3}|${[...tens.map((ten) => `${ten}(?:[- ](?:${ones.join('|')}))?`), ...teens].join('|')})`
 const years = '(?:years?|yrs?|jahren?|ans|años|anni|anos|jaar|yaş\\p{L}*)'
 const old = `(?:[\\s-]*(?:yo|y/o|${years}(?:[\\s-]+(?:old|alt|oud|of\\s+age))?))`
-/** What follows the number is no thing that is counted, and no time that something has taken. */
+/** The number is followed neither by a thing that it counts nor by a unit of time. */
 const uncounted =
   `(?![\\p{L}\\p{N}]|[.,:]\\d|\\s*[%€$£°]|[\\s-]*(?:k?m|kms?|miles?|min(?:ute|uten|utos|uti|s)?s?|h|hours?|hrs?|
   days?|nights?|weeks?|months?|euros?|dollars?|pounds?|countries|cities|books?|films?|movies|people|guests?|friends?|

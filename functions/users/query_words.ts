@@ -64,7 +64,7 @@ export const deniers: Record<Language, ReadonlySet<string>> = {
 /** Before a denier, they join it to what is wanted. */
 export const conjunctions = listed('but and aber und pero y mais et ma e mas maar en ama ve')
 
-/** In Turkish it stands behind. */
+/** In Turkish the denier follows. */
 export const deniersBehind = listed('değil olmayan hariç istemeyen sevmeyen istemiyorum')
 
 /** After a denier: an idiom, which denies nothing (not only, no problem, not far). */
@@ -88,7 +88,7 @@ export const ownVerbs = listed('have speak know understand own drive need mind')
 /** Joins what is denied to more of it. */
 export const alternatives = listed('or nor oder noch o ou ni né nem of veya')
 
-/** A language stands behind these words … */
+/** A language follows these words … */
 export const beforeLanguages = listed(
   `speak speaks speaking spoken spoke my our learn learns learning learned teach teaches
     teaching taught practise practises practising practice practices practicing in fluent native study studies

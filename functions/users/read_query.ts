@@ -24,7 +24,7 @@ export interface ReadQuery {
   words: string
   /** What to embed: all of the text but what is excluded. */
   text: string
-  /** What of it comes behind the words that rank, which are ten at most. */
+  /** The part of it after the words that rank, which are ten at most. */
   beyond: string
   leftOut: string[]
   excluded: string[]
@@ -37,10 +37,10 @@ export interface ReadQuery {
 
 interface Token {
   typed: string
-  /** In lower case, without punctuation around it; of a quoted or excluded token nothing. */
+  /** In lower case, without punctuation around it; empty for a quoted or excluded token. */
   word: string
   isLast: boolean
-  /** Whether punctuation ends a clause behind it. */
+  /** Whether punctuation ends a clause after it. */
   endsClause: boolean
 }
 
@@ -136,10 +136,10 @@ const findSpoken = (tokens: Token[]): string[] => {
   return [...found].map((place) => plain(tokens[place]!.word))
 }
 
-/** From so many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
+/** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
-/** private.parse_query ranks so many. */
+/** As many as private.parse_query ranks. */
 const rankedWords = 10
 
 /** Reads a query. Without a word that carries meaning, all of them count. */
@@ -156,7 +156,7 @@ export const readQuery = (query: string): ReadQuery => {
   const isNarrowed = age !== null || excluded.length > 0
   const isSentence = isNarrowed || tokens.length >= sentenceLength && telling.some(({ word }) => word !== '')
   const kept = isSentence ? telling : wanted
-  // Behind what was left out, the last word is whole.
+  // The last word is only unfinished if nothing after it was left out.
   const text = kept.map(({ typed }) => typed).filter((typed) => !typed.startsWith('-'))
   const isOpen = kept.at(-1)?.isLast ?? false
   return {

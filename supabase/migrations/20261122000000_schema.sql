@@ -1172,7 +1172,7 @@ begin
   return sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'));
 end
 $$;
-comment on function private.hash_request(jsonb) is 'By what a repeat is told from another request with the same key.';
+comment on function private.hash_request(jsonb) is 'What tells a repeat from another request with the same key.';
 
 create function private.find_reply(noun text, client_id uuid, request jsonb)
 returns json
@@ -1562,7 +1562,8 @@ create table public.messages (
     check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
-  'Within a conversation, ids are in commit order: a reader who has seen an id has seen all before it.';
+  'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
+all before it.';
 comment on column public.messages.client_id is
   'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
 
@@ -1861,11 +1862,11 @@ comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
   'Whether the voyager has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
-comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
+comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, for the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
 and nothing has to be written for that but last_message_id.';
-comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, of the local.';
+comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, for the local.';
 
 create index conversation_activity_voyager_idx
   on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
@@ -1954,8 +1955,8 @@ begin
 end
 $$;
 comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity anew, and who has written besides those who had, after an
-admin changed or removed what they were.';
+  'Reads participants, latest message and time of activity again after an admin has changed or removed them. Marks
+who has written, and unmarks nobody.';
 
 create function private.handle_changed_conversation()
 returns trigger
@@ -3704,7 +3705,7 @@ begin
 end
 $$;
 comment on function private.schedule_purge(bigint) is
-  'Lets the evidence of all reports by and about an erased person end in 180 days, or when it ends already.';
+  'Sets the evidence of all reports by and about an erased person to be deleted in 180 days, unless it is due earlier.';
 
 create function private.purge_evidence()
 returns integer
@@ -4044,8 +4045,8 @@ create trigger log_report_deletion
   for each row
   execute function private.log_report_edit();
 
--- What admins do about people without a report: find, hide, suspend, lift, erase. As in 66, only the secret key and the
--- owner can call this, and everything but finding is logged.
+-- What admins do about people without a report: find, hide, suspend, lift, erase. As in 30_moderation.sql, only the
+-- secret key and the owner can call this, and everything but finding is logged.
 create function public.find_people(query text, restricted boolean default false)
 returns table (
   id bigint, name text, email text, status text, is_hidden boolean, is_searchable boolean, bio text, location text,
@@ -4231,7 +4232,7 @@ begin
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is
-  'Whether one thing more may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
+  'Whether one more thing may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
 than so many messages, offers, changed offers and notes have reached them. Null: no limit. The conversation must be
 locked, so that concurrent ones are counted. Only for definer functions.';
 
@@ -4274,7 +4275,7 @@ begin
 end
 $$;
 comment on function private.may_reach(bigint, bigint, integer) is
-  'As may_write_first, after it has locked the conversation. For what is no message; a send checks in its one statement.
+  'As may_write_first, after it has locked the conversation. Not for messages: a send checks in its one statement.
 Only for definer functions.';
 
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
@@ -5005,8 +5006,8 @@ create table private.search_places (
   parts text[] not null default '{}'
 );
 comment on table private.search_places is
-  'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
-live in the place as well: all as private.words_of writes them. private.add_place adds one.';
+  'The names of each place in any language, its adjectives (Dutch) and its districts: all as private.words_of writes
+them. Whoever lives in a district lives in the place as well. private.add_place adds one.';
 create index search_places_names_idx
   on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
@@ -6978,7 +6979,7 @@ begin
       union all
       select array[query] from unnest(asked.units) where quoted
       union all
-      -- Whole decades, and the years before and after them. Who has no age is not left out.
+      -- Whole decades, and the years before and after them. A profile without an age is not left out.
       select array_agg(distinct private.lexeme(private.facet('age', case
         when age is null then 'unknown'
         when age / 10 * 10 >= min_age and age / 10 * 10 + 9 <= max_age then age / 10 || '0s'
@@ -7495,7 +7496,7 @@ set search_path = 'extensions'
 -- The vector index is read in batches of ef_search, and a filter may make several necessary.
 set hnsw.iterative_scan = 'relaxed_order'
 set hnsw.ef_search = 160
--- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
+-- The walk gives up after this many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
 set plan_cache_mode = 'force_generic_plan'
@@ -7567,7 +7568,7 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
-  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  -- This many of those with the words are scored at once, beside the neighbours, the others only for a later page.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.04;
@@ -8173,7 +8174,7 @@ begin
         group by facet, value
       ) as grouped
     ),
-    -- Whose profile has two spellings counts once. To count all values so was half of the time.
+    -- A profile with two spellings counts once. To count all values so was half of the time.
     counted as (
       select facet, folded, count(distinct profile_id) as holders
       from listed
@@ -8603,8 +8604,8 @@ end
 $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
   'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
-that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
-never get the same job. Definer, because edge_functions has no rights on the queue.';
+that have been due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two
+workers never get the same job. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
@@ -9412,8 +9413,8 @@ create table private.outbox_settings (
   outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
 );
 comment on table private.outbox_settings is
-  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
-the keys that sign the links to unsubscribe.';
+  'What the triggers must know of the environment of the function notify, which writes it when it starts, and the keys
+that sign the links to unsubscribe. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 
@@ -9672,8 +9673,9 @@ create table private.outbox (
   created_at timestamptz not null default clock_timestamp()
 );
 comment on table private.outbox is
-  'Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is a dead letter. No foreign
-keys, because each would make every message dearer: the worker drops a row whose subject is gone.';
+  'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
+a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject
+is gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';
@@ -10504,7 +10506,7 @@ begin
     continue when not found;
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
-      -- Meanwhile the push has got more to tell.
+      -- The push has more to tell by now.
       update private.outbox
       set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
       where id = entry.id;

@@ -17,7 +17,6 @@ export const notHere: Record<string, string> = {
   'SUPABASE_AUTH=../auth SUPABASE_STORAGE=../storage npm run test:platform': 'tests of their own',
   'npm run test:postgres': 'tests of their own, of which this is one',
   'MESSAGES=1000000 npm run test:postgres -- tests/postgres/walk': 'this one',
-  'npm run test:bundles': 'tests of their own',
   'npm run test:platform': 'tests of their own',
   'npm run test:realtime': 'tests of their own',
 }

@@ -85,7 +85,7 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
     await drainLexicon()
     await adopt(model)
     try {
-      // Before a job is claimed, so that no text is blamed if it fails, and outside of the time, because waiting for
+      // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
       // the model takes no processor time.
       await loadInTime(provider, timeoutMilliseconds)
     } catch (error) {
@@ -119,7 +119,7 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
   }
 }
 
-/** Makes embeddings that are due, those that are due longest first. */
+/** Makes embeddings that are due, those that have been due longest first. */
 export const drain = createDrain({ newest: false, share: 1 })
 
 /** Half of the time, because this isolate also answers requests. */

@@ -64,7 +64,7 @@ const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 
   .refine((value) => Math.round(value * 100) / 100 === value, 'must have at most two decimals')
   .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000 } })
 
-/** As the answers print it. Postgres knows no year 0, and four digits are all that the answers have. */
+/** As the answers print it. Postgres has no year 0, and four digits are all that the answers have. */
 export const moment = (schema: z.ZodType<string>) =>
   schema.transform((value) => new Date(value).toISOString())
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 1 to 9999')

@@ -26,7 +26,7 @@ begin
   return sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'));
 end
 $$;
-comment on function private.hash_request(jsonb) is 'By what a repeat is told from another request with the same key.';
+comment on function private.hash_request(jsonb) is 'What tells a repeat from another request with the same key.';
 
 create function private.find_reply(noun text, client_id uuid, request jsonb)
 returns json

@@ -34,7 +34,8 @@ create table public.messages (
     check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
-  'Within a conversation, ids are in commit order: a reader who has seen an id has seen all before it.';
+  'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
+all before it.';
 comment on column public.messages.client_id is
   'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
 

@@ -35,11 +35,11 @@ comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
   'Whether the voyager has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
-comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
+comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, for the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
 and nothing has to be written for that but last_message_id.';
-comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, of the local.';
+comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, for the local.';
 
 create index conversation_activity_voyager_idx
   on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
@@ -128,8 +128,8 @@ begin
 end
 $$;
 comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity anew, and who has written besides those who had, after an
-admin changed or removed what they were.';
+  'Reads participants, latest message and time of activity again after an admin has changed or removed them. Marks
+who has written, and unmarks nobody.';
 
 create function private.handle_changed_conversation()
 returns trigger

@@ -10,7 +10,7 @@ begin
 end
 $$;
 comment on function private.schedule_purge(bigint) is
-  'Lets the evidence of all reports by and about an erased person end in 180 days, or when it ends already.';
+  'Sets the evidence of all reports by and about an erased person to be deleted in 180 days, unless it is due earlier.';
 
 create function private.purge_evidence()
 returns integer

@@ -1,5 +1,5 @@
--- What admins do about people without a report: find, hide, suspend, lift, erase. As in 66, only the secret key and the
--- owner can call this, and everything but finding is logged.
+-- What admins do about people without a report: find, hide, suspend, lift, erase. As in 30_moderation.sql, only the
+-- secret key and the owner can call this, and everything but finding is logged.
 create function public.find_people(query text, restricted boolean default false)
 returns table (
   id bigint, name text, email text, status text, is_hidden boolean, is_searchable boolean, bio text, location text,

@@ -46,7 +46,7 @@ begin
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is
-  'Whether one thing more may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
+  'Whether one more thing may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
 than so many messages, offers, changed offers and notes have reached them. Null: no limit. The conversation must be
 locked, so that concurrent ones are counted. Only for definer functions.';
 
@@ -89,7 +89,7 @@ begin
 end
 $$;
 comment on function private.may_reach(bigint, bigint, integer) is
-  'As may_write_first, after it has locked the conversation. For what is no message; a send checks in its one statement.
+  'As may_write_first, after it has locked the conversation. Not for messages: a send checks in its one statement.
 Only for definer functions.';
 
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)

@@ -7,8 +7,8 @@ create table private.search_places (
   parts text[] not null default '{}'
 );
 comment on table private.search_places is
-  'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
-live in the place as well: all as private.words_of writes them. private.add_place adds one.';
+  'The names of each place in any language, its adjectives (Dutch) and its districts: all as private.words_of writes
+them. Whoever lives in a district lives in the place as well. private.add_place adds one.';
 create index search_places_names_idx
   on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;

@@ -119,7 +119,7 @@ begin
       union all
       select array[query] from unnest(asked.units) where quoted
       union all
-      -- Whole decades, and the years before and after them. Who has no age is not left out.
+      -- Whole decades, and the years before and after them. A profile without an age is not left out.
       select array_agg(distinct private.lexeme(private.facet('age', case
         when age is null then 'unknown'
         when age / 10 * 10 >= min_age and age / 10 * 10 + 9 <= max_age then age / 10 || '0s'

@@ -125,7 +125,7 @@ set search_path = 'extensions'
 -- The vector index is read in batches of ef_search, and a filter may make several necessary.
 set hnsw.iterative_scan = 'relaxed_order'
 set hnsw.ef_search = 160
--- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
+-- The walk gives up after this many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
 set plan_cache_mode = 'force_generic_plan'

@@ -20,7 +20,7 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
-  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  -- This many of those with the words are scored at once, beside the neighbours, the others only for a later page.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.04;

@@ -218,7 +218,7 @@ begin
         group by facet, value
       ) as grouped
     ),
-    -- Whose profile has two spellings counts once. To count all values so was half of the time.
+    -- A profile with two spellings counts once. To count all values so was half of the time.
     counted as (
       select facet, folded, count(distinct profile_id) as holders
       from listed

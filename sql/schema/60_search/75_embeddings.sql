@@ -187,8 +187,8 @@ end
 $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
   'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
-that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
-never get the same job. Definer, because edge_functions has no rights on the queue.';
+that have been due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two
+workers never get the same job. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)

@@ -8,8 +8,8 @@ create table private.outbox_settings (
   outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
 );
 comment on table private.outbox_settings is
-  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
-the keys that sign the links to unsubscribe.';
+  'What the triggers must know of the environment of the function notify, which writes it when it starts, and the keys
+that sign the links to unsubscribe. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 

@@ -28,8 +28,9 @@ create table private.outbox (
   created_at timestamptz not null default clock_timestamp()
 );
 comment on table private.outbox is
-  'Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is a dead letter. No foreign
-keys, because each would make every message dearer: the worker drops a row whose subject is gone.';
+  'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
+a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject
+is gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';

@@ -208,7 +208,7 @@ begin
     continue when not found;
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
-      -- Meanwhile the push has got more to tell.
+      -- The push has more to tell by now.
       update private.outbox
       set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
       where id = entry.id;

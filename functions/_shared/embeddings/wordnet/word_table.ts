@@ -8,7 +8,7 @@ export type WordTable = {
   wordAt: (place: number) => string
 }
 
-/** FNV-1a of a word's bytes, and the finaliser of MurmurHash3, without which the low bits are poor. */
+/** The finaliser of MurmurHash3, without which the low bits of the words' FNV-1a hashes are poor. */
 const finish = (h: number): number => {
   h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
