@@ -60,7 +60,7 @@ export interface Conversation {
   setDraft(text: string): Promise<void>
   /** Tells the other participant that the caller is typing; call it on every keystroke. */
   typing(): void
-  /** Reads the participants and reservations again, as after a step that the user has taken. */
+  /** Reads the participants, blocks and reservations again, as after a step that the user has taken. */
   refresh(): void
   /** Marks received messages as read, up to this one or all that are shown; retried until answered. */
   markRead(upTo?: number): void
@@ -82,6 +82,7 @@ export interface Dependencies {
   isLive(): boolean
   /** Tells that this message exists, so that its event must come. */
   expectEvent(message: number): void
+  readBlocks(): void
   /** Whether the caller has blocked this user; null until the blocks are loaded. */
   isBlocked(user: number): boolean | null
   /**
@@ -410,7 +411,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       typedAt = Date.now()
       sendTyping()
     },
-    refresh: () => detailLoop.runNow(),
+    refresh() {
+      dependencies.readBlocks()
+      detailLoop.runNow()
+    },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
       if (received && !received.read) readMarkers.markRead(id, received.id)

@@ -309,6 +309,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     me,
     currentJoin: () => currentJoin,
     isLive: () => delivery.isLive,
+    readBlocks: () => blockLoop.runNow(),
     isBlocked: (user: number) => blocked && blocked.has(user),
     hidesAddress: (user: number) =>
       !store.view.loaded ||

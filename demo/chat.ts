@@ -3,8 +3,10 @@ import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { avatar, backButton, el, setText } from './dom.ts'
+import { errorText } from './errors.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
+import { unblockPerson } from './safety.ts'
 import type { openStates } from './states.ts'
 import { type Files, ownPhoto } from './storage.ts'
 
@@ -49,7 +51,11 @@ export const openChat = (
     states,
     other: () => isErased() ? null : conversation.view.other,
     showProfile: () => partner()?.profile ? showProfile : null,
-    notify: (text) => setText(notice, text),
+    notify(text) {
+      setText(notice, text)
+      conversation.refresh()
+    },
+    isBlocked: () => conversation.view.blocked,
     signal: closed.signal,
   })
   const header = el(
@@ -79,6 +85,25 @@ export const openChat = (
     face.replaceChildren(avatar(person.name, ownPhoto(person.profile?.image_url)))
     name.disabled = person.profile === null
   }
+  const unblock = el('button', {
+    type: 'button',
+    click: async () => {
+      const { other } = conversation.view
+      if (!other) return
+      await unblockPerson(api, other.id).catch((error) => setText(notice, errorText(error)))
+      conversation.refresh()
+    },
+  }, 'Unblock')
+  let writing = 'open'
+  /** Says in place of the input why one cannot write. */
+  const drawComposer = () => {
+    const next = isErased() ? 'erased' : conversation.view.blocked ? 'blocked' : 'open'
+    if (next === writing) return
+    writing = next
+    if (next === 'erased') composer.close('This account was deleted. Nobody reads here any more.')
+    else if (next === 'blocked') composer.close(`You have blocked ${nameOfOther()}. `, unblock)
+    else composer.close()
+  }
   const update = () => {
     const other = nameOfOther()
     if (other && name.textContent !== other) {
@@ -93,7 +118,7 @@ export const openChat = (
       for (const part of body) part.hidden = true
       return onChange()
     }
-    if (isErased()) composer.close()
+    drawComposer()
     composer.showDraft()
     status.dataset.status = conversation.view.status
     setText(status, conversation.view.status === 'live' ? '' : conversation.view.status)

@@ -15,12 +15,15 @@ interface Dependencies {
   /** Null if there is none to see. */
   showProfile: () => (() => void) | null
   notify: (text: string) => void
+  isBlocked: () => boolean
   /** Closes the dialogs when the conversation is closed. */
   signal: AbortSignal
 }
 
 /** What one can do with a conversation besides writing: pin, mute, archive, report and block. */
-export const openChatMenu = ({ api, conversation, states, other, showProfile, notify, signal }: Dependencies) => {
+export const openChatMenu = (
+  { api, conversation, states, other, showProfile, notify, isBlocked, signal }: Dependencies,
+) => {
   const set = (change: Parameters<typeof states.change>[1]) => async () => {
     try {
       await states.change(conversation, change)
@@ -40,7 +43,7 @@ export const openChatMenu = ({ api, conversation, states, other, showProfile, no
       muted_until ? menuItem('Unmute', set({ muted_until: null })) : menuItem('Mute for 8 hours', mute),
       menuItem(archived ? 'Move back to the inbox' : 'Archive', set({ archived: !archived })),
       person && menuItem('Report…', () => openReport(api, person, notify, signal)),
-      person && menuItem('Block…', () => openBlock(api, person, notify, signal)),
+      person && !isBlocked() && menuItem('Block…', () => openBlock(api, person, () => notify(''), signal)),
     ]
   })
 }

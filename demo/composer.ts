@@ -67,11 +67,7 @@ export const openComposer = (conversation: Conversation, files: Files, onSent: (
   })
   const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))
   const form = el('form', { class: 'composer', submit: send }, picker.button, input, button)
-  const closed = el(
-    'p',
-    { class: 'hint closed', hidden: true },
-    'This account was deleted. Nobody reads here any more.',
-  )
+  const closed = el('div', { class: 'hint closed', role: 'status', hidden: true })
 
   return {
     node: el('div', { class: 'writing' }, picker.node, form, closed),
@@ -82,10 +78,13 @@ export const openComposer = (conversation: Conversation, files: Files, onSent: (
       fitHeight()
     },
     setRecipient: (name: string) => input.ariaLabel = input.placeholder = `Message to ${name}`,
-    /** To whom has erased their account nobody can write. */
-    close() {
-      form.hidden = true
-      closed.hidden = false
+    /** Shows why nobody can write, in place of the input; without a reason the input. */
+    close(...reason: (string | Node)[]) {
+      const hadFocus = closed.contains(document.activeElement)
+      picker.node.hidden = form.hidden = reason.length > 0
+      closed.hidden = reason.length === 0
+      closed.replaceChildren(...reason)
+      if (hadFocus) input.focus()
     },
     focus: () => input.focus(),
   }

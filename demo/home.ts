@@ -3,6 +3,7 @@ import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el, isComposing } from './dom.ts'
+import { firstMessages } from './first_message.ts'
 import type { OwnChange } from './me/page.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
@@ -143,6 +144,7 @@ export const openHome = (
     focus: () => room.isOpen() ? room.focus() : currentLink().focus(),
     close() {
       navigation.listen(null)
+      if (inbox.view.me) firstMessages(inbox.view.me.id).clear()
       room.close()
       people.close()
       states.close()

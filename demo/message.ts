@@ -11,6 +11,33 @@ const canCopy = 'clipboard' in navigator
 const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string): HTMLElement =>
   el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
 
+/** Of a long message, about this many characters and lines are shown at first. */
+const [shownLetters, shownLines] = [600, 12]
+const unfolded = new Set<number>()
+
+const showContent = (id: number, content: string): (Node | string | null)[] => {
+  const lines = content.split('\n', shownLines).join('\n')
+  const start = lines.length <= shownLetters * 1.2 ? lines : lines.slice(0, shownLetters).replace(/\s\S*$/, '')
+  const text = el('span', { class: 'content' }, content)
+  if (start.length === content.length) return [text]
+  const draw = () => {
+    const isOpen = unfolded.has(id)
+    text.textContent = isOpen ? content : `${start.trimEnd()} …`
+    button.textContent = isOpen ? 'Show less' : 'Show more'
+    button.ariaExpanded = `${isOpen}`
+  }
+  const button = el('button', {
+    type: 'button',
+    class: 'link',
+    click: () => {
+      if (!unfolded.delete(id)) unfolded.add(id)
+      draw()
+    },
+  })
+  draw()
+  return [text, button]
+}
+
 /** A message that the service has. */
 export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files): HTMLElement => {
   const { id, content, attachment, createdAt, read, Sender } = message
@@ -18,7 +45,7 @@ export const renderMessage = (message: Message, own: boolean, follows: boolean, 
     'li',
     { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
     visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
-    content !== '' && el('span', { class: 'content' }, content),
+    ...(content === '' ? [] : showContent(id, content)),
     attachment && showAttachment(attachment, files),
     el(
       'span',

@@ -2,6 +2,7 @@ import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { ServiceError } from '../clients/errors.ts'
 import type { components } from '../clients/openapi.ts'
 import { avatar, backButton, el, setText, visuallyHidden } from './dom.ts'
+import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
@@ -19,7 +20,9 @@ interface Dependencies {
   relationTo: (user: number) => Relation
   /** Calls the listener when a relation may have changed, until the returned function is called. */
   subscribe: (listener: () => void) => () => void
-  onWrite: (user: number) => Promise<void>
+  drafts: () => ReturnType<typeof firstMessages>
+  /** Opens the conversation with a user, with a first message or none. */
+  onWrite: (user: number, text: string) => Promise<void>
   onInterest: (interest: string) => void
   onEdit: () => void
   onBack: () => void
@@ -33,7 +36,7 @@ const refusals: Record<number, string> = {
 
 /** Somebody's profile, before one writes to them. */
 export const openProfile = (
-  { api, id, relationTo, subscribe, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
+  { api, id, relationTo, subscribe, drafts, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
 ) => {
   let shown: PublicProfile | null = null
   const closed = new AbortController()
@@ -58,21 +61,35 @@ export const openProfile = (
     el('div', { class: 'page-body' }, hint, notice.node, missing, body),
   )
 
-  const write = async () => {
+  const openConversation = async () => {
     if (!shown) return
     notice.show('')
-    await onWrite(shown.id).catch((error) => notice.show(errorText(error), { 'Try again': write }))
+    await onWrite(shown.id, '').catch((error) => notice.show(errorText(error), { 'Try again': openConversation }))
+  }
+  let isWriting = false
+  const letter = el('div', {})
+  const write = () => {
+    if (!shown) return null
+    const person = shown
+    isWriting = true
+    const first = openFirstMessage(person, drafts(), (text) => onWrite(person.id, text))
+    letter.replaceChildren(first.node)
+    drawActions()
+    return first
   }
   let relation: Relation = 'unknown'
   const button = el('button', {
     type: 'button',
     class: 'strong',
-    click: () => relation === 'self' ? onEdit() : write(),
+    click: () => relation === 'self' ? onEdit() : relation === 'partner' ? openConversation() : write()?.focus(),
   })
   /** Draws what the reader can do with this person. */
   const drawActions = () => {
     relation = shown ? relationTo(shown.id) : 'unknown'
-    button.hidden = relation === 'unknown'
+    const isStranger = relation === 'stranger'
+    if (shown && isStranger && !isWriting && drafts().of(shown.id)) write()
+    letter.hidden = !isStranger
+    button.hidden = relation === 'unknown' || isStranger && isWriting
     menu.hidden = relation === 'unknown' || relation === 'self'
     const [label, hidden] = {
       unknown: ['', ''],
@@ -100,6 +117,7 @@ export const openProfile = (
         ),
         button,
       ),
+      letter,
       el('h3', {}, 'About'),
       el('p', { class: 'text' }, biography ?? `${name} has not written anything yet.`),
       el('h3', {}, 'Interests'),

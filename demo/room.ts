@@ -3,6 +3,7 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Inbox } from '../clients/inbox.ts'
 import { openChat } from './chat.ts'
 import { backButton, el } from './dom.ts'
+import { firstMessages } from './first_message.ts'
 import { openMe, type OwnChange } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
 import { openOverview } from './overview.ts'
@@ -72,9 +73,11 @@ export const openRoom = (dependencies: Dependencies) => {
     const isPartner = conversations.some(({ voyager_id, local_id }) => voyager_id === user || local_id === user)
     return isPartner ? 'partner' : 'stranger'
   }
-  const onWrite = async (user: number) => {
+  const onWrite = async (user: number, text: string) => {
     const { route } = navigation
     const opened = await inbox.openWith(user)
+    // The error is shown beside the message.
+    if (text) opened.send(text).catch(() => {})
     // Unless the user has gone to another page meanwhile.
     if (navigation.route === route) navigation.go({ page: 'conversation', id: opened.id })
     // The page has opened it as well.
@@ -93,6 +96,7 @@ export const openRoom = (dependencies: Dependencies) => {
         id: route.id,
         relationTo,
         subscribe: inbox.subscribe,
+        drafts: () => firstMessages(inbox.view.me?.id ?? 0),
         onWrite,
         onInterest: (interest) => navigation.go({ page: 'people', search: { ...everybody, interests: [interest] } }),
         onEdit: () => navigation.go({ page: 'me' }),

@@ -63,9 +63,13 @@ export const openBlock = (
   signal: AbortSignal,
 ): void => {
   const text = `Neither of you can write to the other or find the other in the search. ${person.name} is not told, ` +
-    'and you can take it back in your profile.'
+    'and you can take it back.'
   openDialog(`Block ${person.name}?`, [el('p', {}, text)], 'Block', async () => {
     await dataOf(api.PUT('/users/me/blocks/{user_id}', { params: { path: { user_id: person.id } } }))
     notify(`You have blocked ${person.name}.`)
   }, signal)
 }
+
+/** Takes a block back. */
+export const unblockPerson = (api: ApiClient, user_id: number): Promise<unknown> =>
+  dataOf(api.DELETE('/users/me/blocks/{user_id}', { params: { path: { user_id } } }))

@@ -23,6 +23,41 @@ const passwordForm = (supabase: SupabaseClient): HTMLElement => {
   return el('details', {}, el('summary', {}, 'Change the password'), form)
 }
 
+/**
+ * Changes the address with the codes that Auth mails: on the platform one to each of the two addresses, the local Auth
+ * asks only for that of the present one.
+ */
+const addressForm = (supabase: SupabaseClient, present: string, onChange: (address: string) => void): HTMLElement => {
+  const email = formField('New e-mail', el('input', { type: 'email', autocomplete: 'email', required: true }))
+  const code = formField('Code', el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '10' }))
+  const sent = el('p', { role: 'status' })
+  const confirm = async () => {
+    const wanted = email.control.value.trim()
+    const token = code.control.value.trim()
+    const use = (address: string) => supabase.auth.verifyOtp({ email: address, token, type: 'email_change' })
+    let { error } = await use(present)
+    if (error) ({ error } = await use(wanted))
+    if (error) throw error
+    const { data: { user } } = await supabase.auth.getUser()
+    if (user?.email?.toLowerCase() !== wanted.toLowerCase()) {
+      code.control.value = ''
+      throw new Error('The other address was sent a code, too: enter it as well')
+    }
+    onChange(user.email)
+    form.replaceChildren(el('summary', {}, 'Change the e-mail address'), el('p', { role: 'status' }, 'Changed.'))
+  }
+  const ask = async () => {
+    const { error } = await supabase.auth.updateUser({ email: email.control.value.trim() })
+    if (error) throw error
+    sent.textContent = `A code is on its way to ${present}. Mails of this machine are at /mail.`
+    first.replaceWith(openForm({ code }, [sent, code.node], confirm, 'Change the address'))
+    code.control.focus()
+  }
+  const first = openForm({ email }, [email.node], ask, 'Send a code')
+  const form = el('details', {}, el('summary', {}, 'Change the e-mail address'), first)
+  return form
+}
+
 /** Everything that the service has of the user, as a file. */
 const download = async (api: ApiClient): Promise<void> => {
   const everything = JSON.stringify(await dataOf(api.GET('/users/me/export')), null, 2)
@@ -41,7 +76,9 @@ export const accountSection = (
 ): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
-  const facts = [['E-mail', me.email], ['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
+  let address = me.email
+  const shownAddress = el('dd', {}, address)
+  const facts = [['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
   const copy = async () => {
     setText(alert, '')
     setText(status, 'Collecting …')
@@ -54,10 +91,10 @@ export const accountSection = (
       'from “Deleted user”.'
     openDialog(
       'Delete your account?',
-      [el('p', {}, warning), field(`Type ${me.email} to go on`, typed)],
+      [el('p', {}, warning), field(`Type ${address} to go on`, typed)],
       'Delete for good',
       async () => {
-        if (typed.value.trim().toLowerCase() !== me.email.toLowerCase()) throw new Error('This is not your address')
+        if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
         await dataOf(api.DELETE('/users/me'))
         await supabase.auth.signOut({ scope: 'local' })
       },
@@ -69,8 +106,11 @@ export const accountSection = (
     el(
       'dl',
       {},
+      el('dt', {}, 'E-mail'),
+      shownAddress,
       ...facts.filter(([, text]) => text).flatMap(([term, text]) => [el('dt', {}, term!), el('dd', {}, text!)]),
     ),
+    addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
     el(
       'div',

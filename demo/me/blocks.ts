@@ -1,7 +1,8 @@
-import { type ApiClient, dataOf } from '../../clients/api_client.ts'
+import type { ApiClient } from '../../clients/api_client.ts'
 import { el, setText } from '../dom.ts'
 import { section } from '../form.ts'
 import { errorText } from '../errors.ts'
+import { unblockPerson } from '../safety.ts'
 
 export interface Block {
   user_id: number
@@ -15,7 +16,7 @@ export const blocksSection = (api: ApiClient, blocks: Block[]): HTMLElement | nu
   const entry = ({ user_id, name }: Block): HTMLElement => {
     const unblock = async () => {
       try {
-        await dataOf(api.DELETE('/users/me/blocks/{user_id}', { params: { path: { user_id } } }))
+        await unblockPerson(api, user_id)
         item.remove()
         setText(status, `${name} is not blocked any more.`)
       } catch (error) {

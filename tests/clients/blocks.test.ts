@@ -9,10 +9,12 @@ test('blocking a user who is typing hides it and leaves the typing topic', async
   const { chat, client, bob, setBlocked } = await openBoth()
   bob.chat.typing()
   await advance(100)
-  expect(chat.view.typing).toBe(true)
+  expect([chat.view.typing, chat.view.blocked]).toEqual([true, false])
   setBlocked(1, true)
   await advance(100)
-  expect(chat.view.typing).toBe(false)
+  expect([chat.view.typing, chat.view.blocked]).toEqual([false, true])
+  // The blocked user is not told.
+  expect(bob.chat.view.blocked).toBe(false)
   expect(client.channels.map(({ topic }) => topic)).not.toContain(typingTopic)
   // On the platform the blocked user stays joined until their token is refreshed.
   expect(bob.client.channels.map(({ topic }) => topic)).toContain(typingTopic)

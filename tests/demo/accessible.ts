@@ -2,7 +2,8 @@
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { type Demo, expectSoon, isPhone, logIn, openFilters } from './browser.ts'
+import { call } from '../tools/people.ts'
+import { choose, type Demo, expectSoon, isPhone, logIn, openFilters } from './browser.ts'
 
 type Finding = { id: string; nodes: { target: string[]; summary: string }[] }
 
@@ -91,8 +92,23 @@ export const accessible = ({ open, base }: Demo) =>
       await check('a profile')
       await go('/demo/people/99999', '.profile .empty')
       await check('no profile')
+      const uma = { email: 'uma@example.com', password: 'correct horse', name: 'Uma', is_searchable: true }
+      const { access_token: token } = (await call('POST', `${base()}/auth/signup`, uma)).body
+      const { body: person } = await call('GET', `${base()}/users/me`, undefined, { token })
+      await go(`/demo/people/${person.Profile.id}`, '.profile .text')
+      await you.getByRole('button', { name: 'Write' }).click()
+      await check('a first message')
+      await you.getByLabel('Your first message').fill('Quite a lot to say. '.repeat(200))
+      await you.getByRole('button', { name: 'Send', exact: true }).click()
+      await you.locator('.message:not(.outgoing)').getByRole('button', { name: 'Show more' }).waitFor()
+      await check('a long message')
+      await choose(you, 'Block…')
+      await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
+      await you.getByRole('button', { name: 'Unblock' }).waitFor()
+      await check('a block')
       await go('/demo/me', 'section')
       await you.getByRole('switch', { name: 'Quiet hours' }).check()
+      await you.getByText('Change the e-mail address').click()
       await check("one's own profile")
       await you.getByRole('region', { name: 'Photo' }).locator('input').setInputFiles('demo/portraits/tomas.novak.webp')
       await page.getByRole('dialog').getByRole('application').waitFor()

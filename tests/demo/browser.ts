@@ -208,10 +208,11 @@ export const openDemo = (settings = (): Promise<Record<string, string>> => Promi
   })
 
   /** The code in the latest mail to an address. */
-  const mailedCode = async (email: string): Promise<string> => {
+  /** The latest code that was mailed to this address, once it is another than the one before. */
+  const mailedCode = async (email: string, before = ''): Promise<string> => {
     const codes = () =>
       [...output.matchAll(new RegExp(`^To: ${email}$[^]*?code: (\\d+)$`, 'gm'))].map(([, code]) => code!)
-    await expect.poll(() => codes().length, { timeout: 20_000 }).toBeGreaterThan(0)
+    await expect.poll(() => codes().at(-1) ?? before, { timeout: 20_000 }).not.toBe(before)
     return codes().at(-1)!
   }
 

@@ -70,6 +70,52 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       await you.locator('.bar .status', { hasText: 'deactivated' }).waitFor()
     })
 
+    test('the first message opens the conversation, and is kept until it is sent', async () => {
+      const ida = { email: 'ida@example.com', password: 'correct horse', name: 'Ida', is_searchable: true }
+      const { access_token: token } = (await call('POST', `${base()}/auth/signup`, ida)).body
+      const { body: me } = await call('GET', `${base()}/users/me`, undefined, { token })
+      const conversations = async () => (await call('GET', `${base()}/conversations`, undefined, { token })).body
+      const { page, you } = await openOne(`/demo/people/${me.Profile.id}`)
+      await you.getByRole('button', { name: 'Write to Ida' }).focus()
+      await page.keyboard.press('Enter')
+      const text = you.getByLabel('Your first message to Ida')
+      await text.and(you.locator(':focus')).waitFor()
+      await page.keyboard.type('Do you know a quiet place?')
+      expect(await conversations()).toEqual([])
+      await page.reload()
+      await expectSoon(() => text.inputValue()).toBe('Do you know a quiet place?')
+      expect(await conversations()).toEqual([])
+      await text.fill(' ')
+      await you.getByRole('button', { name: 'Send', exact: true }).click()
+      await you.getByRole('alert').filter({ hasText: 'Write something first' }).waitFor()
+      await text.fill(`Do you know a quiet place?${'\nWithout cars.'.repeat(30)}`)
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+
+      const sent = you.locator('.message:not(.outgoing)', { hasText: 'Do you know a quiet place?' })
+      await sent.waitFor()
+      expect((await conversations())[0].Messages[0].content).toContain('Do you know a quiet place?\nWithout cars.')
+      const lines = async () => (await sent.locator('.content').textContent())!.split('\n').length
+      expect(await lines()).toBe(12)
+      await sent.getByRole('button', { name: 'Show more' }).focus()
+      await page.keyboard.press('Enter')
+      expect(await lines()).toBe(31)
+      await sent.getByRole('button', { name: 'Show less' }).and(you.locator(':focus')).waitFor()
+      await page.keyboard.press('Enter')
+      expect(await lines()).toBe(12)
+
+      await choose(you, 'Block…')
+      await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
+      await you.getByText('You have blocked Ida. ').waitFor()
+      expect(await you.getByRole('textbox').count()).toBe(0)
+      await you.getByRole('button', { name: 'Unblock' }).focus()
+      await page.keyboard.press('Enter')
+      await you.getByRole('textbox', { name: 'Message to Ida' }).and(you.locator(':focus')).waitFor()
+      await page.goto(new URL(`/demo/people/${me.Profile.id}`, base()).href)
+      await you.getByRole('button', { name: 'Open the conversation with Ida' }).waitFor()
+      expect(await text.count()).toBe(0)
+    })
+
     test('a forgotten password is chosen anew, and the account is copied and deleted', async () => {
       const zoe = { email: 'forgetful@example.com', password: 'old and gone', name: 'Zoe' }
       await call('POST', `${base()}/auth/signup`, zoe)
@@ -101,6 +147,20 @@ export const profiles = ({ open, openOne, mailedCode, base }: Demo) =>
       const logIn = async (password: string) =>
         (await call('POST', `${base()}/auth/login`, { email: zoe.email, password })).status
       expect([await logIn('new and long'), await logIn('newer and longer')]).toEqual([401, 200])
+
+      await account.getByText('Change the e-mail address').click()
+      await account.getByLabel('New e-mail').fill('remembers@example.com')
+      await account.getByRole('button', { name: 'Send a code' }).click()
+      await account.getByText(`A code is on its way to ${zoe.email}.`).waitFor()
+      await account.getByLabel('Code').fill('000000')
+      await account.getByRole('button', { name: 'Change the address' }).click()
+      await account.getByRole('alert').filter({ hasText: /expired|invalid/ }).waitFor()
+      await account.getByLabel('Code').fill(await mailedCode(zoe.email, code))
+      await account.getByRole('button', { name: 'Change the address' }).click()
+      await account.getByText('remembers@example.com').waitFor()
+      expect(await logIn('newer and longer')).toBe(401)
+      zoe.email = 'remembers@example.com'
+      expect(await logIn('newer and longer')).toBe(200)
 
       const started = page.waitForEvent('download')
       await account.getByRole('button', { name: 'Download my data' }).click()
