@@ -84,13 +84,21 @@ const allowed: Record<
       },
     }),
     changes: [
-      ...['name', 'bio', 'location'].map((column) => `users.${column}`),
+      // A copy of the profile's photo.
+      ...['name', 'bio', 'location', 'public_image_url'].map((column) => `users.${column}`),
       ...['first_name', 'last_name', 'age', 'biography', 'country', 'city', 'image_url', 'is_searchable']
         .map((column) => `profiles.${column}`),
     ],
   },
   'PUT /users/profile/interests': { fields: () => ({ interest_ids: [fixture.interest] }), changes: [] },
-  'PATCH /users/searchable': { fields: () => ({ is_searchable: false }), changes: ['profiles.is_searchable'] },
+  'PATCH /users/searchable': {
+    fields: () => ({ is_searchable: false }),
+    changes: [
+      'profiles.is_searchable',
+      'users.public_profile_id',
+      'users.public_image_url',
+    ],
+  },
   'POST /users/me/reports': {
     fields: () => ({
       ...{ user_id: fixture.friend.id, message_id: null, reason: 'other', note: 'Mine', client_id: null },

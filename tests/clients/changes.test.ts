@@ -21,9 +21,9 @@ describe('after an absence', () => {
     const { id } = insertMessage(2, { content: 'Missed' })
     await advance(5000)
     expect(requests.filter((request) => !request.includes('changes')).toSorted()).toEqual([
-      '1 GET conversations',
       expect.stringMatching(/messages\?after_id/),
       '1 GET conversations/unread',
+      '1 GET conversations?partner=true',
     ])
     expect(chat.view.messages).toEqual(table)
     expect([inbox.view.status, chat.view.status]).toEqual(['live', 'live'])

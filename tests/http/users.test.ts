@@ -245,7 +245,9 @@ describe('PATCH /users/searchable', () => {
       const { status, body } = await show(is_searchable)
       expect({ status, body }).toEqual({ status: 200, body: { is_searchable } })
       expect((await call('GET', `/users/${ben.profileId}`)).status).toBe(is_searchable ? 200 : 403)
-      expect(await rowsOf(ben)).toEqual({ ...before, profiles: { ...before.profiles, is_searchable } })
+      const public_profile_id = is_searchable ? ben.profileId : null
+      const profiles = { ...before.profiles, is_searchable }
+      expect(await rowsOf(ben)).toEqual({ ...before, public_profile_id, profiles })
     }
   })
 
