@@ -108,6 +108,7 @@ export const openReservations = (
     },
     /** The cards for this user, and the line above for the next of them. */
     show(me: number, partner: string): Card[] {
+      offer.hidden = conversation.view.blocked
       const cards = conversation.view.reservations.map((now): Card => {
         const isMine = now.offered_by === me
         const known = terms.get(now.id)

@@ -278,7 +278,9 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     const { bucket, name, url } = place(c)
     const claims = await caller(c)
     const { expiresIn, transform } = await read(c, inputs.sign)
-    if (transform && Object.keys(transform).length) throw refusals.notHere('Images are not resized')
+    if (transform && Object.keys(transform).length) {
+      throw refusals.notHere('Without transform a file is served as it is: images are not resized')
+    }
     await find(claims, 'storage.object.sign', bucket, name)
     const token = await signatures.sign({ url, scope: 'download' }, expiresIn)
     return c.json({ signedURL: `/object/sign/${url}?token=${token}` })
@@ -450,7 +452,10 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     return c.json(found)
   })
 
-  routes.all('/render/*', () => refusals.notHere('Images are not resized').response())
+  routes.all(
+    '/render/*',
+    () => refusals.notHere('Without transform a file is served as it is: images are not resized').response(),
+  )
   routes.all('/upload/*', () => refusals.notHere('Files are not uploaded in pieces').response())
   routes.all('/bucket', () => refusals.notHere('Buckets come from the migrations').response())
   routes.all('/bucket/*', () => refusals.notHere('Buckets come from the migrations').response())

@@ -378,7 +378,10 @@ describe('a request', () => {
   })
 
   test('for what one machine does not do says so', async () => {
-    expect(await outcome(ana.avatars.download(newPhoto(), { transform: { width: 10 } }))).toMatch(/^501 Images are not/)
+    const transform = { transform: { width: 10 } }
+    const notResized = /^501 Without transform .* images are not resized on one machine/
+    expect(await outcome(ana.avatars.download(newPhoto(), transform))).toMatch(notResized)
+    expect(await outcome(ana.avatars.createSignedUrl(newPhoto(), 60, transform))).toMatch(notResized)
     const { status } = await call('POST', `${origin}/storage/v1/upload/resumable`, {}, { token: ana.token })
     expect(status).toBe(501)
     expect(await outcome(client(undefined, secretKey).createBucket('more'))).toMatch(/^501 Buckets come from/)
