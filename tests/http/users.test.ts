@@ -238,6 +238,7 @@ test('PUT /users/profile/interests returns the profile with its interests', asyn
 
 describe('PATCH /users/searchable', () => {
   const show = (is_searchable: unknown) => ben.call('PATCH', '/users/searchable', { is_searchable })
+  const hidden = { public_profile_id: null, public_image_url: null }
 
   test('shows and hides the profile and changes nothing else', async () => {
     const before = await rowsOf(ben)
@@ -245,9 +246,9 @@ describe('PATCH /users/searchable', () => {
       const { status, body } = await show(is_searchable)
       expect({ status, body }).toEqual({ status: 200, body: { is_searchable } })
       expect((await call('GET', `/users/${ben.profileId}`)).status).toBe(is_searchable ? 200 : 403)
-      const public_profile_id = is_searchable ? ben.profileId : null
-      const profiles = { ...before.profiles, is_searchable }
-      expect(await rowsOf(ben)).toEqual({ ...before, public_profile_id, profiles })
+      const { id, image_url } = before.profiles
+      const shown = is_searchable ? { public_profile_id: id, public_image_url: image_url } : hidden
+      expect(await rowsOf(ben)).toEqual({ ...before, ...shown, profiles: { ...before.profiles, is_searchable } })
     }
   })
 
