@@ -245,7 +245,13 @@ describe('PATCH /users/searchable', () => {
       const { status, body } = await show(is_searchable)
       expect({ status, body }).toEqual({ status: 200, body: { is_searchable } })
       expect((await call('GET', `/users/${ben.profileId}`)).status).toBe(is_searchable ? 200 : 403)
-      expect(await rowsOf(ben)).toEqual({ ...before, profiles: { ...before.profiles, is_searchable } })
+      const { profiles } = before
+      expect(await rowsOf(ben)).toEqual({
+        ...before,
+        profiles: { ...profiles, is_searchable },
+        public_profile_id: is_searchable ? profiles.id : null,
+        public_image_url: is_searchable ? profiles.image_url : null,
+      })
     }
   })
 
