@@ -823,14 +823,15 @@ begin
   )
   returning * into created_user;
 
-  insert into public.profiles (
-    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
-  )
+  insert into public.profiles
   overriding system value
-  select
-    coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), created_user.id,
-    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
-  from jsonb_populate_record(null::public.profiles, fields)
+  select *
+  from jsonb_populate_record(
+    null::public.profiles,
+    '{"is_searchable": false}' || fields || jsonb_build_object(
+      'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
+    )
+  )
   returning * into profile;
 
   if jsonb_typeof(fields -> 'interest_ids') = 'array' then
@@ -10757,8 +10758,7 @@ create trigger count_changes_of_profiles
     current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = ''
     and (
       new.is_searchable
-      or (old.first_name, old.last_name, old.age, old.biography, old.country, old.city, old.image_url)
-        is distinct from (new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url)
+      or to_jsonb(old.*) - 'is_searchable' is distinct from to_jsonb(new.*) - 'is_searchable'
     )
   )
   execute function private.limit_profile_changes();
@@ -10815,12 +10815,7 @@ begin
           'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
           'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
         ),
-        'profile', json_build_object(
-          'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
-          'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
-          'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
-          'is_searchable', profiles.is_searchable
-        ),
+        'profile', row_to_json(profiles),
         'interests', private.interests_of(profiles.id),
         'blocks', private.my_blocks(),
         'devices', private.my_devices(),

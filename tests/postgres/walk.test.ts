@@ -66,6 +66,8 @@ const runLine = (line: string): Promise<Outcome> =>
     const outcome = { code: 0, stdout: '', stderr: '' }
     child.stdout.on('data', (text) => outcome.stdout += text)
     child.stderr.on('data', (text) => outcome.stderr += text)
+    // A command that asks nothing may have ended.
+    child.stdin.on('error', () => {})
     child.stdin.end('y\n')
     child.on('close', (code) => resolve({ ...outcome, code: code ?? 1 }))
   })
@@ -141,10 +143,13 @@ const runSql = async (text: string): Promise<void> => {
   await project.sql.unsafe(`set role postgres; ${filledIn(text)}; reset role`)
 }
 
-/** pg_cron begins with its next ten seconds. */
+/** pg_cron begins with its next ten seconds. Waits for runs that are under way. */
 const expectRuns = async (text: string): Promise<void> => {
-  await vi.waitUntil(async () => (await project.sql.unsafe(text)).length > 0, { timeout: 40_000, interval: 200 })
-  for (const run of await project.sql.unsafe(text)) expect(run).toMatchObject({ status: 'succeeded' })
+  const runs = await vi.waitUntil(async () => {
+    const found = await project.sql.unsafe(text)
+    return found.length > 0 && found.every(({ status }) => /^(succeeded|failed)$/.test(status)) && found
+  }, { timeout: 40_000, interval: 200 })
+  for (const run of runs) expect(run).toMatchObject({ status: 'succeeded' })
 }
 
 test('every command line of docs/deploy.md works, or is known not to be possible here', async () => {

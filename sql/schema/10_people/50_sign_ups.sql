@@ -63,14 +63,15 @@ begin
   )
   returning * into created_user;
 
-  insert into public.profiles (
-    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
-  )
+  insert into public.profiles
   overriding system value
-  select
-    coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), created_user.id,
-    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
-  from jsonb_populate_record(null::public.profiles, fields)
+  select *
+  from jsonb_populate_record(
+    null::public.profiles,
+    '{"is_searchable": false}' || fields || jsonb_build_object(
+      'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
+    )
+  )
   returning * into profile;
 
   if jsonb_typeof(fields -> 'interest_ids') = 'array' then

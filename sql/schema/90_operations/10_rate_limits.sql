@@ -214,8 +214,7 @@ create trigger count_changes_of_profiles
     current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = ''
     and (
       new.is_searchable
-      or (old.first_name, old.last_name, old.age, old.biography, old.country, old.city, old.image_url)
-        is distinct from (new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url)
+      or to_jsonb(old.*) - 'is_searchable' is distinct from to_jsonb(new.*) - 'is_searchable'
     )
   )
   execute function private.limit_profile_changes();

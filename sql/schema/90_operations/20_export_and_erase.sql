@@ -44,12 +44,7 @@ begin
           'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
           'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
         ),
-        'profile', json_build_object(
-          'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
-          'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
-          'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
-          'is_searchable', profiles.is_searchable
-        ),
+        'profile', row_to_json(profiles),
         'interests', private.interests_of(profiles.id),
         'blocks', private.my_blocks(),
         'devices', private.my_devices(),
