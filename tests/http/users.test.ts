@@ -246,19 +246,9 @@ describe('PATCH /users/searchable', () => {
       const { status, body } = await show(is_searchable)
       expect({ status, body }).toEqual({ status: 200, body: { is_searchable } })
       expect((await call('GET', `/users/${ben.profileId}`)).status).toBe(is_searchable ? 200 : 403)
-<<<<<<< HEAD
-      const { profiles } = before
-      expect(await rowsOf(ben)).toEqual({
-        ...before,
-        profiles: { ...profiles, is_searchable },
-        public_profile_id: is_searchable ? profiles.id : null,
-        public_image_url: is_searchable ? profiles.image_url : null,
-      })
-=======
       const { id, image_url } = before.profiles
       const shown = is_searchable ? { public_profile_id: id, public_image_url: image_url } : hidden
       expect(await rowsOf(ben)).toEqual({ ...before, ...shown, profiles: { ...before.profiles, is_searchable } })
->>>>>>> 489ae2425c584ac35d324ce2b5146280483b9c95
     }
   })
 
