@@ -17,7 +17,7 @@ public class Round {
     api.setRequestInterceptor(request -> request.setHeader("Authorization", "Bearer " + session.getAccessToken()));
     var conversations = new ConversationsApi(api);
     var messages = new MessagesApi(api);
-    var listed = conversations.listConversations(10, null, null, null);
+    var listed = conversations.listConversations(10, null, null, null, null);
     var first = messages.listMessages(conversation, null, null, null, null, 0L).get(0);
     var sent = messages.sendMessage(conversation, new SendMessageRequest().content("Hello"), null);
     var detail = conversations.getConversation(conversation);
