@@ -79,7 +79,8 @@ const runAs = (role: string, text: string, values: unknown[] = []): Promise<Row[
       await connection.run('rollback to statement')
       throw error
     } finally {
-      await connection.run(`release statement; select tests.become_role('none')`)
+      // The time limit of anonymous callers would end the test.
+      await connection.run(`release statement; set local transaction_timeout = 0; select tests.become_role('none')`)
     }
   }
   const result = turn.then(run)
