@@ -14,9 +14,13 @@ const insertAccount = (email: string | null, metadata: Json = {}, columns: Recor
 const signUp = (...account: Parameters<typeof insertAccount>) => sql(insertAccount(...account))
 /** The first and the last call of the Edge Function about a sign-up. */
 const begin = async (address: string, fields: object = {}, name = 'Cat'): Promise<Json> =>
-  JSON.parse((await sql('select private.begin_sign_up($1, $2, $3)', [address, name, fields], 'edge_functions'))[0])
+  JSON.parse(
+    (await sql('select private.begin_sign_up($1, $2, $3)::text', [address, name, fields], 'edge_functions'))[0],
+  )
 const check = async (address: string, { ticket }: Json, accepted = true): Promise<string> =>
-  JSON.parse((await sql('select private.check_sign_up($1, $2, $3)', [address, ticket, accepted], 'edge_functions'))[0])
+  JSON.parse(
+    (await sql('select private.check_sign_up($1, $2, $3)::text', [address, ticket, accepted], 'edge_functions'))[0],
+  )
 const confirm = (email: string) => sql('update auth.users set email_confirmed_at = now() where email = $1', [email])
 const accounts = (email: string) => sql('select encrypted_password from auth.users where email = $1', [email])
 const users = (columns: string, email: string) => sql(`select ${columns} from public.users where email = $1`, [email])
@@ -27,6 +31,8 @@ test('a sign-up makes a user and a profile with its fields, and nothing personal
   const shown = { city: 'Porto', image_url: 'https://images.example/ana.jpg', is_searchable: true }
   const forged = { role: 'admin', is_active: false, email: 'admin@tests.example', id: 1, user_id: 1, auth_id: null }
   const email = 'ana@tests.example'
+  // So that ids of users and profiles differ.
+  await sql(`insert into public.users (name, email) values ('Apart', '')`)
   const all = { ...fields, ...profile, ...shown, ...forged, interest_ids: [3, 2, 3] }
   const { ticket, user_id, pending } = await begin(email, all, 'Ana')
   const id = crypto.randomUUID()
@@ -49,11 +55,18 @@ test('an account that Auth makes without a sign-up gets defaults, and a name in 
   is(user, { name: 'New user', bio: null, location: null, role: 'user', is_active: true })
   const empty = { first_name: null, last_name: null, age: null, biography: null, country: null, city: null }
   is(Profile, { ...empty, image_url: null, is_searchable: false, Interests: [] })
-  for (const [metadata, name] of [
-    [{ name: 'Ana' }, 'Ana'], [{ name: 'b'.repeat(101) }, 'b'.repeat(100)], [{ name: '' }, 'New user'],
-    [{ name: null }, 'New user'], [{ profile: { city: 'Porto' } }, 'New user'], [{}, 'New user'],
-    [{ ticket: "' or true --" }, 'New user'], [{ ticket: crypto.randomUUID() }, 'New user'],
-  ] as const) {
+  for (
+    const [metadata, name] of [
+      [{ name: 'Ana' }, 'Ana'],
+      [{ name: 'b'.repeat(101) }, 'b'.repeat(100)],
+      [{ name: '' }, 'New user'],
+      [{ name: null }, 'New user'],
+      [{ profile: { city: 'Porto' } }, 'New user'],
+      [{}, 'New user'],
+      [{ ticket: "' or true --" }, 'New user'],
+      [{ ticket: crypto.randomUUID() }, 'New user'],
+    ] as const
+  ) {
     await signUp(crypto.randomUUID(), metadata)
     equal(await sql('select name from public.users order by id desc limit 1'), [name])
   }
@@ -190,7 +203,9 @@ test('every sign-up uses up one user id and one profile id, and is forgotten aft
   await sql(`update private.sign_ups set begun_at = now() - interval '59 minutes' where ticket = $1`, [free.ticket])
   await sql(`update private.sign_ups set begun_at = now() - interval '61 minutes' where ticket = $1`, [taken.ticket])
   await begin('nobody@tests.example')
-  equal(await sql('select ticket from private.sign_ups where ticket in ($1, $2)', [taken.ticket, free.ticket]), [free.ticket])
+  equal(await sql('select ticket from private.sign_ups where ticket in ($1, $2)', [taken.ticket, free.ticket]), [
+    free.ticket,
+  ])
 })
 
 test('recovery or an invitation takes the password of a pending account, and of no other', async () => {

@@ -24,7 +24,14 @@ test('a new user exports their account and profile, as a download that no cache 
 
 test('an export has all that is one’s own or was received, and nothing of other conversations', async () => {
   const [ana, ben, zoe] = await people('ana', 'ben', 'zoe')
-  const person = { first_name: 'Zoë', last_name: 'N', age: 34, biography: 'Walks "far"\\ 🚶', country: 'PT', city: 'Faro' }
+  const person = {
+    first_name: 'Zoë',
+    last_name: 'N',
+    age: 34,
+    biography: 'Walks "far"\\ 🚶',
+    country: 'PT',
+    city: 'Faro',
+  }
   const shown = { ...person, image_url: 'https://example.com/z.png', is_searchable: true }
   await zoe.patch('/users/profile', { bio: 'Sea', location: 'By it', ...shown, interest_ids: [2, 1] })
   const [first, second, others] = [await talk(zoe, ana), await talk(ben, zoe), await talk(ana, ben)]
@@ -41,7 +48,12 @@ test('an export has all that is one’s own or was received, and nothing of othe
      returning id`,
     [idOf(second), terms.title, terms.price, terms.date, terms.status],
   )
-  const entered = { message_id: messages[1].id, reason: 'scam', note: 'Says "hello"\\ too often 😠', share_messages: true }
+  const entered = {
+    message_id: messages[1].id,
+    reason: 'scam',
+    note: 'Says "hello"\\ too often 😠',
+    share_messages: true,
+  }
   const { id } = await report(zoe, entered)
   await report(ana, { user_id: zoe.id, note: 'Secret about Zoë' })
   await zoe.put(`/users/me/blocks/${ben.id}`, undefined, 204)
@@ -56,7 +68,10 @@ test('an export has all that is one’s own or was received, and nothing of othe
     exported_at: iso,
     user: { ...contact(zoe), bio: 'Sea', location: 'By it', role: 'user', is_active: true, createdAt: iso },
     profile: { id: zoe.profileId, user_id: zoe.id, ...shown },
-    interests: (await sql('select id, name from public.interests where id < 3 order by name')).map(([id, name]) => ({ id, name })),
+    interests: (await sql('select id, name from public.interests where id < 3 order by name')).map(([id, name]) => ({
+      id,
+      name,
+    })),
     blocks: [{ user_id: ben.id, name: 'ben', createdAt: iso }],
     devices: [],
     notifications: defaults,
@@ -66,7 +81,14 @@ test('an export has all that is one’s own or was received, and nothing of othe
         // She has blocked him.
         ...pair(second, contact(ben, ''), contact(zoe)),
         Reservations: [{
-          ...{ ...terms, id: reservation, revision: 1, conversation_id: idOf(second), host_id: zoe.id, offered_by: null },
+          ...{
+            ...terms,
+            id: reservation,
+            revision: 1,
+            conversation_id: idOf(second),
+            host_id: zoe.id,
+            offered_by: null,
+          },
           ...{ createdAt: iso, updatedAt: iso, history: [{ ...terms, by: null, note: null, createdAt: iso }] },
         }],
         messages: [],
@@ -95,9 +117,12 @@ test('a long export is complete and in order, wherever its pieces end', async ()
   }
   const { conversations } = await take(writer)
   for (const [place, { messages }] of conversations.entries()) {
-    equal(messages.map(({ content, Sender: { name } }: Json) => [content, name]), numbers(lengths[place]!).map(
-      (n) => [`${n}`, n % 2 ? `partner${place}` : 'writer'],
-    ))
+    equal(
+      messages.map(({ content, Sender: { name } }: Json) => [content, name]),
+      numbers(lengths[place]!).map(
+        (n) => [`${n}`, n % 2 ? `partner${place}` : 'writer'],
+      ),
+    )
   }
   is(conversations.length, lengths.length)
 
@@ -172,13 +197,23 @@ test('whoever erases their account has none any more: no token, profile, hit of 
 
   const { status, text } = await ana.ask('DELETE', '/users/me')
   equal([status, text], [204, ''])
-  for (const [method, path, body] of [['DELETE', '/users/me'], ['PATCH', '/users/profile', { name: 'Back' }], ['GET', '/conversations']] as const) {
+  for (
+    const [method, path, body] of [['DELETE', '/users/me'], ['PATCH', '/users/profile', { name: 'Back' }], [
+      'GET',
+      '/conversations',
+    ]] as const
+  ) {
     const answer = await ana.ask(method, path, body)
     equal([answer.status, answer.body], [401, { error: 'This account no longer exists' }])
     equal(answer.headers.get('WWW-Authenticate'), 'Bearer error="invalid_token"')
   }
   for (const headers of [{}, { 'If-None-Match': tag }]) {
-    const { status, headers: answered } = await anonymous.ask('GET', `/users/${ana.profileId}`, undefined, headers as Json)
+    const { status, headers: answered } = await anonymous.ask(
+      'GET',
+      `/users/${ana.profileId}`,
+      undefined,
+      headers as Json,
+    )
     equal([status, answered.get('Cache-Control'), answered.get('ETag')], [404, 'no-store', null])
   }
   for (const query of queries) equal([await hits(query), await hits(query, ana)], [0, 0])
@@ -224,12 +259,14 @@ const scan = async (words: string[]): Promise<string[]> => {
   const found = []
   for (const table of tables) {
     // bytea is written in hexadecimal digits.
-    found.push(...await sql(
-      `select distinct '${table}.' || field.key || ' ' || wanted
+    found.push(
+      ...await sql(
+        `select distinct '${table}.' || field.key || ' ' || wanted
        from ${table} as row, jsonb_each_text(to_jsonb(row)) as field, unnest($1::text[]) as wanted
        where field.value ilike '%' || wanted || '%' or field.value like '%' || encode(convert_to(wanted, 'utf8'), 'hex') || '%'`,
-      [`{${words}}`],
-    ))
+        [`{${words}}`],
+      ),
+    )
   }
   return found.sort()
 }
@@ -257,7 +294,14 @@ test('what an erased user has entered is in no column of any table, except what 
   words.push('xAddress', 'xNickname', 'xAgain', 'xPending')
   const before = await scan([...words, 'xSearched'])
   equal([...new Set(before.map((one) => one.split(' ')[1]))].sort(), [...words].sort())
-  for (const table of ['private.search_entries', 'private.search_words', 'private.search_lexicon', 'private.idempotent_replies']) {
+  for (
+    const table of [
+      'private.search_entries',
+      'private.search_words',
+      'private.search_lexicon',
+      'private.idempotent_replies',
+    ]
+  ) {
     is(before.some((one) => one.startsWith(table)), true, table)
   }
   await ana.delete('/users/me')
@@ -302,12 +346,17 @@ test('of an erased user the tables keep what belongs to partners and moderators,
   for (const table of ['public.hidden_profiles', 'private.silences']) {
     await sql(`insert into ${table} (user_id) values ($1)`, [ana.id])
   }
-  await sql(`insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', $1, now())`, [ben.id])
-  for (const name of ['Ana', 'Ben']) await sql(`select private.begin_sign_up($1, $2, '{}')`, [`${name}@tests.example`, name])
+  await sql(`insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', $1, now())`, [
+    ben.id,
+  ])
+  for (const name of ['Ana', 'Ben']) {
+    await sql(`select private.begin_sign_up($1, $2, '{}')`, [`${name}@tests.example`, name])
+  }
   await sql('update private.sign_ups set user_id = $1 where name = $2', [ana.id, 'Ana'])
   await asAdmin(`update public.users set bio = 'Not embedded yet' where id = $1`, [ana.id])
   await asAdmin(`update public.profiles set biography = 'Not embedded yet' where user_id = $1`, [ana.id])
-  const queued = () => sql('select distinct kind from private.embedding_queue where id in ($1, $2)', [ana.id, ana.profileId])
+  const queued = () =>
+    sql('select distinct kind from private.embedding_queue where id in ($1, $2)', [ana.id, ana.profileId])
   is((await queued()).length, 2)
   const before = await namedIn(ana.id)
   // A new table that can name a user has to be used here, too.

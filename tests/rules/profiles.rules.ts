@@ -62,9 +62,21 @@ test('each field is changed by itself, null clears those that are optional, and 
   }
   const before = await stored(ana)
   equal(await ana.patch('/users/profile', {}), me)
-  const identity = { id: ben.id, user_id: ben.id, auth_id: crypto.randomUUID(), profile_id: 1, created_at: '2020-01-01' }
+  const identity = {
+    id: ben.id,
+    user_id: ben.id,
+    auth_id: crypto.randomUUID(),
+    profile_id: 1,
+    created_at: '2020-01-01',
+  }
   const state = { email: 'other@tests.example', role: 'admin', is_active: false, confirmed_at: null, password: 'horse' }
-  await ana.patch('/users/profile', { ...identity, ...state, Profile: { city: 'Elsewhere' }, Interests: [], bio: 'Potter' })
+  await ana.patch('/users/profile', {
+    ...identity,
+    ...state,
+    Profile: { city: 'Elsewhere' },
+    Interests: [],
+    bio: 'Potter',
+  })
   equal(await stored(ana), before)
   const cleared = nulls({ bio: 0, location: 0, ...details, ...place })
   const { Profile, ...user } = await ana.patch('/users/profile', cleared)
@@ -155,9 +167,10 @@ test('pictures and attachments have an https address that is safe in HTML, whoev
   await refusesValues('profiles', 'image_url', 'image_url is an https address of at most 2,048 characters', unsafe)
   const { id } = await ana.post('/conversations', { other_user_id: ben.id }, 201)
   await ana.post(`/conversations/${id}/messages`, { content: 'Look' }, 201)
-  const attach = (urls: string[]) => urls.map((url) => JSON.stringify({ url, name: 'a', mime_type: 'image/png', size: 1 }))
+  const attach = (urls: string[]) =>
+    urls.map((url) => JSON.stringify({ url, name: 'a', mime_type: 'image/png', size: 1 }))
   // The paths in the bucket may have any character.
-  const files = [...safe.slice(0, -2), 'HTTPS://images.example/a.png', '7/it’s (1)\'s.png']
+  const files = [...safe.slice(0, -2), 'HTTPS://images.example/a.png', "7/it’s (1)'s.png"]
   await allowsValues('messages', 'attachment', attach(files))
   const links = [...unsafe.filter((url) => url.startsWith('https:') && url.length < 2000), 'HTTPS://x"onerror=alert(1)']
   await refusesValues('messages', 'attachment', 'attachment.url is a path in the bucket or an https', attach(links))
@@ -201,7 +214,8 @@ test('everybody sees a searchable profile, by its id, without address, bio and l
 
 test('an ETag is valid until the profile changes, and never once it is not public', async () => {
   const { ana, ben } = await meet()
-  const view = (tag: string, who = ana) => anonymous.ask('GET', `/users/${who.profileId}`, undefined, { 'If-None-Match': tag })
+  const view = (tag: string, who = ana) =>
+    anonymous.ask('GET', `/users/${who.profileId}`, undefined, { 'If-None-Match': tag })
   const first = await view('"another"')
   const tag = first.headers.get('ETag')!.replace('W/', '')
   is([first.status, tag], [200, /^".+"$/])
@@ -225,5 +239,7 @@ test('an ETag is valid until the profile changes, and never once it is not publi
   await asAdmin('update public.users set is_active = false where id = $1', [ana.id])
   await gone(ana, 403, 'This profile is not public')
   await gone(ben, 403, 'This profile is not public')
-  for (const profileId of [2_147_483_648, Number.MAX_SAFE_INTEGER]) await gone({ ...ana, profileId }, 404, 'Profile not found')
+  for (const profileId of [2_147_483_648, Number.MAX_SAFE_INTEGER]) {
+    await gone({ ...ana, profileId }, 404, 'Profile not found')
+  }
 })
