@@ -1,55 +1,38 @@
 /** Notifications: devices and settings, whom the worker tells of what and when, and what becomes of the outbox. */
-import {
-  anonymous,
-  asAdmin,
-  equal,
-  idOf,
-  inDays,
-  is,
-  iso,
-  type Json,
-  passTime,
-  people,
-  type Person,
-} from './fixture.ts'
-import { refuses, setting, sql, talk, test } from './fixture.ts'
+import { anonymous, asAdmin, equal, idOf, inDays, is, iso, type Json, passTime, people } from './fixture.ts'
+import { type Person, refuses, setting, sql, talk, test } from './fixture.ts'
 
 const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
 const endpoint = () => `https://push.example/${crypto.randomUUID()}`
-const register = (
-  who: Person,
-  fields: object = {},
-  id: string = crypto.randomUUID(),
-  status = 204,
-  expected?: string,
-) => who.put(`/users/me/devices/${id}`, { endpoint: endpoint(), keys, ...fields }, status, expected)
+const subscribe = (who: Person, fields: object = {}, id: string = crypto.randomUUID(), status = 204, error?: string) =>
+  who.put(`/users/me/devices/${id}`, { endpoint: endpoint(), keys, ...fields }, status, error)
 const devices = (who: Person) => who.get('/users/me/devices')
 const settings = '/users/me/notifications'
 const defaults = { push: true, email: true, delay_minutes: 10, quiet_hours: null, previews: false }
+const lisbon = { from: '22:00', to: '07:00', time_zone: 'Europe/Lisbon' }
+const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
 test('a device is registered, listed, exported and removed, by its owner alone', async () => {
   const [ana, ben] = await people('ana', 'ben')
-  const [id, address] = [crypto.randomUUID(), endpoint()]
-  await register(ana, { endpoint: address, keys: { ...keys, auth: `${keys.auth}==` } }, id)
-  const device = { id, endpoint: address, keys, createdAt: iso }
+  const device = { id: crypto.randomUUID(), endpoint: endpoint(), keys, createdAt: iso }
+  await subscribe(ana, { endpoint: device.endpoint, keys: { ...keys, auth: `${keys.auth}==` } }, device.id)
+  await ben.delete(`/users/me/devices/${device.id}`)
   equal([await devices(ana), (await ana.get('/users/me/export')).devices], [[device], [device]])
-  await ben.delete(`/users/me/devices/${id}`)
-  equal(await devices(ana), [device])
-  for (let time = 0; time < 2; time++) await ana.delete(`/users/me/devices/${id}`)
+  for (const _ of [1, 2]) await ana.delete(`/users/me/devices/${device.id}`)
   equal(await devices(ana), [])
 })
 
 test('a person has ten devices at most, and a browser belongs to whoever logged in there last', async () => {
   const [ana, ben] = await people('ana', 'ben')
   const ids = Array.from({ length: 10 }, () => crypto.randomUUID())
-  for (const id of ids) await register(ana, { endpoint: `https://push.example/${id}` }, id)
-  await register(ana, {}, crypto.randomUUID(), 400, 'device: you cannot have more than 10 devices')
+  for (const id of ids) await subscribe(ana, { endpoint: `https://push.example/${id}` }, id)
+  await subscribe(ana, {}, undefined, 400, 'device: you cannot have more than 10 devices')
   const changed = endpoint()
-  await register(ana, { endpoint: changed }, ids[9])
-  equal([(await devices(ana)).length, (await devices(ana))[0].endpoint], [10, changed])
-  await register(ben, { endpoint: `https://push.example/${ids[1]}` }, ids[0])
-  equal((await devices(ana)).map(({ id }: Json) => id), ids.toReversed().filter((id) => id !== ids[1]))
-  is(await devices(ben), [{ id: ids[0] }])
+  await subscribe(ana, { endpoint: changed }, ids[9])
+  await subscribe(ben, { endpoint: `https://push.example/${ids[1]}` }, ids[0])
+  const left = await devices(ana)
+  equal(left.map(({ id }: Json) => id), ids.toReversed().filter((id) => id !== ids[1]))
+  is([left[0].endpoint, await devices(ben)], [changed, [{ id: ids[0] }]])
 })
 
 test('a wrong subscription is 400 naming the field, and none is kept', async () => {
@@ -61,15 +44,16 @@ test('a wrong subscription is 400 naming the field, and none is kept', async () 
     'https://db.internal/', 'https://user@push.example/', `https://push.example/${'a'.repeat(2048)}`,
     'https://push.example/ü', undefined,
   ]
-  for (const endpoint of addresses) await register(ben, { endpoint }, undefined, 400, 'endpoint')
-  for (const p256dh of ['A'.repeat(87), 'B']) {
-    await register(ben, { keys: { ...keys, p256dh } }, undefined, 400, 'keys.p256dh')
+  const wrong: Record<string, object[]> = {
+    endpoint: addresses.map((endpoint) => ({ endpoint })),
+    'keys.p256dh': ['A'.repeat(87), 'B'].map((p256dh) => ({ keys: { ...keys, p256dh } })),
+    'keys.auth': ['A'.repeat(21), `${'A'.repeat(21)}.`].map((auth) => ({ keys: { ...keys, auth } })),
+    keys: [{ keys: undefined }],
   }
-  for (const auth of ['A'.repeat(21), `${'A'.repeat(21)}.`]) {
-    await register(ben, { keys: { ...keys, auth } }, undefined, 400, 'keys.auth')
+  for (const [field, all] of Object.entries(wrong)) {
+    for (const fields of all) await subscribe(ben, fields, undefined, 400, field)
   }
-  await register(ben, { keys: undefined }, undefined, 400, 'keys')
-  await register(ben, {}, '1', 400, 'device: must be a UUID')
+  await subscribe(ben, {}, '1', 400, 'device: must be a UUID')
   equal(await devices(ben), [])
   const insert = (endpoint: string, p256dh = keys.p256dh, auth = keys.auth) =>
     `insert into private.devices values (${ben.id}, gen_random_uuid(), '${endpoint}', '${p256dh}', '${auth}')`
@@ -80,88 +64,74 @@ test('a wrong subscription is 400 naming the field, and none is kept', async () 
 })
 
 test('settings are changed field by field, and what waits goes by a new delay', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  equal(await ana.get(settings), defaults)
-  const quiet_hours = { from: '22:00', to: '07:30', time_zone: 'Europe/Lisbon' }
+  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
   let chosen: object = defaults
-  for (
-    const change of [{ delay_minutes: 0, quiet_hours }, {}, { email: false }, { quiet_hours: null, previews: true }, {
-      push: false,
-      delay_minutes: 1440,
-    }]
-  ) {
+  const changes = [{ delay_minutes: 0, quiet_hours: lisbon }, { email: false }, { quiet_hours: null, previews: true }]
+  for (const change of [{}, ...changes, {}, { push: false, delay_minutes: 1440 }]) {
     chosen = { ...chosen, ...change }
     equal(await ana.patch(settings, { ...change, unknown: 1 }), chosen)
   }
   const zones = ['Mars/Olympus', '+02:00', 'Etc/GMT+99', ' Europe/Lisbon', 'Europe/Lisbon;', '']
   const wrong: Record<string, object[]> = {
-    push: [1, null].map((push) => ({ push })),
+    push: [{ push: 1 }, { push: null }],
     delay_minutes: [-1, 1441, 1.5].map((delay_minutes) => ({ delay_minutes })),
-    'quiet_hours.from': [{ quiet_hours: { ...quiet_hours, from: '24:00' } }],
+    'quiet_hours.from': [{ quiet_hours: { ...lisbon, from: '24:00' } }],
     'quiet_hours.to': [{ quiet_hours: { from: '22:00', time_zone: 'UTC' } }],
-    quiet_hours: [{ quiet_hours: { ...quiet_hours, to: '22:00' } }],
-    'quiet_hours.time_zone': zones.map((time_zone) => ({ quiet_hours: { ...quiet_hours, time_zone } })),
+    quiet_hours: [{ quiet_hours: { ...lisbon, to: '22:00' } }],
+    'quiet_hours.time_zone': zones.map((time_zone) => ({ quiet_hours: { ...lisbon, time_zone } })),
   }
-  for (const [field, changes] of Object.entries(wrong)) {
-    for (const change of changes) await ana.patch(settings, change, 400, field)
-  }
+  for (const [field, all] of Object.entries(wrong)) for (const one of all) await ana.patch(settings, one, 400, field)
   equal([await ana.get(settings), await ben.get(settings)], [chosen, defaults])
   // One that the functions know, and Postgres does not.
-  const unknown =
-    `select case when private.act_as('{"sub": "${ben.auth}"}', true) then api.update_notification_settings(
-    '{"quiet_hours": {"from": "22:00", "to": "07:30", "time_zone": "Nowhere/Atlantis"}}') end`
-  await refuses('PT400', 'quiet_hours.time_zone: must be the name of a time zone', [unknown], 'edge_functions')
-  await talk(ana, ben).then((ab) => ana.post(`${ab}/messages`, { content: 'Hello' }, 201))
-  const delay = () =>
-    sql(`select round(extract(epoch from due_at - created_at)) from private.outbox where channel = 'person'`)
+  const unknown = JSON.stringify({ quiet_hours: { ...lisbon, time_zone: 'Nowhere/Atlantis' } })
+  const call = `private.act_as('{"sub": "${ben.auth}"}', true) then api.update_notification_settings('${unknown}')`
+  const refusal = 'quiet_hours.time_zone: must be the name of a time zone'
+  await refuses('PT400', refusal, [`select case when ${call} end`], 'edge_functions')
+  await ana.post(`${await talk(ana, ben)}/messages`, { content: 'Hello' }, 201)
+  const delay = () => sql(`select round(extract(epoch from due_at - created_at)) from private.outbox`)
   equal(await delay(), [600])
   await ben.patch(settings, { delay_minutes: 3 })
   equal(await delay(), [180])
   // Who has chosen none is shown the general one, in whole minutes.
   await sql('select private.adopt_outbox_settings(delay_seconds => 90, webhooks => false)', [], 'edge_functions')
-  const [cat] = await people('cat')
   equal([await cat.get(settings), (await ben.get(settings)).delay_minutes], [{ ...defaults, delay_minutes: 2 }, 3])
 })
 
 test('a link of a mail turns off the mails of its recipient, without log-in; no other link does', async () => {
   const [ana, ben] = await people('ana', 'ben')
-  const [token] = await sql('select private.sign_unsubscribing($1)', [ana.id])
   const path = '/users/unsubscribe'
-  await anonymous.get(`${path}?token=${token}`, 200, { email: true })
-  is(await ana.get(settings), { email: true })
-  const page = { Accept: 'text/html,application/xhtml+xml' }
+  const [token] = await sql(`select private.sign_unsubscribing(${ana.id})`)
+  const link = `${path}?token=${token}`
+  await anonymous.get(link, 200, { email: true })
+  const wrong = ['1', `1.${'0'.repeat(64)}`, `${'9'.repeat(30)}.${'0'.repeat(64)}`, token.replace('.', '0.')]
   for (const method of ['GET', 'POST']) {
     await anonymous.expect(method, path, undefined, 400, 'token')
-    const wrong = ['1', `1.${'0'.repeat(64)}`, `${'9'.repeat(30)}.${'0'.repeat(64)}`, token.replace('.', '0.')]
     for (const one of wrong) {
       await anonymous.expect(method, `${path}?token=${one}`, undefined, 404, 'This link is not one of ours')
     }
     for (const [query, status, code] of [['', 400, 'invalid'], ['?token=1', 404, 'not_found']] as const) {
-      const answer = await anonymous.ask(method, path + query, undefined, page)
-      equal([answer.status, answer.headers.get('X-Error-Code')], [status, code])
-      is([answer.headers.get('Content-Type'), answer.headers.get('Cache-Control')], [
-        'text/html; charset=utf-8',
-        'no-store',
-      ])
-      is([answer.headers.get('Content-Security-Policy'), answer.text], [
-        /default-src 'none'/,
-        /<h1>This did not work<\/h1>/,
-      ])
+      // Browsers get a page.
+      const page = await anonymous.ask(method, path + query, undefined, { Accept: 'text/html,application/xhtml+xml' })
+      is(page, { status, text: /<h1>This did not work<\/h1>/ })
+      const headers = ['X-Error-Code', 'Content-Type', 'Cache-Control'].map((name) => page.headers.get(name))
+      equal(headers, [code, 'text/html; charset=utf-8', 'no-store'])
+      is(page.headers.get('Content-Security-Policy'), /default-src 'none'/)
     }
   }
   is(await ana.get(settings), { email: true })
-  for (let time = 0; time < 2; time++) await anonymous.post(`${path}?token=${token}`, undefined, 200, { email: false })
-  await anonymous.get(`${path}?token=${token}`, 200, { email: false })
+  for (const _ of [1, 2]) await anonymous.post(link, undefined, 200, { email: false })
+  await anonymous.get(link, 200, { email: false })
   is([await ana.get(settings), await ben.get(settings)], [{ email: false, push: true }, { email: true }])
   await ana.delete('/users/me')
-  await anonymous.post(`${path}?token=${token}`, undefined, 200, { email: false })
+  await anonymous.post(link, undefined, 200, { email: false })
   equal(await sql('select user_id from private.notification_settings'), [])
 })
 
 test('the key for subscriptions is public, where there is one', async () => {
-  for (const name of ['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY']) setting(name, '')
+  const names = ['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY']
+  for (const name of names) setting(name, '')
   await anonymous.get('/users/push-key', 404, 'Web Push is not set up here')
-  for (const name of ['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY']) setting(name, keys.p256dh)
+  for (const name of names) setting(name, keys.p256dh)
   const { status, body, headers } = await anonymous.ask('GET', '/users/push-key')
   equal([status, body, headers.get('Cache-Control')], [200, { public_key: keys.p256dh }, 'public, max-age=3600'])
 })
@@ -173,18 +143,21 @@ const plan = (push = true, mail = true) => work(`plan_notifications(max_rows => 
 const claimPushes = (busy: string[] = []) => work(`claim_pushes(100, '${JSON.stringify(busy)}')`)
 const claimMail = (busy: string[] = []) => work(`claim_mail('${JSON.stringify(busy)}')`)
 const claimWebhooks = () => work('claim_webhooks(100)')
-const finish = (outcomes: object[]) =>
+const finish = (...outcomes: object[]) =>
   sql('select private.finish_outbox($1)', [JSON.stringify(outcomes)], 'edge_functions')
 /** How many rows of each channel wait, dead letters included. */
 const waiting = async (): Promise<Json> =>
   Object.fromEntries(await sql('select channel, count(*) from private.outbox group by 1'))
 const dead = async (channel: string) => (await work('describe_outbox()'))[channel].dead
-const unread = (pushes: Json[]) => pushes.map(({ data }) => data.unread)
+const outbox = (columns: string, channel: string) =>
+  sql(`select ${columns} from private.outbox where channel = '${channel}' order by id`)
+const clear = (...tables: string[]) => Promise.all(tables.map((table) => sql(`delete from private.${table}`)))
+const dataOf = (pushes: Json[]) => pushes.map(({ data }) => data)
 
 /** Ana and Cleo, who write to Ben; he has two devices. */
 const meet = async () => {
   const [ana, ben, cleo] = await people('ana', 'ben', 'cleo')
-  for (const _ of [1, 2]) await register(ben)
+  for (const _ of [1, 2]) await subscribe(ben)
   const [ab, cb] = [await talk(ana, ben), await talk(cleo, ben)]
   const write = async (who: Person): Promise<number> =>
     (await who.post(`${who === cleo ? cb : ab}/messages`, { content: 'Hello' }, 201)).id
@@ -195,88 +168,65 @@ const meet = async () => {
     await passTime(`${minutes += 11} minutes`)
     await plan(push, mail)
   }
-  const read = () => sql('update public.messages set read = true where not read')
   /** As if nothing had happened. */
   const reset = async () => {
-    for (const table of ['outbox', 'silences', 'notification_settings']) await sql(`delete from private.${table}`)
-    await read()
+    await clear('outbox', 'silences', 'notification_settings')
+    await sql('update public.messages set read = true where not read')
     await passTime(`${minutes = 0} minutes`)
   }
-  return { ana, ben, cleo, ab, cb, write, tell, read, reset }
+  return { ana, ben, cleo, ab, cb, write, tell, reset }
 }
 const told = { mail: 1, push: 2 }
 
 test('after a delay a message is pushed to every device and mailed; in one silence there is one mail', async () => {
   const { ana, ben, cleo, ab, cb, write, tell } = await meet()
   await write(ana)
-  equal(await sql('select channel, user_id, round(extract(epoch from due_at - created_at)) from private.outbox'), [
-    ['person', ben.id, 600],
-  ])
-  equal(await plan(), 0)
+  equal(await outbox('user_id, round(extract(epoch from due_at - created_at))', 'person'), [[ben.id, 600]])
+  equal([await plan(), await waiting()], [0, { person: 1 }])
   await passTime('11 minutes')
   equal([await plan(), await waiting()], [1, told])
-  await write(ana)
-  await write(cleo)
+  for (const who of [ana, cleo]) await write(who)
   await passTime('22 minutes')
   await plan()
   // What waits for a conversation is told by one push.
   equal(await waiting(), { mail: 1, push: 4 })
   const mail = await claimMail()
-  is(mail, {
-    to: 'ben@tests.example',
-    name: 'ben',
-    token: (await sql('select private.sign_unsubscribing($1)', [ben.id]))[0],
-  })
-  equal(mail.conversations, [
-    { name: 'cleo', unread: 1, status: null, text: null },
-    { name: 'ana', unread: 2, status: null, text: null },
-  ])
-  equal(await claimMail(), null)
+  const [token] = await sql(`select private.sign_unsubscribing(${ben.id})`)
+  is(mail, { to: 'ben@tests.example', name: 'ben', token })
+  const unread = (name: string, unread: number) => ({ name, unread, status: null, text: null })
+  equal([mail.conversations, await claimMail()], [[unread('cleo', 1), unread('ana', 2)], null])
   // A device has one at a time.
-  const pushes = await claimPushes()
-  const data = { type: 'message.created', status: null, text: null }
-  is(
-    pushes.map(({ data }: Json) => data),
-    Array(2).fill({ ...data, conversation_id: idOf(ab), name: 'ana', unread: 2 }),
-  )
-  is(pushes[0].keys, keys)
-  const others = await claimPushes()
-  is(
-    others.map(({ data }: Json) => data),
-    Array(2).fill({ ...data, conversation_id: idOf(cb), name: 'cleo', unread: 1 }),
-  )
-  equal(new Set(others.map(({ receivers }: Json) => receivers[0])).size, 2)
+  for (const [path, of] of [[ab, unread('ana', 2)], [cb, unread('cleo', 1)]] as const) {
+    const pushes = await claimPushes()
+    is(dataOf(pushes), [1, 2].map(() => ({ type: 'message.created', conversation_id: idOf(path), ...of })))
+    equal([pushes[0].keys, new Set(pushes.map(({ receivers }: Json) => receivers[0])).size], [keys, 2])
+  }
   equal(await claimPushes(), [])
   // Previews quote the latest message.
   await ben.patch(settings, { previews: true })
   await tell(ana)
   await passTime('50 hours')
-  is([(await claimPushes()).map(({ data }: Json) => data.text), (await claimMail()).conversations], [
-    ['Hello', 'Hello'],
-    [{ name: 'ana', text: 'Hello' }, { name: 'cleo', text: 'Hello' }],
-  ])
+  const text = 'Hello'
+  is([dataOf(await claimPushes()), (await claimMail()).conversations], [[{ text }, { text }], [{ text }, { text }]])
 })
 
-test('whoever has seen it, or does not want to hear of it, is told nothing, at whichever moment that happens', async () => {
+test('who has seen it, or does not want to hear of it, is told nothing, whenever that happens', async () => {
   const { ana, ben, ab, tell, write, reset } = await meet()
   const block = (one: Person, other: Person) =>
     `insert into private.blocks (blocker_id, blocked_id) values (${one.id}, ${other.id})`
   const deactivate = (who: Person) => `update public.users set is_active = false where id = ${who.id}`
   const [unblock, activate] = ['delete from private.blocks', 'update public.users set is_active = true']
+  const archive = (id: string) =>
+    `update private.conversation_activity set local_archived_id = ${id} where conversation_id = ${idOf(ab)}`
   // deno-fmt-ignore
   const cases: [change: string, undo: string][] = [
-    ['update public.messages set read = true', 'select'],
+    ['update public.messages set read = true', 'select'], ['delete from public.messages', 'select'],
     [block(ana, ben), unblock], [block(ben, ana), unblock], [deactivate(ben), activate], [deactivate(ana), activate],
     [
       `insert into private.conversation_states (user_id, conversation_id, muted_until)
-       values (${ben.id}, ${idOf(ab)}, now() + interval '1 day')`,
-      'delete from private.conversation_states',
+       values (${ben.id}, ${idOf(ab)}, now() + interval '1 day')`, 'delete from private.conversation_states',
     ],
-    [
-      `update private.conversation_activity set local_archived_id = last_message_id where conversation_id = ${idOf(ab)}`,
-      'update private.conversation_activity set local_archived_id = null',
-    ],
-    ['delete from public.messages', 'select'],
+    [archive('last_message_id'), archive('null')],
     [
       `insert into private.notification_settings (user_id, push, email) values (${ben.id}, false, false)`,
       'delete from private.notification_settings',
@@ -305,7 +255,7 @@ test('whoever has seen it, or does not want to hear of it, is told nothing, at w
   equal(await waiting(), told)
 })
 
-test('without the keys of Web Push there is a mail, and without a mail server there are pushes and no silence', async () => {
+test('without the keys of Web Push there is a mail, without a mail server there are pushes and no silence', async () => {
   const { ana, tell, reset } = await meet()
   await tell(ana, false)
   equal(await waiting(), { mail: 1 })
@@ -320,103 +270,89 @@ test('a silence ends when its person reads or writes, and then the next message 
   const ends: (() => Promise<unknown>)[] = [
     async () => ben.post(`${ab}/read`, { up_to_message_id: (await ben.get(`${ab}/messages`))[0].id }, 200),
     () => ben.post(`${cb}/messages`, { content: 'Here I am' }, 201),
-    () => ben.post(`${ab}/reservations`, { title: 'A walk', price: 1, date: inDays(9) }, 201),
+    () => ben.post(`${ab}/reservations`, offer, 201),
   ]
   for (const end of ends) {
     await tell(ana)
-    equal([(await claimMail()).to, await silent()], ['ben@tests.example', [ben.id]])
+    is(await claimMail(), { to: 'ben@tests.example' })
     await write(ana)
     equal(await silent(), [ben.id])
     await end()
     equal(await silent(), [])
-    await sql('delete from private.outbox')
+    await clear('outbox')
   }
 })
 
+/** A trigger that runs this statement, in one that is undone. */
+const trigger = async (when: string, statement: string, answer = 'null') => {
+  await sql(`create function pg_temp.act() returns trigger language plpgsql as
+    $$ begin ${statement}; return ${answer}; end $$`)
+  await sql(`create trigger act ${when} execute function pg_temp.act()`)
+}
 test('a push says what was unread when it was claimed', async () => {
   const { tell } = await meet()
   await tell()
-  await sql(
-    `create function pg_temp.read_all() returns trigger language plpgsql as $$
-     begin update public.messages set read = true where not read; return null; end $$`,
-  )
-  await sql(
-    'create trigger read_all after delete on private.outbox for each statement execute function pg_temp.read_all()',
-  )
-  equal(unread(await claimPushes()), [1, 1])
+  const read = 'update public.messages set read = true where not read'
+  await trigger('after delete on private.outbox for each statement', read)
+  is(dataOf(await claimPushes()), [{ unread: 1 }, { unread: 1 }])
 })
 
-// By the wall clock of the person's time zone, also on the days on which it changes.
+// By the wall clock of the person's time zone, also on the days on which it changes: from, to, zone, and of moments
+// (UTC) until when it is quiet.
 // deno-fmt-ignore
-const nights: [from: string | null, to: string | null, zone: string | null, at: string, until: string | null][] = [
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-01-10 21:59:59Z', null],
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-01-10 22:00Z', '2026-01-11 07:00'],
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-01-11 03:00Z', '2026-01-11 07:00'],
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-01-11 07:00Z', null],
-  // In summer 22:00 is an hour earlier.
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-07-10 20:59Z', null],
-  ['22:00', '07:00', 'Europe/Lisbon', '2026-07-10 21:00Z', '2026-07-11 06:00'],
+const nights: [from: string | null, to: string | null, zone: string | null, ...[at: string, until: string | null][]][] = [
+  ['22:00', '07:00', 'Europe/Lisbon', ['2026-01-10 21:59:59', null], ['2026-01-10 22:00', '2026-01-11 07:00'],
+    ['2026-01-11 03:00', '2026-01-11 07:00'], ['2026-01-11 07:00', null],
+    // In summer 22:00 is an hour earlier.
+    ['2026-07-10 20:59', null], ['2026-07-10 21:00', '2026-07-11 06:00']],
   // Within one day, half an hour off.
-  ['13:00', '15:00', 'Asia/Kolkata', '2026-07-10 08:00Z', '2026-07-10 09:30'],
-  ['13:00', '15:00', 'Asia/Kolkata', '2026-07-10 09:30Z', null],
-  // Berlin, 29 March 2026: 02:00 becomes 03:00, so this night has eight hours, and no 02:30.
-  ['22:00', '07:00', 'Europe/Berlin', '2026-03-28 21:00Z', '2026-03-29 05:00'],
-  ['22:00', '07:00', 'Europe/Berlin', '2026-03-29 04:59Z', '2026-03-29 05:00'],
-  ['22:00', '07:00', 'Europe/Berlin', '2026-03-29 05:00Z', null],
-  ['02:30', '06:00', 'Europe/Berlin', '2026-03-29 01:30Z', '2026-03-29 04:00'],
-  ['02:30', '06:00', 'Europe/Berlin', '2026-03-29 01:29Z', null],
-  // Berlin, 25 October 2026: 03:00 becomes 02:00, so this night has ten hours, and of two ends the later counts.
-  ['22:00', '07:00', 'Europe/Berlin', '2026-10-24 20:00Z', '2026-10-25 06:00'],
-  ['22:00', '07:00', 'Europe/Berlin', '2026-10-25 05:30Z', '2026-10-25 06:00'],
-  ['22:00', '02:30', 'Europe/Berlin', '2026-10-25 00:45Z', '2026-10-25 01:30'],
-  ['22:00', '02:30', 'Europe/Berlin', '2026-10-25 01:30Z', null],
+  ['13:00', '15:00', 'Asia/Kolkata', ['2026-07-10 08:00', '2026-07-10 09:30'], ['2026-07-10 09:30', null]],
+  // 29 March 2026: 02:00 becomes 03:00, so this night has eight hours, and no 02:30.
+  ['22:00', '07:00', 'Europe/Berlin', ['2026-03-28 21:00', '2026-03-29 05:00'],
+    ['2026-03-29 04:59', '2026-03-29 05:00'], ['2026-03-29 05:00', null],
+    // 25 October 2026: 03:00 becomes 02:00, so this night has ten hours.
+    ['2026-10-24 20:00', '2026-10-25 06:00'], ['2026-10-25 05:30', '2026-10-25 06:00']],
+  ['02:30', '06:00', 'Europe/Berlin', ['2026-03-29 01:30', '2026-03-29 04:00'], ['2026-03-29 01:29', null]],
+  // Of two ends the later counts.
+  ['22:00', '02:30', 'Europe/Berlin', ['2026-10-25 00:45', '2026-10-25 01:30'], ['2026-10-25 01:30', null]],
   // Spring comes in September there.
-  ['22:00', '07:00', 'Pacific/Auckland', '2026-09-26 17:30Z', '2026-09-26 18:00'],
+  ['22:00', '07:00', 'Pacific/Auckland', ['2026-09-26 17:30', '2026-09-26 18:00']],
   // A time zone that is forgotten is never quiet.
-  ['22:00', '07:00', 'Nowhere/Atlantis', '2026-01-10 23:00Z', null],
-  [null, null, null, '2026-01-10 23:00Z', null],
+  ['22:00', '07:00', 'Nowhere/Atlantis', ['2026-01-10 23:00', null]], [null, null, null, ['2026-01-10 23:00', null]],
 ]
+const minute = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD HH24:MI')`
 test('in quiet hours nothing is planned or sent before they end', async () => {
-  for (const [from, to, zone, at, until] of nights) {
-    const [ends] = await sql(
-      `select to_char(private.quiet_until($1, $2, $3, $4) at time zone 'UTC', 'YYYY-MM-DD HH24:MI')`,
-      [from, to, zone, at],
-    )
-    equal(ends, until, `${from} to ${to} ${zone}, ${at}`)
+  for (const [from, to, zone, ...moments] of nights) {
+    for (const [at, until] of moments) {
+      const ends = `select ${minute('private.quiet_until($1, $2, $3, $4)')}`
+      equal(await sql(ends, [from, to, zone, `${at}Z`]), [until], `${from} to ${to} ${zone}, ${at}`)
+    }
   }
   const { ana, ben, write } = await meet()
-  const setClock = (moment: string) => sql(`select tests.pass_time($1::timestamptz - clock_timestamp())`, [moment])
-  const due = () =>
-    sql(`select distinct attempts, to_char(due_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') from private.outbox`)
-  await ben.patch(settings, {
-    delay_minutes: 0,
-    quiet_hours: { from: '22:00', to: '07:00', time_zone: 'Europe/Lisbon' },
-  })
+  const setClock = (moment: string) => sql(`select tests.pass_time('${moment}Z'::timestamptz - clock_timestamp())`)
+  const due = () => sql(`select distinct attempts, ${minute('due_at')} from private.outbox`)
+  await ben.patch(settings, { delay_minutes: 0, quiet_hours: lisbon })
   await write(ana)
-  await setClock('2027-01-10 23:30Z')
+  await setClock('2027-01-10 23:30')
   equal([await plan(), await waiting(), await due()], [1, { person: 1 }, [[0, '2027-01-11 07:00']]])
-  await setClock('2027-01-11 07:00:01Z')
+  await setClock('2027-01-11 07:00:01')
   await plan()
   equal(await waiting(), told)
   // A late attempt waits again, and was none.
   await sql(`update private.outbox set due_at = '2027-01-11 22:30Z'`)
-  await setClock('2027-01-11 22:30:01Z')
+  await setClock('2027-01-11 22:30:01')
   equal([await claimPushes(), await claimMail(), await due()], [[], null, [[0, '2027-01-12 07:00']]])
 })
 
-test('a person whose rows make the worker fail does not stop the others, and is given up after eight tries', async () => {
+test('a person whose rows make the worker fail stops no others, and is given up after eight tries', async () => {
   const { ana, ben, cleo, ab, write } = await meet()
-  await sql(
-    `create function pg_temp.fail() returns trigger language plpgsql as $$
-     begin if new.user_id = ${ana.id} then raise 'poison'; end if; return new; end $$`,
-  )
-  await sql('create trigger fail before insert on private.silences for each row execute function pg_temp.fail()')
+  const poison = `if new.user_id = ${ana.id} then raise 'poison'; end if`
+  await trigger('before insert on private.silences for each row', poison, 'new')
   await ben.post(`${ab}/messages`, { content: 'To Ana' }, 201)
   await write(cleo)
   await passTime('11 minutes')
   await plan()
-  equal(await waiting(), { ...told, person: 1 })
-  equal(await sql(`select attempts, last_error from private.outbox where channel = 'person'`), [[1, 'P0001']])
+  equal([await waiting(), await outbox('attempts, last_error', 'person')], [{ ...told, person: 1 }, [[1, 'P0001']]])
   for (let attempt = 1; attempt <= 8; attempt++) {
     equal(await dead('person'), attempt === 8 ? 1 : 0)
     await passTime(`${attempt * 5} hours`)
@@ -432,99 +368,91 @@ test('nothing is claimed for a receiver that is busy, and everything for the oth
   is(await claimMail(['elsewhere.example']), { to: 'ben@tests.example' })
 })
 
-test('a dead letter is revived by what comes next: a push by its conversation, a mail by the next silence', async () => {
-  const { ana, tell, read, write } = await meet()
+test('a dead letter is revived: a push by its conversation, a mail by the next silence', async () => {
+  const { ana, tell, write } = await meet()
   await tell()
   await sql(`update private.outbox set attempts = 8, due_at = private.present() + '1 hour'`)
-  await write(ana)
-  await passTime('22 minutes')
-  await plan()
+  await tell()
   // The last attempt may still be under way.
   equal(await claimPushes(), [])
   await passTime('80 minutes')
-  equal([unread(await claimPushes()), await claimMail()], [[2, 2], null])
-  await read()
-  await sql('delete from private.silences')
+  is([dataOf(await claimPushes()), await claimMail()], [[{ unread: 2 }, { unread: 2 }], null])
+  await clear('silences')
   await write(ana)
   await passTime('100 minutes')
   await plan()
-  const { id } = await claimMail()
   // What a server refuses for good is a dead letter at once.
-  await finish([{ id, outcome: 'refused', reason: 'EENVELOPE 550' }])
-  equal(await sql(`select attempts, last_error from private.outbox where channel = 'mail'`), [[8, 'EENVELOPE 550']])
+  await finish({ id: (await claimMail()).id, outcome: 'refused', reason: 'EENVELOPE 550' })
+  equal(await outbox('attempts, last_error', 'mail'), [[8, 'EENVELOPE 550']])
 })
 
-test('a push that gets more to tell while it is under way is sent again; one to a device that is gone removes it', async () => {
+test('a push with more to tell while it is under way is sent again; one to a device that is gone removes it', async () => {
   const { ana, ben, tell } = await meet()
   await ben.delete(`/users/me/devices/${(await devices(ben))[0].id}`)
   await tell(ana, true, false)
   const [{ id, subject }] = await claimPushes()
-  const [more] = await sql('select max(id) + 1 from public.messages')
   await tell(ana, true, false)
-  await finish([{ id, outcome: 'sent', subject }])
-  equal(await sql('select id, attempts, first_id from private.outbox'), [[id, 0, more]])
+  await finish({ id, outcome: 'sent', subject })
+  equal(await outbox(`id, attempts, first_id = ${subject + 1}`, 'push'), [[id, 0, true]])
   const [again] = await claimPushes()
-  await finish([{ id, outcome: 'failed', reason: 'x'.repeat(300), retry_after: 900 }])
+  await finish({ id, outcome: 'failed', reason: 'x'.repeat(300), retry_after: 900 })
   const wait = `extract(epoch from due_at - private.present()) between 600 and 900`
-  equal(await sql(`select attempts, length(last_error), ${wait} from private.outbox`), [[1, 200, true]])
-  await finish([{ id, outcome: 'gone', subject: again.subject }])
+  equal(await outbox(`attempts, length(last_error), ${wait}`, 'push'), [[1, 200, true]])
+  await finish({ id, outcome: 'gone', subject: again.subject })
   equal([await waiting(), await devices(ben)], [{}, []])
-  await register(ben)
+  await subscribe(ben)
   await tell(ana, true, false)
   const [last] = await claimPushes()
-  await finish([{ id: last.id, outcome: 'sent', subject: last.subject }, { id: 0, outcome: 'sent' }])
+  await finish({ ...last, outcome: 'sent' }, { id: 0, outcome: 'sent' })
   equal(await waiting(), {})
 })
 
+// deno-fmt-ignore
+const quotes: [text: string, quoted: string, longest: number][] = [
+  [' Voyagers\r\n\r\nYour account\u2028is\u202esuspended\u0085\t! ', 'Voyagers Your account is suspended !', 60],
+  ['é'.repeat(61), `${'é'.repeat(59)}…`, 60], ['x'.repeat(160), 'x'.repeat(160), 160],
+  ['Ana 👩‍👩‍👧 نسرین‌خانم', 'Ana 👩‍👩‍👧 نسرین‌خانم', 60],
+]
 test('what somebody else has written is quoted in one line of at most 60 characters', async () => {
-  for (
-    const [text, quoted, longest = 60] of [
-      [' Voyagers\r\n\r\nYour account\u2028is\u202esuspended\u0085\t! ', 'Voyagers Your account is suspended !'],
-      ['é'.repeat(61), `${'é'.repeat(59)}…`],
-      ['x'.repeat(160), 'x'.repeat(160), 160],
-      ['Ana 👩‍👩‍👧 نسرین‌خانم', 'Ana 👩‍👩‍👧 نسرین‌خانم'],
-    ] as const
-  ) equal(await sql('select private.quote($1, $2)', [text, longest]), [quoted])
+  for (const [text, quoted, longest] of quotes) {
+    equal(await sql('select private.quote($1, $2)', [text, longest]), [quoted])
+  }
 })
 
 test('an event of an unknown kind is told to nobody', async () => {
   const { ana, ab } = await meet()
-  await refuses('23514', 'outbox_event', [
-    `select private.notify('guide.published', null, 1, people => array[${ana.id}])`,
-  ])
+  const unknown = `select private.notify('guide.published', null, 1, people => array[${ana.id}])`
+  await refuses('23514', 'outbox_event', [unknown])
   await refuses('20000', 'case not found', [`select private.notice_of(${ana.id}, 'user.erased', ${idOf(ab)}, 1, 1)`])
 })
 
-/** People of whom the operator's webhook is told. */
+/** As meet, with a webhook that is told of events. */
 const watch = async () => {
-  const [ana, ben, cleo] = await people('ana', 'ben', 'cleo')
-  await sql('select private.adopt_outbox_settings(delay_seconds => 600, webhooks => true)', [], 'edge_functions')
-  const [ab, cb] = [await talk(ana, ben), await talk(cleo, ben)]
-  const write = async (who: Person, path = ab): Promise<number> =>
-    (await who.post(`${path}/messages`, { content: 'Hello' }, 201)).id
-  const reset = () => sql('delete from private.outbox')
-  return { ana, ben, cleo, ab, cb, write, reset }
+  const setWebhook = (on: boolean) =>
+    sql(`select private.adopt_outbox_settings(delay_seconds => 600, webhooks => ${on})`, [], 'edge_functions')
+  await setWebhook(true)
+  return { ...await meet(), setWebhook }
 }
 const types = (events: Json[]) => events.map(({ type, data }) => [type, data.conversation_id ?? data.id])
 
-test('the webhook gets the events of a conversation one after the other, and a dead letter holds up none', async () => {
+test('the webhook gets the events of a conversation one by one, and a dead letter holds up none', async () => {
   const { ana, cleo, ab, cb, write } = await watch()
-  for (const [who, path] of [[ana, ab], [ana, ab], [cleo, cb]] as const) await write(who, path)
+  for (const who of [ana, ana, cleo]) await write(who)
   equal((await waiting()).webhook, 5)
   const first = await claimWebhooks()
   equal(types(first), [['conversation.created', idOf(ab)], ['conversation.created', idOf(cb)]])
   equal(await claimWebhooks(), [])
-  await finish(first.map(({ id }: Json) => ({ id, outcome: 'sent' })))
+  await finish(...first.map(({ id }: Json) => ({ id, outcome: 'sent' })))
   const second = await claimWebhooks()
   equal(types(second), [['message.created', idOf(ab)], ['message.created', idOf(cb)]])
-  await finish(second.map(({ id }: Json) => ({ id, outcome: 'failed', reason: 'why' })))
-  const rows = () => sql(`select attempts, last_error from private.outbox where channel = 'webhook' order by id`)
-  equal([await claimWebhooks(), await rows()], [[], [[1, 'why'], [0, null], [1, 'why']]])
+  await finish(...second.map(({ id }: Json) => ({ id, outcome: 'failed', reason: 'why' })))
+  const rows = [[1, 'why'], [0, null], [1, 'why']]
+  equal([await claimWebhooks(), await outbox('attempts, last_error', 'webhook')], [[], rows])
   for (let attempt = 2; attempt <= 8; attempt++) {
     await passTime(`${attempt * 5} hours`)
-    const tried = await claimWebhooks()
     // At every attempt the receiver can tell that it is the same.
-    equal(tried.map(({ id, key }: Json) => [id, key]), second.map(({ id, key }: Json) => [id, key]))
+    const keysOf = (events: Json[]) => events.map(({ id, key }) => [id, key])
+    equal(keysOf(await claimWebhooks()), keysOf(second))
   }
   // They hold the later one up while the last attempt is under way.
   equal([await dead('webhook'), await claimWebhooks()], [2, []])
@@ -538,55 +466,48 @@ test('the webhook gets the events of a conversation one after the other, and a d
 })
 
 test('the webhook is told ids and no texts, of what still exists, and only if there is one', async () => {
-  const { ana, ben, cleo, ab, write, reset } = await watch()
-  const event = async (type: string, data: object) => {
-    equal((await claimWebhooks()).map(({ type, timestamp, data }: Json) => ({ type, timestamp, data })), [{
-      type,
-      timestamp: iso,
-      data,
-    }])
-    await reset()
+  const { ana, ben, cleo, ab, write, setWebhook } = await watch()
+  await clear('outbox')
+  const event = async (type: string, expected: object) => {
+    const told = (await claimWebhooks()).map(({ type, timestamp, data }: Json) => ({ type, timestamp, data }))
+    equal(told, [{ type, timestamp: iso, data: expected }])
+    await clear('outbox')
   }
-  await reset()
   const ac = await talk(ana, cleo)
   await event('conversation.created', { id: idOf(ac), voyager_id: ana.id, local_id: cleo.id })
-  const id = await write(ana)
-  await event('message.created', { conversation_id: idOf(ab), id, user_id: ana.id, recipient_id: ben.id })
-  const received = await write(ben)
-  await event('message.created', { conversation_id: idOf(ab), id: received, user_id: ben.id, recipient_id: ana.id })
-  const report = await ana.post('/users/me/reports', { user_id: ben.id, reason: 'scam', note: 'Secret' }, 201)
-  await event('report.created', { id: report.id, reason: 'scam', reporter_id: ana.id, user_id: ben.id })
-  const offer = await ana.post(`${ab}/reservations`, { title: 'A walk', price: 20, date: inDays(7) }, 201)
-  await event('reservation.changed', { conversation_id: idOf(ab), id: offer.id, status: 'pending', user_id: ana.id })
+  const conversation_id = idOf(ab)
+  for (const [user, recipient] of [[ana, ben], [ben, ana]] as const) {
+    const id = await write(user)
+    await event('message.created', { conversation_id, id, user_id: user.id, recipient_id: recipient.id })
+  }
+  const report = { user_id: ben.id, reason: 'scam' }
+  const { id } = await ana.post('/users/me/reports', { ...report, note: 'Secret' }, 201)
+  await event('report.created', { ...report, id, reporter_id: ana.id })
+  const offered = await ana.post(`${ab}/reservations`, offer, 201)
+  await event('reservation.changed', { conversation_id, id: offered.id, status: 'pending', user_id: ana.id })
   await cleo.delete('/users/me')
   await event('user.erased', { user_id: cleo.id })
   await write(ana)
   await sql('delete from public.messages')
-  equal([await claimWebhooks(), (await waiting()).webhook], [[], undefined])
-  await sql('select private.adopt_outbox_settings(delay_seconds => 600, webhooks => false)', [], 'edge_functions')
-  await reset()
+  equal([await claimWebhooks(), await waiting()], [[], { person: 1 }])
+  await setWebhook(false)
   await write(ana)
-  equal(await waiting(), { person: 1 })
+  equal(await waiting(), { person: 2 })
 })
 
-test('an offer is told to the other one with its status, and what an admin does to both, unless they have been there', async () => {
-  const { ana, ben, ab, reset } = await watch()
-  await register(ben)
-  await reset()
-  const { id } = await ana.post(`${ab}/reservations`, { title: 'A walk', price: 20, date: inDays(7) }, 201)
-  const people = () => sql(`select user_id from private.outbox where channel = 'person' order by 1`)
-  equal(await people(), [ben.id])
+test('an offer is told to the other one, and what an admin does to both, unless they have been there since', async () => {
+  const { ana, ben, ab } = await watch()
+  await clear('outbox')
+  const { id } = await ana.post(`${ab}/reservations`, offer, 201)
+  equal(await outbox('user_id', 'person'), [ben.id])
   await passTime('11 minutes')
   await plan()
-  is([(await claimMail()).conversations, (await claimPushes())[0].data], [
-    [{ name: 'ana', unread: 0, status: 'pending' }],
-    { type: 'reservation.changed', id, status: 'pending', unread: 0 },
-  ])
-  await reset()
-  await sql('delete from private.silences')
+  is((await claimMail()).conversations, [{ name: 'ana', unread: 0, status: 'pending' }])
+  is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'pending', unread: 0 })
+  await clear('outbox', 'silences')
   await passTime('0')
   await asAdmin(`update public.reservations set title = 'A long walk'`)
-  equal(await people(), [ana.id, ben.id].sort((one, other) => one - other))
+  equal(new Set(await outbox('user_id', 'person')).symmetricDifference(new Set([ana.id, ben.id])).size, 0)
   await ben.post(`${ab}/messages`, { content: 'Nice' }, 201)
   await sql(`delete from private.outbox where event = 'message.created'`)
   await passTime('22 minutes')
