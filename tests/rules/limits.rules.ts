@@ -67,8 +67,7 @@ test('a write counts once, however often it is repeated with its key, and also i
 test('what is stored of a caller is a hash with a salt of the day, in no backup, while it counts', async () => {
   const consume = (who: string, burst = 1, times = 1, each = 1000) =>
     sql(
-      `select private.consume_rate_limit(kind => 'send', who => '${who}', seconds_each => ${each}, burst => ${burst})::text
-      from generate_series(1, ${times})`,
+      `select private.consume_rate_limit('send', '${who}', ${each}, ${burst})::text from generate_series(1, ${times})`,
     )
   equal(await consume('ana', 2, 3), [0, 0, 1000])
   // The wait is at least a second.
@@ -113,8 +112,9 @@ test('each change of a profile through the Data API counts, but hiding it does n
   }
   await limit('30/30000/30')
   await costs(1, `update public.users set bio = 'Potter'`, `update public.profiles set city = 'Porto'`)
-  await costs(1, 'insert into public.profile_interests select id, 1 from public.profiles')
-  await costs(1, 'delete from public.profile_interests', 'update public.profiles set is_searchable = true')
+  const interests = 'public.profile_interests'
+  await costs(1, `insert into ${interests} select id, 1 from public.profiles`, `delete from ${interests}`)
+  await costs(1, 'update public.profiles set is_searchable = true')
   const hide = 'update public.profiles set is_searchable = false'
   await costs(0, hide, hide)
   await costs(1, `${hide}, city = 'Faro'`)

@@ -12,7 +12,7 @@ const defaults = { push: true, email: true, delay_minutes: 10, quiet_hours: null
 const lisbon = { from: '22:00', to: '07:00', time_zone: 'Europe/Lisbon' }
 const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
-test('a device is registered, listed, exported and removed, by its owner alone', async () => {
+test('a person registers ten devices at most; a browser belongs to whoever logged in there last', async () => {
   const [ana, ben] = await people('ana', 'ben')
   const device = { id: crypto.randomUUID(), endpoint: endpoint(), keys, createdAt: iso }
   await subscribe(ana, { endpoint: device.endpoint, keys: { ...keys, auth: `${keys.auth}==` } }, device.id)
@@ -20,10 +20,6 @@ test('a device is registered, listed, exported and removed, by its owner alone',
   equal([await devices(ana), (await ana.get('/users/me/export')).devices], [[device], [device]])
   for (const _ of [1, 2]) await ana.delete(`/users/me/devices/${device.id}`)
   equal(await devices(ana), [])
-})
-
-test('a person has ten devices at most, and a browser belongs to whoever logged in there last', async () => {
-  const [ana, ben] = await people('ana', 'ben')
   const ids = Array.from({ length: 10 }, () => crypto.randomUUID())
   for (const id of ids) await subscribe(ana, { endpoint: `https://push.example/${id}` }, id)
   await subscribe(ana, {}, undefined, 400, 'device: you cannot have more than 10 devices')
@@ -55,12 +51,12 @@ test('a wrong subscription is 400 naming the field, and none is kept', async () 
   }
   await subscribe(ben, {}, '1', 400, 'device: must be a UUID')
   equal(await devices(ben), [])
-  const insert = (endpoint: string, p256dh = keys.p256dh, auth = keys.auth) =>
-    `insert into private.devices values (${ben.id}, gen_random_uuid(), '${endpoint}', '${p256dh}', '${auth}')`
-  const visible = 'endpoint has at most 2,048 visible ASCII characters'
-  await refuses('23514', visible, [insert('https://push.example/ü'), insert('x'.repeat(2049))])
-  await refuses('23514', 'p256dh is a public key', [insert('https://x', 'B')])
-  await refuses('23514', 'auth is 16 bytes', [insert('https://x', keys.p256dh, 'A')])
+  const refusesRow = (rule: string, endpoint: string, p256dh = keys.p256dh, auth = keys.auth) =>
+    refuses('23514', rule, [`insert into private.devices
+      values (${ben.id}, gen_random_uuid(), '${endpoint}', '${p256dh}', '${auth}')`])
+  for (const one of ['https://x/ü', 'x'.repeat(2049)]) await refusesRow('endpoint has at most 2,048 visible ASCII', one)
+  await refusesRow('p256dh is a public key', 'https://x', 'B')
+  await refusesRow('auth is 16 bytes', 'https://x', keys.p256dh, 'A')
 })
 
 test('settings are changed field by field, and what waits goes by a new delay', async () => {
@@ -140,6 +136,10 @@ test('the key for subscriptions is public, where there is one', async () => {
 const work = async (call: string): Promise<Json> =>
   JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = (push = true, mail = true) => work(`plan_notifications(max_rows => 100, push => ${push}, mail => ${mail})`)
+const planAfter = async (time: string, push?: boolean, mail?: boolean) => {
+  await passTime(time)
+  return await plan(push, mail)
+}
 const claimPushes = (busy: string[] = []) => work(`claim_pushes(100, '${JSON.stringify(busy)}')`)
 const claimMail = (busy: string[] = []) => work(`claim_mail('${JSON.stringify(busy)}')`)
 const claimWebhooks = () => work('claim_webhooks(100)')
@@ -165,8 +165,7 @@ const meet = async () => {
   /** Writes, and plans when the delay has passed. */
   const tell = async (who = ana, push = true, mail = true) => {
     await write(who)
-    await passTime(`${minutes += 11} minutes`)
-    await plan(push, mail)
+    await planAfter(`${minutes += 11} minutes`, push, mail)
   }
   /** As if nothing had happened. */
   const reset = async () => {
@@ -183,11 +182,9 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   await write(ana)
   equal(await outbox('user_id, round(extract(epoch from due_at - created_at))', 'person'), [[ben.id, 600]])
   equal([await plan(), await waiting()], [0, { person: 1 }])
-  await passTime('11 minutes')
-  equal([await plan(), await waiting()], [1, told])
+  equal([await planAfter('11 minutes'), await waiting()], [1, told])
   for (const who of [ana, cleo]) await write(who)
-  await passTime('22 minutes')
-  await plan()
+  await planAfter('22 minutes')
   // What waits for a conversation is told by one push.
   equal(await waiting(), { mail: 1, push: 4 })
   const mail = await claimMail()
@@ -236,8 +233,7 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
     await reset()
     await write(ana)
     await sql(change)
-    await passTime('11 minutes')
-    await plan()
+    await planAfter('11 minutes')
     equal(await waiting(), {}, change)
     await sql(undo)
     // And if it happens between the planning and the sending.
@@ -350,13 +346,11 @@ test('a person whose rows make the worker fail stops no others, and is given up 
   await trigger('before insert on private.silences for each row', poison, 'new')
   await ben.post(`${ab}/messages`, { content: 'To Ana' }, 201)
   await write(cleo)
-  await passTime('11 minutes')
-  await plan()
+  await planAfter('11 minutes')
   equal([await waiting(), await outbox('attempts, last_error', 'person')], [{ ...told, person: 1 }, [[1, 'P0001']]])
   for (let attempt = 1; attempt <= 8; attempt++) {
     equal(await dead('person'), attempt === 8 ? 1 : 0)
-    await passTime(`${attempt * 5} hours`)
-    await plan()
+    await planAfter(`${attempt * 5} hours`)
   }
 })
 
@@ -379,8 +373,7 @@ test('a dead letter is revived: a push by its conversation, a mail by the next s
   is([dataOf(await claimPushes()), await claimMail()], [[{ unread: 2 }, { unread: 2 }], null])
   await clear('silences')
   await write(ana)
-  await passTime('100 minutes')
-  await plan()
+  await planAfter('100 minutes')
   // What a server refuses for good is a dead letter at once.
   await finish({ id: (await claimMail()).id, outcome: 'refused', reason: 'EENVELOPE 550' })
   equal(await outbox('attempts, last_error', 'mail'), [[8, 'EENVELOPE 550']])
@@ -500,8 +493,7 @@ test('an offer is told to the other one, and what an admin does to both, unless 
   await clear('outbox')
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)
   equal(await outbox('user_id', 'person'), [ben.id])
-  await passTime('11 minutes')
-  await plan()
+  await planAfter('11 minutes')
   is((await claimMail()).conversations, [{ name: 'ana', unread: 0, status: 'pending' }])
   is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'pending', unread: 0 })
   await clear('outbox', 'silences')
@@ -510,7 +502,6 @@ test('an offer is told to the other one, and what an admin does to both, unless 
   equal(new Set(await outbox('user_id', 'person')).symmetricDifference(new Set([ana.id, ben.id])).size, 0)
   await ben.post(`${ab}/messages`, { content: 'Nice' }, 201)
   await sql(`delete from private.outbox where event = 'message.created'`)
-  await passTime('22 minutes')
-  await plan()
+  await planAfter('22 minutes')
   equal(await sql(`select distinct user_id from private.outbox where channel in ('mail', 'push')`), [ana.id])
 })
