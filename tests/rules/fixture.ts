@@ -228,7 +228,8 @@ export const allows = async (statements: string[], role = 'none'): Promise<void>
 /** Moves the clock of reservations and reports for the rest of the test; '2 days'. */
 export const passTime = (ahead: string): Promise<Json[]> => sql(`select tests.pass_time('${ahead}')`)
 
-const tokenOf = (sub: string): Promise<string> =>
+/** A token as Auth signs it, for the account with this id. */
+export const tokenOf = (sub: string): Promise<string> =>
   new SignJWT({ sub, role: 'authenticated' }).setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated')
     .setExpirationTime('1h').sign(new TextEncoder().encode(secret))
 /** A new user with this name and fields of PATCH /users/profile. */
