@@ -60,7 +60,7 @@ export const connection = await openConnection()
 // What ends with a request's transaction must end with the request here.
 const ownSettings = await connection.query(
   `select distinct found[1] as name
-   from pg_proc cross join regexp_matches(prosrc, 'set_config\\(''(api\\.\\w+)''', 'g') as found
+   from pg_proc cross join regexp_matches(prosrc, '(?:set_config|current_setting)\\(''(api\\.\\w+)''', 'g') as found
    where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)`,
   [],
 )
