@@ -1,0 +1,353 @@
+/** Messages: who can send what, keys, pages, and who marks as read. */
+import { allows, asAdmin, equal, idOf, is, iso, type Json, people, type Person } from './fixture.ts'
+import { refuses, sql, talk, test } from './fixture.ts'
+import { chunks, idsOf, pagesOf } from './pages.ts'
+
+const unknown = [999_999_999, Number.MAX_SAFE_INTEGER]
+const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
+const send = (who: Person, path: string, draft: Json, status = 201, expected?: Json): Promise<Json> =>
+  who.post(`${path}/messages`, typeof draft === 'string' ? { content: draft } : draft, status, expected)
+const contentsOf = (rows: Json[]) => rows.map(({ content }) => content)
+/** The contents of the latest messages. */
+const contents = async (who: Person, path: string, query = '') => contentsOf(await who.get(`${path}/messages?${query}`))
+/** Ana has opened a conversation with Ben, and Cat one with Ana. Dan has none. */
+const meet = async () => {
+  const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
+  return { ana, ben, cat, dan, ab: await talk(ana, ben), ca: await talk(cat, ana) }
+}
+
+test('both participants send, and both read what was sent; others cannot', async () => {
+  const { ana, ben, dan, ab } = await meet()
+  for (const [who, other] of [[ana, ben], [ben, ana]] as const) {
+    const sent = await send(who, ab, '  Hello\n')
+    equal(sent, {
+      ...{ id: sent.id, user_id: who.id, conversation_id: idOf(ab), content: '  Hello\n', attachment: null },
+      ...{ read: false, createdAt: iso, Sender: { id: who.id, name: who.name } },
+    })
+    is(Math.abs(Date.parse(sent.createdAt) - Date.now()) < 60_000, true, sent.createdAt)
+    for (const reader of [who, other]) equal(await reader.get(`${ab}/messages?limit=1`), [sent])
+  }
+  for (const id of [idOf(ab), ...unknown]) {
+    equal(await send(dan, `/conversations/${id}`, 'Hello', 404), { error: 'Conversation not found' })
+  }
+  await asAdmin('update public.messages set content = $1 where user_id = $2', ['Corrected', ben.id])
+  equal(await contents(ana, ab), ['Corrected', '  Hello\n'])
+})
+
+test('deactivated users receive messages and send none; nobody writes to an erased one', async () => {
+  const { ana, ben, cat, ab, ca } = await meet()
+  await asAdmin('update public.users set is_active = false where id = $1', [ben.id])
+  await send(ana, ab, 'Away?')
+  await send(ben, ab, 'Hello', 403, 'This account is deactivated')
+  const draft = { content: 'Bye', client_id: crypto.randomUUID() }
+  const sent = await send(cat, ca, draft)
+  await ana.delete('/users/me')
+  await send(cat, ca, 'Hello?', 403, { error: 'You cannot write to this person' })
+  equal(await send(cat, ca, draft), sent)
+})
+
+test('every text is stored as sent, or refused naming the content', async () => {
+  const { ana, ben, ab } = await meet()
+  // deno-fmt-ignore
+  const texts = [
+    'x', '🚶', '  \n\t Hello \r\n\r\n ', 'שלום، مرحبا \u202Eabc\u202C', '👩‍👩‍👧‍👦🏳️‍🌈👍🏽', 'Cafe\u0301 Caf\u00e9',
+    '<script>alert("1")</script>&amp;<b>', `'; drop table messages; -- $1 $$ %s {}`, '{"content": null}',
+    'a\\u0041\\n\u0001\u007f\u2028\ufeff', 'é'.repeat(5000), '🚶'.repeat(5000),
+  ]
+  for (const content of texts) {
+    await send(ana, ab, content, 201, { content })
+    equal([await contents(ben, ab, 'limit=1'), (await ben.get('/conversations'))[0].Messages[0].content], [
+      [content],
+      content,
+    ])
+  }
+  const before = await ben.get(`${ab}/messages`)
+  // deno-fmt-ignore
+  const others = [
+    undefined, null, 5, ['Hello'], '', ' ', '\n\t\r\n ', '\u00a0\u3000\u2003', 'é'.repeat(5001), '🚶'.repeat(5001),
+    'a\0b', 'a\ud83d',
+  ]
+  for (const content of others) await send(ana, ab, { content }, 400, 'content')
+  await send(ana, ab, { content: '', attachment: null }, 400, 'content')
+  equal(await ben.get(`${ab}/messages`), before)
+})
+
+test('an attachment is stored as sent, without further fields and with its scheme in lower case', async () => {
+  const { ana, ben, ab } = await meet()
+  // deno-fmt-ignore
+  for (const change of [
+    {}, { url: 'https://example.com/a%20b.pdf?x=1#2' }, { size: 0 }, { size: 5_368_709_120 },
+    { mime_type: 'image/svg+xml' }, { name: 'Strand 🏖.jpg' },
+  ]) {
+    const attachment = { ...file, ...change }
+    const sent = await send(ben, ab, { content: 'Look', attachment })
+    equal([sent.content, sent.attachment], ['Look', attachment])
+    equal(await ana.get(`${ab}/messages?limit=1`), [sent])
+  }
+  for (const content of [undefined, '', ' \n']) {
+    await send(ana, ab, { content, attachment: file }, 201, { content: content ?? '', attachment: file })
+  }
+  equal((await send(ana, ab, { attachment: { ...file, width: 3, url2: '' } })).attachment, file)
+  const draft = { client_id: crypto.randomUUID(), attachment: { ...file, url: 'HTTPS://example.com/A.pdf' } }
+  const sent = await send(ana, ab, draft, 201, { attachment: { ...file, url: 'https://example.com/A.pdf' } })
+  equal(await send(ana, ab, draft), sent)
+})
+
+test('an attachment that is no file at an address of the web or in the bucket is refused', async () => {
+  const { ana, ab } = await meet()
+  // deno-fmt-ignore
+  const wrong: Record<string, unknown[]> = {
+    url: [
+      undefined, null, '', 'https://', 'https://x"onerror=alert(1)', 'https://user@example.com/a.jpg',
+      'HTTPS://example.com/<b>', 'http://example.com/a.jpg', 'javascript:alert(1)', 'JavaScript:alert(1)',
+      ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,<b>', '//example.com/a.jpg',
+      '\\\\example.com\\a.jpg', '/etc/passwd', '../x', 'a/../../x', '%2e%2e/x', '..\\x', 'a'.repeat(2049),
+    ],
+    name: [undefined, ''],
+    mime_type: [undefined, 'jpeg'],
+    size: [undefined, -1],
+  }
+  for (const [field, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      await send(ana, ab, { content: 'Look', attachment: { ...file, [field]: value } }, 400, 'attachment')
+    }
+  }
+  equal(await contents(ana, ab), [])
+})
+
+test('what admins write is a message of a participant, within limits, too', async () => {
+  const { ana, ben, cat, ab, ca } = await meet()
+  const insert = (columns: string, values: string[], who = ana) =>
+    values.map((one) =>
+      `insert into public.messages (conversation_id, user_id, ${columns}) values (${idOf(ab)}, ${who.id}, ${one})`
+    )
+  const write = (...texts: string[]) => insert('content', texts)
+  await allows(write("'x'", "repeat('x', 5000)", "repeat('😀', 5000)"))
+  await refuses('23514', '"content has at most 5,000 characters"', write("repeat('x', 5001)"))
+  await refuses('23514', '"a message says something or carries an attachment"', write("''", "E' \\t\\r\\n '"))
+  await refuses('23502', 'content', write('null'))
+  const attach = (...attachments: unknown[]) =>
+    insert('content, attachment', attachments.map((one) => `'', '${JSON.stringify(one)}'`))
+  const long = (more: number) =>
+    ([['url', 2048], ['name', 255], ['mime_type', 255]] as const)
+      .map(([field, length]) => ({ ...file, [field]: file[field].padEnd(length + more, 'x') }))
+  await allows(attach(file, { ...file, size: 0 }, ...long(0)))
+  // deno-fmt-ignore
+  await refuses('23514', '"attachment is {url, name, mime_type, size}"', attach(
+    ...long(1), null, true, 3, 'ana/map.png', [], {}, Object.keys(file), { ...file, width: 640 },
+    ...Object.keys(file).flatMap((field) => [null, '', undefined, [7]].map((one) => ({ ...file, [field]: one }))),
+    { ...file, size: '2048' }, { ...file, size: -1 },
+  ))
+  await refuses('23514', '"attachment.name is one line that shows something"', attach({ ...file, name: 'a\\nb' }))
+  const addresses = ['https://x"', 'HTTPS://x y'].map((url) => ({ ...file, url }))
+  await refuses('23514', '"attachment.url is a path in the bucket or an https address"', attach(...addresses))
+  await asAdmin('delete from public.messages')
+  const [outside, as] = ['user_id is not a participant', (who: Person) => insert('content', ["'By an admin'"], who)]
+  const set = (column: string, value: number) => [`update public.messages set ${column} = ${value}`]
+  await allows(as(ben))
+  await refuses('23514', outside, [...as(cat), ...set('user_id', cat.id)])
+  await allows([...set('user_id', ana.id), ...set('conversation_id', idOf(ca)), ...set('user_id', cat.id)])
+  await refuses('23514', outside, set('conversation_id', idOf(ab)))
+})
+
+test('a client_id, in body or header, sends once and returns the first answer, whatever has changed', async () => {
+  const { ana, ben, ab } = await meet()
+  const draft = { content: ' Héllo 🚶\n', attachment: file }
+  const ways: Record<string, (key: string) => { body?: object; header?: string }> = {
+    header: (key) => ({ header: key }),
+    body: (key) => ({ body: { client_id: key } }),
+    capitals: (key) => ({ header: key.toUpperCase() }),
+    both: (key) => ({ header: key.toUpperCase(), body: { client_id: key } }),
+  }
+  const by = async (way: string, key: string) => {
+    const { body, header } = ways[way]!(key)
+    const answer = await ana.ask(
+      'POST',
+      `${ab}/messages`,
+      { ...draft, ...body },
+      header ? { 'Idempotency-Key': header } : {},
+    )
+    return [answer.status, answer.text, answer.headers.get('Idempotency-Replayed')]
+  }
+  for (const first of ['header', 'body']) {
+    const key = crypto.randomUUID()
+    const [status, text, replayed] = await by(first, key)
+    equal([status, replayed], [201, null])
+    const { id } = JSON.parse(`${text}`)
+    await ben.patch(`${ab}/messages/${id}/read`, undefined)
+    await ana.patch('/users/profile', { name: `Ana ${first}` })
+    await send(ben, ab, 'Answer')
+    for (const again of Object.keys(ways)) equal(await by(again, key), [201, text, 'true'], `${first}, ${again}`)
+    const [answer, once] = await ben.get(`${ab}/messages?limit=2`)
+    is([answer.content, once], ['Answer', { id, read: true, Sender: { name: `Ana ${first}` } }])
+  }
+  for (const client_id of [undefined, null]) await send(ana, ab, { content: 'Same', client_id })
+  equal(await contents(ben, ab, 'limit=3'), ['Same', 'Same', 'Answer'])
+})
+
+test('a client_id is of one message of one sender; a refused message has not used it', async () => {
+  const { ana, ben, cat, ab, ca } = await meet()
+  const [client_id, bare] = [crypto.randomUUID(), crypto.randomUUID()]
+  const draft = { content: 'Once', attachment: file, client_id }
+  await send(ana, ab, { ...draft, content: ' ', attachment: null }, 400, 'content')
+  await send(ana, '/conversations/999999999', draft, 404)
+  const first = await send(ana, ab, draft)
+  await send(ana, ab, { content: 'Bare', client_id: bare })
+  const used = { error: 'This idempotency key was used for another message' }
+  // deno-fmt-ignore
+  for (const other of [
+    { ...draft, content: 'Once ' }, { ...draft, attachment: null }, { ...draft, attachment: { ...file, size: 8 } },
+    { content: 'Bare', client_id: bare, attachment: file },
+  ]) equal(await send(ana, ab, other, 422), used)
+  equal(await send(ana, ca, draft, 422), used)
+  equal(await contents(cat, ca), [])
+  await send(ben, ab, draft, 201, { user_id: ben.id })
+  equal(await contents(ana, ab), ['Once', 'Bare', 'Once'])
+  const header = { 'Idempotency-Key': crypto.randomUUID() }
+  await ana.post(`${ab}/messages`, draft, 400, 'client_id: differs from the Idempotency-Key header', header)
+  // deno-fmt-ignore
+  for (const wrong of ['abc', '7', client_id.slice(1), `${client_id}0`, `{${client_id}}`, 'g'.repeat(36)]) {
+    await ana.post(`${ab}/messages`, { content: 'x' }, 400, 'idempotency-key', { 'Idempotency-Key': wrong })
+    await send(ana, ab, { content: 'x', client_id: wrong }, 400, 'client_id')
+  }
+  for (const wrong of ['', 7, true, [client_id], {}]) {
+    await send(ana, ab, { content: 'x', client_id: wrong }, 400, 'client_id')
+  }
+  const insert = (path: string) =>
+    `insert into public.messages (conversation_id, user_id, content, client_id)
+     values (${idOf(path)}, ${ana.id}, 'By an admin', '${client_id}')`
+  await refuses('23505', '"messages_one_per_client_id"', [ab, ca].map(insert))
+  // A block allows no new message, and replays the old one.
+  await ben.put(`/users/me/blocks/${ana.id}`, undefined, 204)
+  equal(await send(ana, ab, draft), first)
+  equal(await send(ana, ab, { ...draft, content: 'Other' }, 422), used)
+  await send(ana, ab, { ...draft, client_id: crypto.randomUUID() }, 403, 'You cannot write to this person')
+})
+
+/** 103 messages of Ana and Ben, '0' to '102', and their ids. */
+const converse = async () => {
+  const { ana, ben, cat, ab, ca } = await meet()
+  const ids = await sql(
+    `insert into public.messages (conversation_id, user_id, content)
+     select $1, case n % 2 when 0 then $2 else $3 end::bigint, n::text from generate_series(0, 102) as n returning id`,
+    [idOf(ab), ana.id, ben.id],
+  )
+  return { ana, ben, cat, ab, ca, ids: ids as number[], newest: ids.toReversed() as number[] }
+}
+
+test('pages have no duplicates or gaps, in both orders, by offset and by cursor', async () => {
+  const { ana, ben, cat, ab, ca, ids, newest } = await converse()
+  const pages = async (query: string) => (await pagesOf(ana, `${ab}/messages?${query}`)).map(idsOf)
+  equal(await pages(''), chunks(newest, 50))
+  for (const limit of [7, 51, 102, 103, 1000]) {
+    // deno-fmt-ignore
+    for (const [query, expected] of [
+      ['', newest], ['&order=asc', ids], ['&offset=2', newest.slice(2)], [`&before_id=${ids[50]}`, newest.slice(53)],
+      [`&before_id=${Number.MAX_SAFE_INTEGER}`, newest], [`&after_id=${ids[50]}`, ids.slice(51)], ['&after_id=0', ids],
+    ] as const) equal(await pages(`limit=${limit}${query}`), chunks(expected, Math.min(limit, 100)), `${limit}${query}`)
+  }
+  // deno-fmt-ignore
+  for (const [query, expected] of [
+    ['offset=0&limit=1', newest.slice(0, 1)], ['offset=4&limit=3&order=asc', ids.slice(4, 7)],
+    ['limit=2&order=desc', newest.slice(0, 2)], ['offset=103', []], ['offset=2147483648', []],
+    [`offset=${Number.MAX_SAFE_INTEGER}`, []],
+  ] as const) equal(idsOf(await ben.get(`${ab}/messages?${query}`)), expected, query)
+  equal(await pagesOf(cat, `${ca}/messages`), [[]])
+  await ana.get(`${ab}/messages?before_id=9&after_id=1`, 400, 'before_id and after_id exclude each other')
+  // deno-fmt-ignore
+  for (const query of [
+    'after_id=0&before_id=9', 'after_id=0&order=desc', 'after_id=-1', 'before_id=0', 'before_id=9&order=asc', 'limit=0',
+    'offset=-1', 'order=up',
+  ]) await ana.get(`${ab}/messages?${query}`, 400, query.split('=')[0])
+})
+
+test('messages that come between two pages cause no duplicates or gaps', async () => {
+  const { ana, ben, ab, ids } = await converse()
+  /** What the pages have, and what has come in between. */
+  const read = async (query: string) => {
+    const sent: number[] = []
+    const more = async () => {
+      if (sent.length < 6) { for (const who of [ben, ana]) sent.push((await send(who, ab, 'More')).id) }
+    }
+    const seen = (await pagesOf(ana, `${ab}/messages?limit=10&${query}`, more)).flat().map(({ id }) => id)
+    equal(sent.length, 6)
+    ids.push(...sent)
+    return seen
+  }
+  equal(await read(`before_id=${ids[99]}`), ids.slice(0, 99).toReversed())
+  equal(await read(`after_id=${ids[60]}`), ids.slice(61))
+  equal(await read('order=asc'), ids)
+  const before = ids.toReversed()
+  equal([...new Set(await read(''))], before)
+})
+
+test('only the recipient marks as read, one message or all up to one, for ever; unread counts follow', async () => {
+  const { ana, ben, cat, dan, ab, ca } = await meet()
+  const bd = await talk(dan, ben)
+  const at: Record<string, number> = {}
+  for (const name of ['a1', 'b1', 'a2', 'b2', 'a3', 'b3']) {
+    at[name] = (await send(name.startsWith('a') ? ana : ben, ab, name)).id
+  }
+  const { id: elsewhere } = await send(cat, ca, 'c1')
+  const marked = { success: true }
+  const mark = (who: Person, id: number, status = 200, expected: Json = marked, path = ab) =>
+    who.patch(`${path}/messages/${id}/read`, undefined, status, expected)
+  const upTo = (who: Person, up_to_message_id: unknown, status = 200, expected: Json = marked) =>
+    who.post(`${ab}/read`, { up_to_message_id }, status, expected)
+  /** What is read, as both see it, and how many messages Ana and Ben have not read. */
+  const reads = async (read: string, ofAna: number, ofBen: number) => {
+    for (const who of [ana, ben]) {
+      const list = await who.get(`${ab}/messages?order=asc`)
+      equal(contentsOf(list.filter((one: Json) => one.read)).join(' '), read)
+      const entry = (await who.get('/conversations')).find(({ id }: Json) => id === idOf(ab))
+      is(entry.Messages, [{ content: 'b3', read: read.includes('b3') }])
+    }
+    for (const [who, unread, more] of [[ana, ofAna, 1], [ben, ofBen, 0]] as const) {
+      const { total, conversations } = await who.get('/conversations/unread')
+      is(total, unread + more)
+      const counts = [[ab, unread], [ca, more]] as const
+      equal(
+        conversations,
+        counts.filter(([_, count]) => count > 0).map(([path, count]) => ({
+          conversation_id: idOf(path),
+          unread: count,
+        })),
+      )
+    }
+  }
+  await reads('', 3, 3)
+  equal(await dan.get('/conversations/unread'), { total: 0, conversations: [] })
+  await mark(ana, at.a2!)
+  await mark(ben, at.b3!)
+  await reads('', 3, 3)
+  for (let time = 0; time < 2; time++) await mark(ben, at.a2!)
+  await ben.patch(`${ab}/messages/${at.a2}/read`, { read: false }, 200, marked)
+  await mark(ana, at.a2!)
+  await reads('a2', 3, 2)
+  await mark(ana, at.b3!)
+  await reads('a2 b3', 2, 2)
+  // Nobody else marks, and nothing of another conversation is marked.
+  for (const id of [at.a1!, ...unknown]) {
+    await mark(cat, id, 404, 'Conversation not found')
+    await mark(ben, id, 404, 'Message not found', bd)
+    await upTo(cat, id, 404, 'Conversation not found')
+  }
+  for (const id of [elsewhere, ...unknown]) {
+    await mark(ana, id, 404, 'Message not found')
+    await upTo(ana, id, 404, 'Message not found')
+  }
+  for (const id of [undefined, '1', 1.5, null, 0]) await upTo(ana, id, 400, 'up_to_message_id')
+  await reads('a2 b3', 2, 2)
+  // An own message can be the limit; what was marked out of order stays so.
+  await upTo(ben, at.b1)
+  await reads('a1 a2 b3', 2, 1)
+  for (const id of [at.a3, at.a3, at.a1]) await upTo(ben, id)
+  await reads('a1 a2 a3 b3', 2, 0)
+  await upTo(ana, at.a1)
+  await reads('a1 a2 a3 b3', 2, 0)
+  await upTo(ana, at.b2)
+  await reads('a1 b1 a2 b2 a3 b3', 0, 0)
+  is(await cat.get(`${ca}/messages`), [{ read: false }])
+  await mark(ana, elsewhere, 200, marked, ca)
+  equal(await ana.get('/conversations/unread'), { total: 0, conversations: [] })
+})
