@@ -294,25 +294,25 @@ test('a partner who is blocked, suspended or erased answers as docs/architecture
   for (const [at, cut] of head!.entries()) {
     const [partner, me] = await people(`partner ${at}`, `me ${at}`)
     const path = await talk(partner, me)
-    const [open, agreed] = [await offer(partner, path), await offer(partner, path)]
-    const [declined, completed] = [await offer(partner, path), await offer(partner, path)]
-    for (const one of [agreed, completed]) await accept(me, one)
+    const of: Record<string, string> = {}
+    for (const [step] of rows) of[step!] = await offer(partner, path)
+    for (const step of ['cancels', 'completes']) await accept(me, of[step]!)
     await cuts[cut]!(me, partner)
     const answers: Record<string, () => Promise<Answer>> = {
       offers: () => me.ask('POST', `${path}/reservations`, draft()),
-      changes: () => me.ask('PATCH', open, { title: 'A walk' }),
-      accepts: () => me.ask('POST', `${open}/accept`, { revision: 1 }),
-      declines: () => me.ask('POST', `${declined}/decline`),
-      cancels: () => me.ask('POST', `${agreed}/cancel`, { note: 'Sorry' }),
-      completes: () => me.ask('POST', `${completed}/complete`),
-      reads: () => me.ask('GET', agreed),
+      changes: () => me.ask('PATCH', of.changes!, { price: 1 }),
+      accepts: () => me.ask('POST', `${of.accepts}/accept`, { revision: 1 }),
+      declines: () => me.ask('POST', `${of.declines}/decline`),
+      cancels: () => me.ask('POST', `${of.cancels}/cancel`, { note: 'Sorry' }),
+      completes: () => me.ask('POST', `${of.completes}/complete`),
+      reads: () => me.ask('GET', of.reads!),
     }
     for (const [step, ...cells] of rows) {
       const { status, body } = await answers[step!]!()
       const [expected, remark] = cells[at]!.split(', ')
       equal([cut, step, status], [cut, step, Number(expected)])
       if (status === 403) equal(body, denied)
-      if (step === 'cancels') is((await stepsIn(me, agreed)).at(-1), ['cancelled', /./, remark ? null : 'Sorry'])
+      if (step === 'cancels') is((await stepsIn(me, of.cancels!)).at(-1), ['cancelled', /./, remark ? null : 'Sorry'])
     }
   }
 })
