@@ -20,6 +20,7 @@ const defaults: Record<string, string> = {
   JWT_SECRET: secret,
   SUPABASE_SECRET_KEY: 'sb_secret_test',
   FIRST_CONTACT_LIMIT: 'off',
+  SEARCH_TIMEOUT: '5000',
   ...Object.fromEntries(rateNames.map((name) => [name, 'off'])),
 }
 for (const [name, value] of Object.entries(defaults)) Deno.env.set(name, value)
