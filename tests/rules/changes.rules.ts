@@ -1,6 +1,7 @@
 /** GET /conversations/changes: what it shows of each write, and to whom. */
 import { base64url } from 'jose'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json, people, type Person, sql, talk, test } from './fixture.ts'
+import { block, send, unblock } from './talks.ts'
 
 const feed = '/conversations/changes'
 const snapshot = /,(\d+:\d+:\d*|"\d+:\d+:[\d,]*"),/
@@ -8,10 +9,8 @@ const edited = (cursor: string, edit: (fields: string) => string): string =>
   base64url.encode(edit(new TextDecoder().decode(base64url.decode(cursor))))
 const read = (who: Person, cursor: string, query = ''): Promise<Json> => who.get(`${feed}?after=${cursor}${query}`)
 const entry = (kind: string, path: string, id = idOf(path)) => ({ kind, conversation_id: idOf(path), id })
-const send = (who: Person, path: string): Promise<Json> => who.post(`${path}/messages`, { content: 'Hello' }, 201)
 const upTo = (who: Person, path: string, up_to_message_id: number) =>
   who.post(`${path}/read`, { up_to_message_id }, 200)
-const block = (who: Person, other: Person) => who.put(`/users/me/blocks/${other.id}`, undefined, 204)
 /** A transaction does not see its own changes in the feed. Then they are of one that was committed long ago. */
 const commit = (xid = 8) => sql(`update private.changes set xid = '${xid}' where xid > '${xid}'`)
 /** The cursor of somebody who has seen what was committed before that. */
@@ -134,7 +133,7 @@ test('a state or a block is there for whoever set it; across a block, so is what
   await shows(() => upTo(ben, ab, id), () => ({ ben: [entry('read', ab, id)] }))
   const rename = () => asAdmin("update public.users set name = 'Benny' where id = $1", [ben.id])
   await shows(rename, () => ({ ben: [entry('conversation', ab)] }))
-  await shows(() => ana.delete(`/users/me/blocks/${ben.id}`), () => ({ ana: [entry('state', ab)] }))
+  await shows(() => unblock(ana, ben), () => ({ ana: [entry('state', ab)] }))
   // An erasure removes how the person arranged conversations.
   await arrange({ pinned: false })()
   await sql('select private.erase_person($1)', [ben.id])

@@ -1,10 +1,9 @@
 /** First contact: how much reaches somebody who has not answered yet, and what is seen of them. */
 import { asAdmin, equal, idOf, is, type Json, people, type Person, setting, talk, test } from './fixture.ts'
+import { block, send, unblock } from './talks.ts'
 
 const draft = { title: 'A walk', price: 1, date: '2036-01-01T10:00:00Z' }
 const limited = { error: 'You can send 3 messages or offers until this person has answered' }
-const send = (who: Person, path: string, status = 201, fields: Json = {}): Promise<Json> =>
-  who.post(`${path}/messages`, { content: 'Hello', ...fields }, status)
 const offer = async (who: Person, path: string): Promise<string> =>
   `${path}/reservations/${(await who.post(`${path}/reservations`, draft, 201)).id}`
 const times = async (count: number, action: () => Promise<unknown>) => {
@@ -22,7 +21,7 @@ test('without the setting there is no limit', async () => {
   const ab = await talk(ana, ben)
   await times(6, () => send(ana, ab))
   setting('FIRST_CONTACT_LIMIT', '3')
-  equal(await send(ana, ab, 403), limited, 'a conversation from before has it as well')
+  equal(await send(ana, ab, 'Hello', 403), limited, 'a conversation from before has it as well')
   await send(ben, ab)
   await send(ana, ab)
 })
@@ -30,36 +29,37 @@ test('without the setting there is no limit', async () => {
 test('the fourth message is refused, whatever its key, and an earlier one is repeated', async () => {
   const { ana, ben, ab, ac } = await meet()
   const key = crypto.randomUUID()
-  const first = await send(ana, ab, 201, { client_id: key })
+  const first = await send(ana, ab, { content: 'Hello', client_id: key })
   await times(2, () => send(ana, ab))
   // The field is the function's own: a caller cannot set it.
   for (const fields of [{}, { client_id: crypto.randomUUID() }, { first_contact_limit: null }]) {
     const { status, body, headers } = await ana.ask('POST', `${ab}/messages`, { content: 'Hello', ...fields })
     equal([status, body, headers.get('X-Error-Code')], [403, limited, 'first_contact_limit'])
   }
-  equal(await send(ana, ab, 201, { client_id: key }), first)
-  await send(ana, ab, 422, { client_id: key, content: 'Another' })
+  equal(await send(ana, ab, { content: 'Hello', client_id: key }), first)
+  await send(ana, ab, { content: 'Another', client_id: key }, 422)
   is((await ben.get(`${ab}/messages`)).length, 3)
   await times(3, () => send(ana, ac))
   // Whoever has reached the limit does not learn of a block.
-  await ben.put(`/users/me/blocks/${ana.id}`, undefined, 204)
-  equal(await send(ana, ab, 403), limited)
-  await ben.delete(`/users/me/blocks/${ana.id}`)
+  await block(ben, ana)
+  equal(await send(ana, ab, 'Hello', 403), limited)
+  await unblock(ben, ana)
   await send(ben, ab)
   for (const who of [ana, ben]) await times(5, () => send(who, ab))
-  await ben.put(`/users/me/blocks/${ana.id}`, undefined, 204)
-  equal(await send(ana, ab, 403), { error: 'You cannot write to this person' })
+  await block(ben, ana)
+  const { status, body, headers } = await ana.ask('POST', `${ab}/messages`, { content: 'Hello' })
+  equal([status, body, headers.get('X-Error-Code')], [403, { error: 'You cannot write to this person' }, 'forbidden'])
 })
 
 test('the local may write first, within the limit of the setting', async () => {
   const { ben, ab } = await meet()
   await times(3, () => send(ben, ab))
-  equal(await send(ben, ab, 403), limited)
+  equal(await send(ben, ab, 'Hello', 403), limited)
   setting('FIRST_CONTACT_LIMIT', '4')
   await send(ben, ab)
-  await send(ben, ab, 403)
+  await send(ben, ab, 'Hello', 403)
   setting('FIRST_CONTACT_LIMIT', '1')
-  equal(await send(ben, ab, 403), { error: 'You can send 1 message or offer until this person has answered' })
+  equal(await send(ben, ab, 'Hello', 403), { error: 'You can send 1 message or offer until this person has answered' })
 })
 
 test('an answer lifts the limit for ever, whatever admins delete; another participant has not answered', async () => {
@@ -72,13 +72,13 @@ test('an answer lifts the limit for ever, whatever admins delete; another partic
   await times(5, () => send(ana, ab))
   const [dan] = await people('dan')
   await asAdmin('update public.conversations set local_id = $1 where id = $2', [dan.id, idOf(ab)])
-  equal(await send(ana, ab, 403), limited)
+  equal(await send(ana, ab, 'Hello', 403), limited)
   // What an admin writes as theirs, or changes to theirs, is an answer.
   await asAdmin('update public.messages set user_id = $1 where id = (select min(id) from public.messages)', [dan.id])
   await send(ana, ab)
   await times(3, () => send(ana, ac))
   await send(cat, await talk(cat, ben))
-  equal(await send(ana, ac, 403), limited, 'cat has answered somebody else')
+  equal(await send(ana, ac, 'Hello', 403), limited, 'cat has answered somebody else')
   const insert = 'insert into public.messages (conversation_id, user_id, content) values ($1, $2, $3)'
   await asAdmin(insert, [idOf(ac), cat.id, 'By an admin'])
   await send(ana, ac)
@@ -86,17 +86,18 @@ test('an answer lifts the limit for ever, whatever admins delete; another partic
 
 test('whatever reaches the other counts: messages, offers, changed offers and notes', async () => {
   const { ana, ben, ab } = await meet()
-  await send(ana, ab)
   const it = await offer(ana, ab)
+  const other = await offer(ana, ab)
+  await ana.post(`${other}/cancel`, {}, 200)
   await ana.patch(it, { price: 2 })
-  equal(await send(ana, ab, 403), limited)
+  equal(await send(ana, ab, 'Hello', 403), limited)
   equal(await ana.post(`${ab}/reservations`, draft, 403), limited)
   equal(await ana.patch(it, { price: 3 }, 403), limited)
   // What changes nothing reaches nobody. An offer can be withdrawn, and its note reaches nobody.
   await ana.patch(it, { price: 2 })
   await ana.post(`${it}/cancel`, { note: 'Beyond it' }, 200)
   is((await ben.get(it)).history.at(-1), { status: 'cancelled', note: null })
-  equal(await send(ana, ab, 403), limited, 'a withdrawn offer has reached ben all the same')
+  equal(await send(ana, ab, 'Hello', 403), limited, 'a withdrawn offer has reached ben all the same')
 })
 
 test('a note within the limit counts; to decline, accept or offer is an answer, to cancel is none', async () => {
@@ -107,10 +108,10 @@ test('a note within the limit counts; to decline, accept or offer is an answer, 
     const [one, two] = [await offer(ana, path), await offer(ana, path)]
     await ana.post(`${one}/cancel`, { note: 'Within it' }, 200)
     is((await partner.get(one)).history.at(-1), { note: 'Within it' })
-    equal(await send(ana, path, 403), limited)
+    equal(await send(ana, path, 'Hello', 403), limited)
     if (step === 'offer') await offer(partner, path)
     else await partner.post(`${two}/${step}`, { revision: 1 }, 200)
-    await send(ana, path, step === 'cancel' ? 403 : 201)
+    await send(ana, path, 'Hello', step === 'cancel' ? 403 : 201)
   }
 })
 
@@ -120,7 +121,7 @@ test("no answer has the partner's address before they have written", async () =>
   await send(ana, ab)
   await ben.patch('/users/searchable', { is_searchable: true })
   const it = await offer(ana, ab)
-  await ana.put(`/users/me/blocks/${ben.id}`, undefined, 204)
+  await block(ana, ben)
   // deno-fmt-ignore
   const paths = [
     '/conversations', ab, `${ab}/messages`, '/conversations/states', '/users/me/reservations', it, '/users/me/blocks',
@@ -134,7 +135,7 @@ test("no answer has the partner's address before they have written", async () =>
   for (const { status, text } of answers) {
     is([[200, 201, 409].includes(status), text.includes('ben@tests.example')], [true, false], text)
   }
-  await ana.delete(`/users/me/blocks/${ben.id}`)
+  await unblock(ana, ben)
   await send(ben, ab)
   is((await ana.ask('GET', '/conversations')).text.includes('ben@tests.example'), true)
 })

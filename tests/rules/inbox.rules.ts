@@ -1,40 +1,17 @@
 /** The inbox: a conversation as each of the two arranges it, archived, muted or pinned, and what admins do to it. */
 import { asAdmin, equal, idOf, inDays, is, iso, type Json, people, type Person, refuses, sql, talk } from './fixture.ts'
 import { test } from './fixture.ts'
-import { idsOf, pagesOf } from './pages.ts'
+import { activate, chunks, hostOf, idsOf, meet, pagesOf, send } from './talks.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
 const initial = { archived: false, muted_until: null, pinned: false }
 const arrange = (who: Person, path: string, changes: Json, status = 200, expected?: Json): Promise<Json> =>
   who.put(`${path}/state`, changes, status, expected)
-const send = (who: Person, path: string): Promise<Json> => who.post(`${path}/messages`, { content: 'Hello' }, 201)
 const states = (who: Person): Promise<Json> => who.get('/conversations/states')
 const list = async (who: Person, query = '') => idsOf(await who.get(`/conversations?${query}`))
 /** What is in the inbox, and what in the archive. */
 const places = async (who: Person) => [await list(who, 'archived=false'), await list(who, 'archived=true')]
 const endMutes = () => sql("update private.conversation_states set muted_until = now() - interval '1 second'")
-/** Ana has opened a conversation with Ben, and Cat one with Ana. Dan has none. */
-const meet = async () => {
-  const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
-  return { ana, ben, cat, dan, ab: await talk(ana, ben), ca: await talk(cat, ana) }
-}
-/** Somebody with this many conversations, as voyager and as local in turn, the latest activity first. */
-const hostOf = async (count: number) => {
-  const [host] = await people('host')
-  const ids: number[] = await sql(
-    `with guests as (
-       insert into public.users (name, email) select 'Guest ' || n, '' from generate_series(1, $2::integer) as n
-       returning id
-     )
-     insert into public.conversations (voyager_id, local_id, created_at)
-     select
-       case id % 2 when 0 then id else $1 end, case id % 2 when 0 then $1 else id end,
-       now() - (id - min(id) over ()) * interval '1 minute'
-     from guests returning id`,
-    [host.id, count],
-  )
-  return { host, ids, paths: ids.map((id) => `/conversations/${id}`) }
-}
 
 test('a conversation is archived, muted and pinned for oneself; what is absent stays unchanged', async () => {
   const { ana, ben, dan, ab, ca } = await meet()
@@ -182,7 +159,8 @@ test('the list is filtered by what is archived, and begins with what is pinned; 
     const isPinned = (id: number) => pinned(id, ids.indexOf(id))
     const sorted = [...all.filter(isPinned), ...all.filter((id) => !isPinned(id))]
     for (const limit of [1, 4, 7, 50]) {
-      equal((await pagesOf(host, `/conversations?${query}pinned=first&limit=${limit}`)).flatMap(idsOf), sorted, query)
+      const pages = await pagesOf(host, `/conversations?${query}pinned=first&limit=${limit}`)
+      equal(pages.map(idsOf), chunks(sorted, limit), query)
     }
     equal(await list(host, `${query}pinned=first&offset=1000&limit=5`), [])
     equal(await list(host, `${query}pinned=first&offset=3`), sorted.slice(3))
@@ -231,7 +209,7 @@ test('an erasure forgets what was arranged and keeps what the partners have', as
   )
   for (const [who, path] of [[ben, ab], [cat, ca]] as const) equal(await list(who, 'archived=true'), [idOf(path)])
   // Who was deactivated or erased while the request waited changes nothing.
-  await asAdmin('update public.users set is_active = false where id = $1', [ben.id])
+  await activate(ben, false)
   const change = `select api.set_conversation_state(${idOf(ab)}, '{"pinned": false}')`
   const late = `${change} from set_config('api.caller', '${ben.id}', true)`
   await refuses('PT401', 'This account no longer exists', [late])

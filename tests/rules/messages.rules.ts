@@ -1,20 +1,12 @@
 /** Messages: who can send what, keys, pages, and who marks as read. */
 import { allows, asAdmin, equal, idOf, is, iso, type Json, people, type Person } from './fixture.ts'
 import { refuses, sql, talk, test } from './fixture.ts'
-import { chunks, idsOf, pagesOf } from './pages.ts'
+import { activate, block, chunks, idsOf, meet, pagesOf, send, unknown } from './talks.ts'
 
-const unknown = [999_999_999, Number.MAX_SAFE_INTEGER]
 const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
-const send = (who: Person, path: string, draft: Json, status = 201, expected?: Json): Promise<Json> =>
-  who.post(`${path}/messages`, typeof draft === 'string' ? { content: draft } : draft, status, expected)
 const contentsOf = (rows: Json[]) => rows.map(({ content }) => content)
 /** The contents of the latest messages. */
 const contents = async (who: Person, path: string, query = '') => contentsOf(await who.get(`${path}/messages?${query}`))
-/** Ana has opened a conversation with Ben, and Cat one with Ana. Dan has none. */
-const meet = async () => {
-  const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
-  return { ana, ben, cat, dan, ab: await talk(ana, ben), ca: await talk(cat, ana) }
-}
 
 test('both participants send, and both read what was sent; others cannot', async () => {
   const { ana, ben, dan, ab } = await meet()
@@ -36,7 +28,7 @@ test('both participants send, and both read what was sent; others cannot', async
 
 test('deactivated users receive messages and send none; nobody writes to an erased one', async () => {
   const { ana, ben, cat, ab, ca } = await meet()
-  await asAdmin('update public.users set is_active = false where id = $1', [ben.id])
+  await activate(ben, false)
   await send(ana, ab, 'Away?')
   await send(ben, ab, 'Hello', 403, 'This account is deactivated')
   const draft = { content: 'Bye', client_id: crypto.randomUUID() }
@@ -218,7 +210,7 @@ test('a client_id is of one message of one sender; a refused message has not use
      values (${idOf(path)}, ${ana.id}, 'By an admin', '${client_id}')`
   await refuses('23505', '"messages_one_per_client_id"', [ab, ca].map(insert))
   // A block allows no new message, and replays the old one.
-  await ben.put(`/users/me/blocks/${ana.id}`, undefined, 204)
+  await block(ben, ana)
   equal(await send(ana, ab, draft), first)
   equal(await send(ana, ab, { ...draft, content: 'Other' }, 422), used)
   await send(ana, ab, { ...draft, client_id: crypto.randomUUID() }, 403, 'You cannot write to this person')

@@ -2,7 +2,7 @@
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
-import { pagesOf } from './pages.ts'
+import { activate, block, meet as meetFirst, pagesOf } from './talks.ts'
 
 const day = 24 * 60 * 60 * 1000
 const steps = ['accept', 'decline', 'cancel', 'complete']
@@ -19,9 +19,6 @@ const historyOf = async (who: Person, path: string): Promise<Json[]> => (await w
 /** The steps of the history: status, by whom, note. */
 const stepsIn = async (who: Person, path: string) =>
   (await historyOf(who, path)).map(({ status, by, note }) => [status, by, note])
-const block = (who: Person, other: Person) => who.put(`/users/me/blocks/${other.id}`, undefined, 204)
-const activate = ({ id }: Person, isActive: boolean) =>
-  asAdmin('update public.users set is_active = $2 where id = $1', [id, isActive])
 /** A reservation as an admin writes it, of anything and in the past. */
 const write = async (conversation: string, fields: Json = {}): Promise<string> => {
   const all = { conversation_id: idOf(conversation), title: 'Then', price: 1, date: inDays(3), ...fields }
@@ -35,10 +32,10 @@ const write = async (conversation: string, fields: Json = {}): Promise<string> =
 const change = (path: string, set: string) =>
   asAdmin(`update public.reservations set ${set} where id = ${idOf(path)} returning revision`)
 
-/** Ana has opened a conversation with Ben, and Cat with Ben and with Ana. Dan has none. */
+/** As in other rules, and Cat has also opened a conversation with Ben. */
 const meet = async () => {
-  const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
-  return { ana, ben, cat, dan, ab: await talk(ana, ben), cb: await talk(cat, ben), ca: await talk(cat, ana) }
+  const met = await meetFirst()
+  return { ...met, cb: await talk(met.cat, met.ben) }
 }
 
 test('an offer has every field, and both read it with its history', async () => {
@@ -308,10 +305,11 @@ test('a partner who is blocked, suspended or erased answers as docs/architecture
       reads: () => me.ask('GET', of.reads!),
     }
     for (const [step, ...cells] of rows) {
-      const { status, body } = await answers[step!]!()
+      const { status, body, headers } = await answers[step!]!()
       const [expected, remark] = cells[at]!.split(', ')
       equal([cut, step, status], [cut, step, Number(expected)])
-      if (status === 403) equal(body, denied)
+      const code = cut === 'blocked by the caller' ? 'blocked' : 'forbidden'
+      if (status === 403) equal([body, headers.get('X-Error-Code')], [denied, code])
       if (step === 'cancels') is((await stepsIn(me, of.cancels!)).at(-1), ['cancelled', /./, remark ? null : 'Sorry'])
     }
   }
@@ -547,6 +545,9 @@ test('the list: pages through all conversations, newest first, with filters and 
   is(titlesIn((await ana.get(ab)).Reservations), '1 2,1 3,1 1')
   const { conversations } = await ana.get('/users/me/export')
   equal(conversations.map(({ Reservations }: Json) => Reservations.length), [3, 3])
+  const [eve] = await people('eve')
+  await write(await talk(dan, eve), { title: 'Their only one' })
+  equal([await list(dan), await list(eve)], ['Their only one', 'Their only one'])
   for (const query of ['status=Pending', 'from=x', 'to=2030-13-01', 'limit=0', 'before_id=x', 'from=0000-01-01']) {
     await ana.get(`/users/me/reservations?${query}`, 400, query.split('=')[0])
   }
