@@ -343,3 +343,40 @@ test('only the recipient marks as read, one message or all up to one, for ever; 
   await mark(ana, elsewhere, 200, marked, ca)
   equal(await ana.get('/conversations/unread'), { total: 0, conversations: [] })
 })
+
+test('a page reads only the rows that it shows, also of a long conversation among many short ones', async () => {
+  const { ana, ben, ab } = await meet()
+  await sql(
+    `with crowd as (insert into public.users (name, email) select 'crowd', '' from generate_series(1, 24) returning id),
+       talks as (
+         insert into public.conversations (voyager_id, local_id)
+         select one.id, other.id from crowd as one join crowd as other on other.id > one.id
+         union all select $1, id from crowd returning id, voyager_id
+       )
+     insert into public.messages (conversation_id, user_id, content)
+     select id, voyager_id, 'Hello' from talks union all select $2, $1, 'Hello' from generate_series(1, 1200)`,
+    [ana.id, idOf(ab)],
+  )
+  await sql('analyze public.messages, public.conversations')
+  // The plans that a connection uses after some calls.
+  await sql('set local plan_cache_mode = force_generic_plan')
+  const rows = async (request: () => Promise<unknown>): Promise<number> => {
+    const total = () =>
+      sql(`select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables
+           where relid = 'public.messages'::regclass`)
+    const [before] = await total()
+    await request()
+    return (await total())[0] - before
+  }
+  const [middle] = await sql('select id from public.messages where conversation_id = $1 offset 600 limit 1', [idOf(ab)])
+  // One more, to see whether others follow.
+  for (const query of ['', `before_id=${middle}`, `after_id=${middle}`, 'order=asc']) {
+    is(await rows(() => ana.get(`${ab}/messages?limit=50&${query}`)), 51, query)
+  }
+  is(await rows(() => ana.get('/conversations')), 25)
+  is(await rows(() => ben.get('/users/me/export')) <= 1210, true)
+  // So few messages are read at once otherwise; what needs to read all of them still does.
+  for (const name of ['enable_seqscan', 'enable_sort']) await sql(`set local ${name} = off`)
+  const report = { user_id: ben.id, reason: 'spam', share_messages: true }
+  is(await rows(() => ana.post('/users/me/reports', report, 201)) <= 60, true, 'a report reads the latest 20')
+})
