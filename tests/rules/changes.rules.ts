@@ -1,7 +1,7 @@
 /** GET /conversations/changes: what it shows of each write, and to whom. */
 import { base64url } from 'jose'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json, people, type Person, sql, talk, test } from './fixture.ts'
-import { block, send, unblock } from './talks.ts'
+import { block, meet, refusesQueries, send, unblock } from './talks.ts'
 
 const feed = '/conversations/changes'
 const snapshot = /,(\d+:\d+:\d*|"\d+:\d+:[\d,]*"),/
@@ -21,8 +21,7 @@ const cursorOf = async (who: Person): Promise<string> => {
 
 /** Ana has opened a conversation with Ben, and Cat one with Ana; `shows` compares what an action shows to each. */
 const watch = async () => {
-  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
-  const [ab, ca] = [await talk(ana, ben), await talk(cat, ana)]
+  const { ana, ben, cat, ab, ca } = await meet()
   const forget = () => sql('delete from private.changes')
   await forget()
   const watching: [who: Person, cursor: string][] = []
@@ -156,7 +155,7 @@ test('the first answer is a cursor without changes; pages come in order, each ch
   equal((await read(ana, pages.at(-1).cursor)).changes, [])
   equal((await read(ana, start, '&limit=7')).more, false)
   equal((await read(ana, start, '&limit=3')).changes, pages[0].changes, 'the same cursor gives the same again')
-  for (const limit of ['0', '-1', 'x', '1.5']) await ana.get(`${feed}?limit=${limit}`, 400, 'limit')
+  await refusesQueries(ana, feed, 'limit=0', 'limit=-1', 'limit=x', 'limit=1.5')
 })
 
 test("somebody else's cursor and a malformed one are 400; one that is not valid any more is 410", async () => {

@@ -2,7 +2,7 @@
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
-import { activate, block, meet as meetFirst, pagesOf } from './talks.ts'
+import { activate, block, meet as meetFirst, pagesOf, refusesQueries } from './talks.ts'
 
 const day = 24 * 60 * 60 * 1000
 const steps = ['accept', 'decline', 'cancel', 'complete']
@@ -44,7 +44,6 @@ test('an offer has every field, and both read it with its history', async () => 
   const body = await ana.post(`${ab}/reservations`, given, 201)
   const own = { status: 'pending', host_id: ben.id, offered_by: ana.id, revision: 1, createdAt: iso }
   equal(body, { id: body.id, conversation_id: idOf(ab), ...given, ...own, updatedAt: body.createdAt })
-  is(Math.abs(Date.parse(body.createdAt) - Date.now()) < 60_000, true, body.createdAt)
   const history = [{ status: 'pending', by: ana.id, note: null, ...given, createdAt: body.createdAt }]
   for (const who of [ana, ben]) equal(await who.get(`${ab}/reservations/${body.id}`), { ...body, history })
   const { title, price, date } = given
@@ -522,7 +521,6 @@ test('the list: pages through all conversations, newest first, with filters and 
   const [eve] = await people('eve')
   await write(await talk(dan, eve), { title: 'Their only one' })
   equal([await list(dan), await list(eve)], ['Their only one', 'Their only one'])
-  for (const query of ['status=Pending', 'from=x', 'to=2030-13-01', 'limit=0', 'before_id=x', 'from=0000-01-01']) {
-    await ana.get(`/users/me/reservations?${query}`, 400, query.split('=')[0])
-  }
+  const queries = ['status=Pending', 'from=x', 'to=2030-13-01', 'limit=0', 'before_id=x', 'from=0000-01-01']
+  await refusesQueries(ana, '/users/me/reservations', ...queries)
 })

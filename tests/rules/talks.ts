@@ -9,7 +9,7 @@ export const meet = async () => {
   const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
   return { ana, ben, cat, dan, ab: await talk(ana, ben), ca: await talk(cat, ana) }
 }
-/** Somebody with so many conversations, as voyager and local in turn, opened then or the latest a minute after the next. */
+/** Somebody with so many conversations, as voyager and local in turn, opened then, or the latest first. */
 export const hostOf = async (count: number, createdAt: string | null = null) => {
   const [host] = await people('host')
   const ids: number[] = await sql(
@@ -54,6 +54,10 @@ export const pagesOf = async (who: Caller, path: string, meanwhile?: () => Promi
     next = nextPath(next, answer)
   }
   return pages
+}
+/** Each of these queries is refused, naming its first parameter. */
+export const refusesQueries = async (who: Caller, path: string, ...queries: string[]): Promise<void> => {
+  for (const query of queries) await who.get(`${path}?${query}`, 400, query.split('=')[0])
 }
 export const idsOf = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)
 /** A list in pieces of this size. */
