@@ -1,6 +1,6 @@
 /** GET /conversations/changes: what it shows of each write, and to whom. */
 import { base64url } from 'jose'
-import { asAdmin, equal, idOf, inDays, is, iso, type Json, people, type Person, sql, talk, test } from './fixture.ts'
+import { asAdmin, equal, idOf, inDays, is, type Json, people, type Person, sql, talk, test } from './fixture.ts'
 import { block, meet, refusesQueries, send, unblock } from './talks.ts'
 
 const feed = '/conversations/changes'
@@ -52,11 +52,8 @@ test('a message, and that it was read, is there for both, and for nobody else', 
   const two = await shows(() => send(ana, ab), ({ id }) => both(entry('message', ab, id)))
   await shows(() => upTo(ben, ab, two.id), () => both(entry('read', ab, two.id)))
   await shows(() => upTo(ben, ab, two.id))
-  await shows(async () => {
-    const { id } = await send(ben, ab)
-    await upTo(ana, ab, id)
-    return id
-  }, (id) => both(entry('message', ab, id), entry('read', ab, id)))
+  const three = await shows(() => send(ben, ab), ({ id }) => both(entry('message', ab, id)))
+  await shows(() => upTo(ana, ab, three.id), () => both(entry('read', ab, three.id)))
   const change = (set: string) => () => asAdmin(`update public.messages set ${set} where id = $1`, [one.id])
   await shows(change('content = content'))
   const file = `'{"url": "https://a/b", "name": "b", "mime_type": "image/png", "size": 1}'`
@@ -109,13 +106,10 @@ test('a reservation, for both', async () => {
   const list = `${ab}/reservations`
   const offer = { title: 'Two nights', price: 80, date: '2036-05-14T16:00:00Z' }
   const { id } = await shows(() => ana.post(list, offer, 201), ({ id }) => both(entry('reservation', ab, id)))
-  for (
-    const action of [
-      () => ben.patch(`${list}/${id}`, { price: 70 }),
-      () => ana.post(`${list}/${id}/accept`, { revision: 2 }, 200),
-      () => asAdmin("update public.reservations set status = 'declined'"),
-    ]
-  ) await shows(action, () => both(entry('reservation', ab, id)))
+  const shown = () => both(entry('reservation', ab, id))
+  await shows(() => ben.patch(`${list}/${id}`, { price: 70 }), shown)
+  await shows(() => ana.post(`${list}/${id}/accept`, { revision: 2 }, 200), shown)
+  await shows(() => asAdmin("update public.reservations set status = 'declined'"), shown)
 })
 
 test('a state or a block is there for whoever set it; across a block, so is what one does', async () => {
@@ -165,25 +159,19 @@ test("somebody else's cursor and a malformed one are 400; one that is not valid 
   const { cursor } = await ana.get(feed)
   const own = 'after: must be a cursor of your own'
   await dan.get(`${feed}?after=${cursor}`, 400, own)
-  // deno-fmt-ignore
-  for (const edit of [
-    (fields: string) => fields.replace(/^\(\d+/, '('), (fields: string) => fields.replace(snapshot, ',,'),
-    (fields: string) => fields.replace(snapshot, ',9:1:,'), () => `(${ana.id},x,,,,,,,)`, () => '\xff\0',
-  ]) await ana.get(`${feed}?after=${edited(cursor, edit)}`, 400, own)
-  for (const after of ['x', cursor.slice(0, -9)]) await ana.get(`${feed}?after=${after}`, 400, own)
+  const without = (part: RegExp, by: string) => edited(cursor, (fields) => fields.replace(part, by))
+  const made = [() => `(${ana.id},x,,,,,,,)`, () => '\xff\0'].map((fields) => edited(cursor, fields))
+  const broken = [without(/^\(\d+/, '('), without(snapshot, ',,'), without(snapshot, ',9:1:,'), ...made]
+  for (const after of [...broken, 'x', cursor.slice(0, -9)]) await ana.get(`${feed}?after=${after}`, 400, own)
   for (const after of ['!', 'x'.repeat(4001)]) await ana.get(`${feed}?after=${after}`, 400, 'must be a cursor')
-  const issued = (days: number) => (fields: string) => fields.replace(/"20[^"]*"/, `"${inDays(-days)}"`)
-  // deno-fmt-ignore
-  for (const edit of [
-    issued(30.01), (fields: string) => fields.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, crypto.randomUUID()),
-    (fields: string) => fields.replace(snapshot, ',1:99999999999:,'),
-    (fields: string) => fields.replace(/,\d+,("[^"]*"\))$/, ',1,$1'),
-  ]) {
-    const other = edited(cursor, edit)
-    is(other === cursor, false, `${edit}`)
-    await ana.get(`${feed}?after=${other}`, 410, 'after: this cursor is not valid any more, read everything anew')
+  const issued = (days: number) => without(/"20[^"]*"/, `"${inDays(-days)}"`)
+  const ofOthers = without(/[0-9a-f]{8}-[0-9a-f-]{27}/, crypto.randomUUID())
+  const ofNothing = [without(snapshot, ',1:99999999999:,'), without(/,\d+,("[^"]*"\))$/, ',1,$1')]
+  for (const after of [issued(30.01), ofOthers, ...ofNothing]) {
+    is(after === cursor, false, 'the cursor is another one')
+    await ana.get(`${feed}?after=${after}`, 410, 'after: this cursor is not valid any more, read everything anew')
   }
-  equal((await read(ana, edited(cursor, issued(29.9)))).changes, [])
+  equal((await read(ana, issued(29.9))).changes, [])
 })
 
 test('what is older than 31 days is forgotten', async () => {

@@ -1,6 +1,6 @@
 /** First contact: how much reaches somebody who has not answered yet, and what is seen of them. */
-import { asAdmin, equal, idOf, is, type Json, people, type Person, setting, talk, test } from './fixture.ts'
-import { block, send, unblock } from './talks.ts'
+import { asAdmin, equal, idOf, is, people, type Person, setting, talk, test } from './fixture.ts'
+import { block, meet as meetFirst, send, unblock } from './talks.ts'
 
 const draft = { title: 'A walk', price: 1, date: '2036-01-01T10:00:00Z' }
 const limited = { error: 'You can send 3 messages or offers until this person has answered' }
@@ -9,16 +9,14 @@ const offer = async (who: Person, path: string): Promise<string> =>
 const times = async (count: number, action: () => Promise<unknown>) => {
   for (let time = 0; time < count; time++) await action()
 }
-/** Ana has opened conversations with Ben and with Cat, and three messages or offers are the limit. */
-const meet = async () => {
+/** As in other rules; three messages or offers are the limit. */
+const meet = () => {
   setting('FIRST_CONTACT_LIMIT', '3')
-  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
-  return { ana, ben, cat, ab: await talk(ana, ben), ac: await talk(ana, cat) }
+  return meetFirst()
 }
 
 test('without the setting there is no limit', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  const ab = await talk(ana, ben)
+  const { ana, ben, ab } = await meetFirst()
   await times(6, () => send(ana, ab))
   setting('FIRST_CONTACT_LIMIT', '3')
   equal(await send(ana, ab, 'Hello', 403), limited, 'a conversation from before has it as well')
@@ -27,7 +25,7 @@ test('without the setting there is no limit', async () => {
 })
 
 test('the fourth message is refused, whatever its key, and an earlier one is repeated', async () => {
-  const { ana, ben, ab, ac } = await meet()
+  const { ana, ben, ab, ca } = await meet()
   const key = crypto.randomUUID()
   const first = await send(ana, ab, { content: 'Hello', client_id: key })
   await times(2, () => send(ana, ab))
@@ -39,7 +37,7 @@ test('the fourth message is refused, whatever its key, and an earlier one is rep
   equal(await send(ana, ab, { content: 'Hello', client_id: key }), first)
   await send(ana, ab, { content: 'Another', client_id: key }, 422)
   is((await ben.get(`${ab}/messages`)).length, 3)
-  await times(3, () => send(ana, ac))
+  await times(3, () => send(ana, ca))
   // Whoever has reached the limit does not learn of a block.
   await block(ben, ana)
   equal(await send(ana, ab, 'Hello', 403), limited)
@@ -63,31 +61,29 @@ test('the local may write first, within the limit of the setting', async () => {
 })
 
 test('an answer lifts the limit for ever, whatever admins delete; another participant has not answered', async () => {
-  const { ana, ben, cat, ab, ac } = await meet()
+  const { ana, ben, cat, dan, ab, ca } = await meet()
   await times(3, () => send(ana, ab))
   await send(ben, ab)
   await asAdmin('delete from public.messages where user_id = $1', [ben.id])
   await times(2, () => send(ana, ab))
   await asAdmin('delete from public.messages')
   await times(5, () => send(ana, ab))
-  const [dan] = await people('dan')
   await asAdmin('update public.conversations set local_id = $1 where id = $2', [dan.id, idOf(ab)])
   equal(await send(ana, ab, 'Hello', 403), limited)
   // What an admin writes as theirs, or changes to theirs, is an answer.
   await asAdmin('update public.messages set user_id = $1 where id = (select min(id) from public.messages)', [dan.id])
   await send(ana, ab)
-  await times(3, () => send(ana, ac))
+  await times(3, () => send(ana, ca))
   await send(cat, await talk(cat, ben))
-  equal(await send(ana, ac, 'Hello', 403), limited, 'cat has answered somebody else')
+  equal(await send(ana, ca, 'Hello', 403), limited, 'cat has answered somebody else')
   const insert = 'insert into public.messages (conversation_id, user_id, content) values ($1, $2, $3)'
-  await asAdmin(insert, [idOf(ac), cat.id, 'By an admin'])
-  await send(ana, ac)
+  await asAdmin(insert, [idOf(ca), cat.id, 'By an admin'])
+  await send(ana, ca)
 })
 
 test('whatever reaches the other counts: messages, offers, changed offers and notes', async () => {
   const { ana, ben, ab } = await meet()
-  const it = await offer(ana, ab)
-  const other = await offer(ana, ab)
+  const [it, other] = [await offer(ana, ab), await offer(ana, ab)]
   await ana.post(`${other}/cancel`, {}, 200)
   await ana.patch(it, { price: 2 })
   equal(await send(ana, ab, 'Hello', 403), limited)

@@ -1,5 +1,5 @@
 /** Messages: who can send what, keys, pages, and who marks as read. */
-import { allows, asAdmin, equal, idOf, is, iso, type Json, people, type Person } from './fixture.ts'
+import { allows, asAdmin, equal, idOf, is, iso, type Json, type Person } from './fixture.ts'
 import { refuses, sql, talk, test } from './fixture.ts'
 import { activate, block, chunks, idsOf, meet, pagesOf, refusesQueries, send, unknown } from './talks.ts'
 
