@@ -20,6 +20,7 @@ const defaults: Record<string, string> = {
   JWT_SECRET: secret,
   SUPABASE_SECRET_KEY: 'sb_secret_test',
   FIRST_CONTACT_LIMIT: 'off',
+  SEARCH_TIMEOUT: '5000',
   ...Object.fromEntries(rateNames.map((name) => [name, 'off'])),
 }
 for (const [name, value] of Object.entries(defaults)) Deno.env.set(name, value)
@@ -60,7 +61,7 @@ export const connection = await openConnection()
 // What ends with a request's transaction must end with the request here.
 const ownSettings = await connection.query(
   `select distinct found[1] as name
-   from pg_proc cross join regexp_matches(prosrc, 'set_config\\(''(api\\.\\w+)''', 'g') as found
+   from pg_proc cross join regexp_matches(prosrc, '(?:set_config|current_setting)\\(''(api\\.\\w+)''', 'g') as found
    where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)`,
   [],
 )
