@@ -1,17 +1,8 @@
 // Events of the database: who receives which, once, with what payload; that no write fails for them; who can receive
 // and send on which topic.
 import { allows, equal, idOf, inDays, passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
+import { rightsOn, sent } from './topics.ts'
 
-/** What was sent since the last look, without the id that Realtime gives to a payload that has none. */
-const sent = async (): Promise<string[]> =>
-  (await sql(`
-    with gone as (delete from realtime.messages returning *)
-    select concat_ws(
-      ' ', topic, event, case when payload ->> 'id' = id::text then payload - 'id' else payload end,
-      case when not private then 'public' end, nullif(extension, 'broadcast')
-    )
-    from gone
-  `)).sort()
 type Id = number | null
 const event = (to: Person[], name: string, [conversation, id, previous, user]: [Id, Id, Id, Id]) =>
   to.map((who) =>
@@ -184,33 +175,6 @@ const policies = `
   select policyname::text, cmd, roles::text, obj_description(pg_policy.oid) from pg_policies
   join pg_policy on polname = policyname and polrelid = 'realtime.messages'::regclass
   where schemaname = 'realtime' order by 1`
-/** What a person can do on a topic: receive, by a row that nobody else sees, as Realtime asks; and send. */
-const rights = `
-  create function pg_temp.rights(person text, on_topic text, by text) returns text language plpgsql volatile as $$
-  declare
-    probe constant uuid := gen_random_uuid();
-    receives boolean;
-    sends boolean := true;
-  begin
-    insert into realtime.messages (id, topic, extension) values (probe, on_topic, by);
-    perform set_config('realtime.topic', on_topic, true), tests.become(person);
-    receives := exists (select from realtime.messages where id = probe);
-    begin
-      insert into realtime.messages (topic, extension) values (on_topic, by);
-    exception
-      when insufficient_privilege then sends := false;
-    end;
-    perform tests.become_owner(), set_config('realtime.topic', '', true);
-    return concat_ws(' and ', case when receives then 'receive' end, case when sends then 'send' end);
-  end
-  $$`
-const rightsOn = `
-  select format('%s %s %s', topic, by, can)
-  from unnest($1::text[]) as topic
-  cross join unnest(array['broadcast', 'presence', 'postgres_changes']) as by
-  cross join pg_temp.rights($2, topic, by) as can
-  where can <> ''`
-
 test('users receive on their own topic, participants receive and send on typing, others nothing', async () => {
   const [ana, ben, gone, mallory] = await people('ana', 'ben', 'gone', 'mallory')
   // The longest id that a topic may have, and the shortest.
@@ -219,7 +183,6 @@ test('users receive on their own topic, participants receive and send on typing,
     insert into public.conversations (id, voyager_id, local_id) overriding system value
     values (${ab}, ${ana.id}, ${ben.id}), (${gb}, ${gone.id}, ${ben.id})`)
   await deactivate(gone)
-  await sql(rights)
   // deno-fmt-ignore
   const topics = [
     ...[ana, ben, gone, mallory].map(({ id }) => `user:${id}`), `typing:${ab}`, `typing:${gb}`, `conversation:${ab}`,
@@ -227,10 +190,8 @@ test('users receive on their own topic, participants receive and send on typing,
     'typing:1e3', `typing: ${ab}`, `Typing:${ab}`, ` user:${ana.id}`, `user:${ana.id} `, `USER:${ana.id}`,
     `typing:${ab}:x`, 'room', '',
   ]
-  const can = async (who: Person | null, ...expected: string[]) => {
-    const found = await sql(rightsOn, [`{${topics.map((topic) => `"${topic}"`)}}`, who?.name ?? null])
-    equal(found.sort(), expected.sort(), `${who?.name ?? 'anonymous'} `)
-  }
+  const can = async (who: Person | null, ...expected: string[]) =>
+    equal(await rightsOn(who, topics), expected.sort(), `${who?.name ?? 'anonymous'} `)
   const own = ({ id }: Person) => `user:${id} broadcast receive`
   const typing = (...ids: string[]) =>
     ids.flatMap((id) => ['broadcast', 'presence'].map((by) => `typing:${id} ${by} receive and send`))
