@@ -277,8 +277,8 @@ test('protocol 1.0.0 works too', async () => {
 })
 
 test('an invalid key is rejected, on both ways', async () => {
-  const { status } = await listen(await connect(undefined, { key: 'sb_publishable_wrong' }), 'user:1')
-  expect(status).toBe('CHANNEL_ERROR')
+  const { status, reason } = await listen(await connect(undefined, { key: 'sb_publishable_wrong' }), 'user:1')
+  expect({ status, reason }).toEqual({ status: 'CHANNEL_ERROR', reason: expect.stringContaining('transport failure') })
   const answer = await post('user:1', {}, { apikey: 'wrong' })
   expect(answer).toMatchObject({ status: 401, body: { error: 'The token provided is not a valid JWT' } })
 })

@@ -98,10 +98,10 @@ test.each([
   const sockets = await Promise.all(Array.from({ length: connections }, () => open()))
   const answered = () => sockets.reduce((sum, { frames }) => sum + frames.length, 0)
   for (const { join } of sockets) for (let topic = 0; topic < joins; topic++) join(`typing:${topic}`, token, `${topic}`)
-  await until(() => answered() > 0)
+  await Promise.race(sockets.map(({ socket }) => once(socket, 'message')))
   const before = answered()
   await answersOthers()
-  expect(answered() - before).toBeLessThan(connections * joins / 4)
+  expect(answered() - before).toBeLessThan(20)
   await until(() => answered() === connections * joins)
 })
 
@@ -125,7 +125,10 @@ test('a client that does not read is disconnected', async () => {
 test('a server that stops closes the connections and does not wait for them', async () => {
   const { base, process } = await startStack()
   const { closed } = await open(new URL(base).origin)
+  const before = Date.now()
   await stopStack(process)
+  // It waits for requests for 4 s; without any it takes 0.3.
+  expect(Date.now() - before).toBeLessThan(3500)
   expect([(await closed)[0], process.exitCode]).toEqual([1001, 0])
 })
 
