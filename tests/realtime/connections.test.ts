@@ -134,9 +134,9 @@ test('a server that stops closes the connections and does not wait for them', as
 
 test('a user can have 100 postgres_changes a join and 300 in all, over any number of connections', async () => {
   const openFor = async ({ id, token }: Person) => {
-    const { frames, join, replies } = await open()
+    const { socket, frames, join, replies } = await open()
     let joins = 0
-    return async (count: number): Promise<unknown> => {
+    return async (count: number, isCut = false): Promise<unknown> => {
       const ref = `${++joins}`
       const postgres_changes = Array.from({ length: count }, (_, index) => ({
         ...{ event: 'INSERT', schema: 'public', table: 'messages' },
@@ -145,6 +145,7 @@ test('a user can have 100 postgres_changes a join and 300 in all, over any numbe
       join(`user:${id}`, token, ref, { postgres_changes })
       await until(() => replies().has(ref))
       if (replies().get(ref).status === 'error') return replies().get(ref)
+      if (isCut) return socket.terminate()
       const system = () => frames.find(([one, , , event]) => one === ref && event === 'system')?.[4]
       await until(() => system() !== undefined)
       return system()
@@ -156,6 +157,9 @@ test('a user can have 100 postgres_changes a join and 300 in all, over any numbe
   const refused = Promise.all([first!(20_000), first!(101)])
   await answersOthers()
   expect(await refused).toEqual([error('join crashed'), error('join crashed')])
+  // Whoever leaves while the database still looks at them has none.
+  for (const subscribe of await Promise.all([ana, ana, ana].map(openFor))) await subscribe(100, true)
+  await until(async () => (await first!(1) as { status: string }).status === 'ok')
   for (const subscribe of [first!, second!, third!]) expect(await subscribe(100)).toEqual(subscribed)
   expect(await another!(1)).toEqual(error('TooManyPostgresChanges: A user may have at most 300 postgres_changes'))
   // Another user can, and so can this one after a channel has fewer.

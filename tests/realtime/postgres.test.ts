@@ -49,7 +49,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
         const { broadcasts } = await listen(client, `user:${ben.id}`)
         return () => broadcasts.filter(({ event }) => event === 'message.created').map(({ payload }) => payload)
       }
-      return { topic: `user:${ben.id}`, typing: `typing:${conversation}`, send, clientOf, listenOn }
+      return { topic: `user:${ben.id}`, conversation, send, clientOf, listenOn }
     }
 
     test('a send waits for a lock on realtime.messages for a moment, and the next event arrives', async () => {
@@ -75,34 +75,54 @@ describe.skipIf(!url)('on a Postgres server', () => {
       expect(events().map((payload) => [payload.previous_id, payload.id])).toEqual([[last, id]])
     })
 
-    test('after the database connection is lost, clients reconnect and receive new events', async () => {
-      const { topic, send, clientOf } = await pair()
-      const statuses: string[] = []
-      const broadcasts: unknown[] = []
+    type Session = ReturnType<typeof openSession>
+    const losses: [string, (sql: Session, topic: string, conversation: number) => Promise<unknown>][] = [
+      ['the connection to the database is lost', (sql) =>
+        sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`],
+      ['a broadcast is removed before it is read', (sql, topic) =>
+        sql.begin(async (one) => {
+          await one`select realtime.send('{}', 'said', ${topic})`
+          await one`delete from realtime.messages where event = 'said'`
+        })],
+      ['a change is removed before it is read', (sql, _, conversation) =>
+        sql.begin(async (one) => {
+          await one`update public.messages set read = not read where conversation_id = ${conversation}`
+          await one`delete from local_realtime.changes`
+        })],
+    ]
+    test.each(losses)('when %s, clients connect again and receive new events', async (_, lose) => {
+      const { topic, conversation, send, clientOf } = await pair()
+      await send('Hello')
+      const [joins, events]: [string[], string[]] = [[], []]
       const client = await clientOf(stack)
       client.channel(topic, { config: { private: true, broadcast: { replication_ready: true } } })
-        .on('broadcast', { event: 'message.created' }, ({ payload }) => broadcasts.push(payload.id))
-        .on('system', {}, ({ message }) => statuses.push(message))
-        .subscribe((status) => statuses.push(status))
-      const isReady = (times: number) => () => statuses.filter((one) => one.startsWith('Replication')).length === times
-      await until(isReady(1))
-      const terminated = await openSession(address)`
-        select pg_terminate_backend(pid)
-        from pg_stat_activity
-        where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
-      expect(terminated).toHaveLength(1)
-      await until(isReady(2))
+        .on('broadcast', { event: '*' }, ({ event, payload }) => events.push(`${event} ${payload.id}`))
+        .on('postgres_changes', { event: '*', schema: 'public', table: 'messages' }, () => {})
+        .on('system', {}, ({ message }) => joins.push(message))
+        .subscribe()
+      // Subscribed to changes, and to what the database sends.
+      await until(() => joins.length === 2)
+      const sql = openSession(address)
+      // A public broadcast is for nobody, and no loss.
+      await sql`select realtime.send('{"id": 1}', 'public', ${topic}, private => false)`
+      await sql`select realtime.send('{"id": 2}', 'private', ${topic})`
+      await until(() => events.length > 0)
+      expect(joins.length).toBe(2)
+      await lose(sql, topic, conversation)
+      await until(() => joins.length === 4)
       const { body } = await send('Again')
-      await until(() => broadcasts.length > 0)
-      expect(broadcasts).toEqual([body.id])
+      await until(() => events.length > 1)
+      expect(events).toEqual(['private 2', `message.created ${body.id}`])
     })
 
     // Once a start emptied local_realtime.subscribed_tables, and subscribers of the first stack received nothing.
     test('two stacks on one database both deliver events, and one also after the other stops', async () => {
-      const { typing, send, clientOf, listenOn } = await pair()
+      const { conversation, send, clientOf, listenOn } = await pair()
       const open = async (at: { base: string }) => {
         const client = await clientOf(at)
-        const [events, rows] = [await listenOn(client), await subscribe(client, typing)]
+        const [events, rows] = [await listenOn(client), await subscribe(client, `typing:${conversation}`)]
         return () => [events().map(({ id }) => id), rows]
       }
       const sendTo = async (...all: (() => unknown[][])[]) => {
