@@ -1,7 +1,7 @@
 /** The index follows whatever changes: a random walk, after each step of which searches find just whom they should. */
 import { seededRandom } from '../tools/random.ts'
-import { asAdmin, is, type Json, type Person, person, test } from './fixture.ts'
-import { search } from './search_fixture.ts'
+import { asAdmin, is, type Json, type Person, person, sql, test } from './fixture.ts'
+import { embedAll, namesOf, search } from './search_fixture.ts'
 
 const steps = Number(Deno.env.get('SEARCH_STEPS') ?? 60)
 const seed = Number(Deno.env.get('SEARCH_SEED') ?? 20_261_121)
@@ -104,6 +104,8 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
     const subject = pick(subjects)
     const action = chance(0.15) ? pick(['dropInterest', 'renameInterest', 'replace']) : pick(weighted)
     await actions[action]!(subject)
+    const [audit] = await sql('select private.audit_search_index()::text')
+    is(Object.values(JSON.parse(audit)).some((findings) => findings !== 0 && findings !== '0'), false, audit)
     const what = `step ${step}: ${action} of ${subject.name}`
     await expectHits(what, {}, () => true)
     await expectHits(what, { filterCity: 'Here' }, ({ city }) => city === 'Here')
@@ -113,4 +115,36 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
     const word = pick(words)
     await expectHits(what, { q: `"${word}"` }, ({ biography }) => biography === word)
   }
+})
+
+test('a new text is embedded again and its old vector goes at once; what is not embedded queues nothing', async () => {
+  const who = await person('cat', { biography: 'Hiking', is_searchable: true })
+  await embedAll()
+  const waiting = () => sql(`select count(*) from private.embedding_queue where kind = 'profile'`)
+  const vectors = () => sql('select count(embedding) from private.search_entries')
+  const change = (fields: string) => asAdmin(`update public.profiles set ${fields} where user_id = $1`, [who.id])
+  await change(`image_url = 'https://example.com/a.png', first_name = 'Another'`)
+  is([await waiting(), await vectors()], [[0], [1]])
+  await change(`biography = 'Blistrovaq'`)
+  is([await waiting(), await vectors()], [[1], [0]])
+})
+
+test('long texts bring their words to the lexicon at once or by the queue, and a sweep takes unused ones out', async () => {
+  const biography = Array.from({ length: 300 }, (_, index) => `word${index + 1} zorbing`).join(' ')
+  const lexicon = () =>
+    sql(`select word from private.search_lexicon where word ~ '^word\\d+$' order by substr(word, 5)::integer`)
+  const [id] = await asAdmin(
+    `with made as (insert into public.users (name, email) values ('Cat', 'cat@example.com') returning id)
+     insert into public.profiles (user_id, biography, is_searchable) select id, $1, true from made returning id`,
+    [biography],
+  )
+  // Of ten new words: the name and zorbing are two.
+  is(await lexicon(), Array.from({ length: 8 }, (_, index) => `word${index + 1}`))
+  is(namesOf(await search({ q: 'word299' })), ['Cat'])
+  for (const taken of [1, 0]) is(await sql('select private.drain_lexicon_queue(max_profiles => 10)::text'), [taken])
+  is((await lexicon()).length, 300)
+  await asAdmin('delete from public.profiles where id = $1', [id])
+  is((await lexicon()).length, 300)
+  await sql('select private.sweep_lexicon()')
+  is(await lexicon(), [])
 })
