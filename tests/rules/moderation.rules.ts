@@ -256,9 +256,9 @@ test('a report that is changed in the table itself has an entry, which keeps no 
       return `${ids.indexOf(id) + 1} ${action}: ${why.replace(/Report \d+/, 'Report')}`
     })
   const set = (place: number, change: string) => sql(`update public.reports set ${change} where id = ${ids[place - 1]}`)
-  // Later, in the same transaction.
-  await sql(call('resolve_report', ids[0], 'warn', 'Once'))
-  await set(1, `resolution = 'dismiss'`)
+  // Resolving is logged as that; what is changed later, in the same transaction, has an entry of its own.
+  await sql(`do $$ begin perform public.resolve_report(${ids[0]}, 'warn', 'Once');
+    update public.reports set resolution = 'dismiss' where id = ${ids[0]}; end $$`)
   await set(2, `resolution = 'hide', resolved_at = '2026-01-02 00:00Z'`)
   await set(3, `note = 'Of an admin'`)
   await set(4, 'user_id = reporter_id, reporter_id = user_id')

@@ -51,6 +51,8 @@ test('an export has all that is one’s own or was received, and nothing of othe
     state: { archived: false, muted_until: null, pinned: path === first },
   })
   const { exported_at, interests, ...exported } = await take(zoe)
+  await asAdmin(`select public.resolve_report(${id}, 'warn', 'Why')`)
+  is((await take(zoe)).reports, [{ status: 'resolved', resolvedAt: iso }])
   is([exported_at, interests.map(({ id }: Json) => id)], [iso, [1, 2]])
   equal(exported, {
     user: { ...contact(zoe), ...user, role: 'user', is_active: true, createdAt: iso },
@@ -218,12 +220,23 @@ const namedIn = async (id: number): Promise<Json> => {
   return named
 }
 test('of an erased user the tables keep what partners and moderators need, and no other text or trace', async () => {
-  const { ana, ben, ab } = await history()
+  const { ana, ben, cleo, ab } = await history()
+  // Others have as much, which stays.
+  await sql(`select tests.make_history('ben', 'cleo')`)
   const texts = { name: 'xName', bio: 'A xBio', location: 'xLocation', first_name: 'xFirst', last_name: 'xLast' }
   const biography = 'Likes xBiography and xMore, "xQuoted".'
   const shown = { city: 'xCity', country: 'xCountry', image_url: 'https://xHost.example.com/xPath?xQuery' }
   const words = [...JSON.stringify({ ...texts, biography, ...shown }).matchAll(/x[A-Z]\w+/g)].map(String)
-  words.push('xAddress', 'xNickname', 'xAgain', 'xPending')
+  words.push('xAddress', 'xNickname', 'xAgain', 'xPending', 'xActor', 'xTraits')
+  const account = {
+    xActor: { actor_id: ana.auth },
+    xTraits: { traits: { user_id: ana.auth } },
+    xBen: { actor_id: ben.auth },
+  }
+  for (const [action, payload] of Object.entries(account)) {
+    const entry = JSON.stringify({ action, ...payload })
+    await sql(`insert into auth.audit_log_entries (id, payload) values (gen_random_uuid(), '${entry}')`)
+  }
   await sql(`update auth.users set email = 'xAddress@tests.example', raw_user_meta_data = '{"nickname": "xNickname"}'
     where id = '${ana.auth}'`)
   await ana.patch('/users/profile', { ...texts, biography, ...shown, is_searchable: true, interest_ids: [1, 2] })
@@ -236,8 +249,10 @@ test('of an erased user the tables keep what partners and moderators need, and n
   await report(ana, { user_id: ben.id, note: 'xAccusation', share_messages: true, client_id: crypto.randomUUID() })
   await report(ben, { user_id: ana.id })
   await asAdmin(`select public.resolve_report(max(id), 'warn', 'Too much') from public.reports`)
-  await ana.put(`${ab}/state`, { archived: true, pinned: true }, 200)
-  for (const [one, other] of [[ana, ben], [ben, ana]]) await one!.put(`/users/me/blocks/${other!.id}`, undefined, 204)
+  for (const who of [ana, ben]) await who.put(`${ab}/state`, { archived: true, pinned: true }, 200)
+  for (const [one, other] of [[ana, ben], [ben, ana], [ben, cleo], [cleo, ben]] as const) {
+    await one.put(`/users/me/blocks/${other.id}`, undefined, 204)
+  }
   for (const name of ['xAddress', 'ben']) {
     await sql(`select private.begin_sign_up('${name.toUpperCase()}@tests.example', 'xAgain', '{"bio": "xPending"}')`)
   }
@@ -246,7 +261,6 @@ test('of an erased user the tables keep what partners and moderators need, and n
   for (const table of ['public.hidden_profiles', 'private.silences']) {
     await sql(`insert into ${table} (user_id) values (${ana.id})`)
   }
-  await sql(`insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', ${ben.id}, now())`)
   await ana.get('/users/search?q=xSearched')
   // What an admin changes is not embedded at once.
   await asAdmin(`update public.users set bio = bio || '.', role = 'admin'`)
@@ -265,11 +279,14 @@ test('of an erased user the tables keep what partners and moderators need, and n
     'private.changes.other_id', 'private.conversation_activity.local_id', 'public.conversations.local_id',
     'public.reservations.host_id',
   ])
+  const others = async () => [await namedIn(ben.id), await namedIn(cleo.id)]
+  const unchanged = await others()
 
   await ana.delete('/users/me')
-  equal([await scan(words), await sql(queued)], [[], [0]])
+  equal([await scan(words), await sql(queued), await others()], [[], [0], unchanged])
   // deno-fmt-ignore
-  equal(await scan(['xMessage', 'xTitle', 'xNote', 'xAccusation']), [
+  equal(await scan(['xMessage', 'xTitle', 'xNote', 'xAccusation', 'xBen']), [
+    'auth.audit_log_entries.payload xBen',
     // For 180 days.
     'private.report_evidence.content xMessage',
     'public.messages.content xMessage', 'public.reports.note xAccusation', 'public.reservation_history.note xNote',
@@ -282,9 +299,12 @@ test('of an erased user the tables keep what partners and moderators need, and n
     'public.reservation_history.by_id', 'public.reservations.offered_by',
   ])
   equal(await sql(`select count(*) from private.changes where other_id is null and user_id = ${ana.id}`), [0])
-  equal(await sql('select voyager_archived_id from private.conversation_activity'), [null])
-  equal(await sql('select name from private.sign_ups'), ['Ben'])
-  equal(await sql('select distinct user_id from private.outbox'), [ben.id])
+  const archived = 'select voyager_archived_id, local_archived_id is null from private.conversation_activity'
+  equal(await sql(`${archived} where voyager_id = ${ana.id}`), [[null, false]])
+  equal([
+    await sql('select name from private.sign_ups'),
+    await sql('select sender_name from private.idempotent_replies'),
+  ], [['Ben'], ['ben']])
   equal(await sql(`select role, erased_at = now() from public.users where id = ${ana.id}`), [['user', true]])
 })
 
