@@ -191,3 +191,11 @@ export const faults = (given: Schema, value: unknown, at = 'body', isAnswer = fa
   }
   return found
 }
+
+/** As faults, of a parameter, whose value is text; empty also if the document does not say. */
+export const parameterFaults = (schema: Schema, text: string, name: string): string[] => {
+  if (schema.type !== 'integer') return faults(schema, text, name)
+  if (!/^\d+$/.test(text)) return [`${name} is not a number`]
+  // A limit above the maximum is reduced, not rejected.
+  return faults(name === 'limit' ? { ...schema, maximum: undefined } : schema, Number(text), name)
+}
