@@ -94,6 +94,8 @@ describe.each(operations)('$name', (operation) => {
       disclosed: disclosures(reader, answer, fixture),
       faults: schema ? faults(schema, answer.body) : [],
     }).toEqual({ role, ownership, status, text: expect.any(String), disclosed: [], faults: [] })
+    const isPublic = ['GET /users/interests', 'GET /users/push-key', 'GET /users/{id}'].includes(name) && status < 400
+    expect(answer.headers.get('Cache-Control')).toMatch(isPublic ? /^public, max-age=3600$/ : /no-store/)
     if (status >= 400) {
       const codes = headers[status]!['X-Error-Code']!.schema!.enum
       expect(codes).toContain(answer.headers.get('X-Error-Code'))
