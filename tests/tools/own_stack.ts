@@ -20,10 +20,10 @@ export const useStack = (env: Record<string, string>): OwnStack => {
 }
 
 /** The links e-mailed to an address, oldest first; the local stack prints them. */
-export const mailedLinks = async (stack: OwnStack, email: string, count = 1): Promise<string[]> => {
+export const mailedLinks = async (stack: { output: string }, email: string, count = 1): Promise<string[]> => {
   const links = () =>
     stack.output.split(`To: ${email.toLowerCase()}\n`).slice(1)
       .flatMap((mail) => mail.match(/http\S+verify\?\S+(?=\s)/)?.[0] ?? [])
-  await vi.waitUntil(() => links().length >= count, { timeout: 10_000 })
+  await vi.waitUntil(() => links().length >= count, { timeout: 30_000 })
   return links()
 }
