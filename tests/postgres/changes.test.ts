@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { useCopy } from '../tools/copies.ts'
 import { seededRandom } from '../tools/random.ts'
 import { platform } from '../tools/supabase.ts'
 
@@ -12,9 +13,7 @@ interface Feed {
   more: boolean
 }
 
-const connect = (database = 'changes') => postgres(platform(database), { max: 1, onnotice: () => {} })
-const owner = connect()
-afterAll(() => owner.end())
+const { url, owner, connect } = await useCopy('changes')
 
 const as = async <Result>(sql: postgres.Sql, person: number, work: (db: postgres.TransactionSql) => Promise<Result>) =>
   await sql.begin(async (db) => {
@@ -54,9 +53,6 @@ const race = async (seed: number, steps: number): Promise<{ committed: number[];
   const cursors = [(await read(owner, host)).cursor, (await read(owner, host)).cursor]
   const random = seededRandom(seed)
   const writers = pairs.map(() => connect())
-  onTestFinished(async () => {
-    await Promise.all(writers.map((sql) => sql.end({ timeout: 0 })))
-  })
   const open = pairs.map(() => [] as number[])
   for (let step = 0; step < steps; step++) {
     const index = Math.floor(random() * 4)
@@ -113,7 +109,6 @@ test('nobody waits for a transaction that stays open, and its change comes when 
   expect(page.changes).toEqual([{ kind: 'message', conversation_id: pair.id, id: first }])
   const before = await read(owner, other.ben)
   await late`commit`
-  await late.end()
   expect((await read(owner, other.ben, before.cursor)).changes.map(({ id }) => id)).toEqual([other.id, second])
   expect((await read(owner, pair.ben, page.cursor)).changes).toEqual([])
 })
@@ -138,7 +133,6 @@ test('with more running transactions than a cursor names, changes are shown once
   await next()
   await next()
   expect(shown).toEqual([sent])
-  await Promise.all(many.map((sql) => sql.end()))
 }, 30_000)
 
 test.each([
@@ -183,10 +177,11 @@ test('after a restore earlier cursors are refused, and what the dump brought alo
   await owner`create database restored_changes`.catch(() => {})
   await promisify(execFile)('bash', [
     '-euc',
-    `${bin}/pg_dump --format=custom ${platform('changes', 'supabase_admin')} |
+    `${bin}/pg_dump --format=custom ${url('supabase_admin')} |
       ${bin}/pg_restore --exit-on-error --dbname=${platform('restored_changes', 'supabase_admin')}`,
   ])
-  const restored = connect('restored_changes')
+  const restored = postgres(platform('restored_changes'), { max: 1, onnotice: () => {} })
+  onTestFinished(() => restored.end())
   // As in a cluster of its own, where the dumped ids are ahead of the cluster's, or long past.
   for (const shift of ['0', '9999999999']) {
     await restored.begin(async (db) => {
@@ -201,7 +196,6 @@ test('after a restore earlier cursors are refused, and what the dump brought alo
     expect((await read(restored, pair.ben, page.cursor)).changes).toEqual([])
     await restored`delete from private.changes where entity_id = ${sent}`
   }
-  await restored.end()
   expect((await read(owner, pair.ben, cursor)).changes).toHaveLength(1)
 })
 
@@ -221,41 +215,4 @@ test('a copy of the files that goes on by itself refuses cursors of what it has 
     values (${row!.xid}::xid8, ${pair.ana}, ${pair.ben}, 'message', ${pair.id}, ${lost})`
   await expect(read(owner, pair.ben, after.cursor)).rejects.toThrow(gone)
   expect((await read(owner, pair.ben, cursor)).changes.map(({ id }) => id)).toEqual([lost])
-})
-
-test('a page costs the same however much has happened before the cursor, and to others', async () => {
-  const pair = await makePair()
-  await owner.begin(async (db) => {
-    await db`
-      insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-      select case when n % 2 = 0 then ${pair.ana} else n end, ${pair.ben}, 'message', ${pair.id}, n
-      from generate_series(1, 20000) as n`
-  })
-  // A cursor starts at the oldest transaction that was running when it was taken, and other tests have long ones.
-  const [latest] = await owner`select max(xid)::text as xid from private.changes where other_id = ${pair.ben}`
-  await vi.waitFor(async () => {
-    const [row] = await owner`select pg_snapshot_xmin(pg_current_snapshot()) > ${latest!.xid}::xid8 as all_ended`
-    expect(row!.all_ended).toBe(true)
-  }, { timeout: 50_000, interval: 100 })
-  const { cursor } = await read(owner, pair.ben)
-  await owner`
-    insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-    select ${pair.ana}, ${pair.ben}, 'message', ${pair.id}, n from generate_series(1, 5000) as n`
-  await owner.unsafe('analyze private.changes')
-  const pagesOf = async (after: string | null, limit: number): Promise<number> =>
-    await as(owner, pair.ben, async (db) => {
-      let pages = 0
-      for (let run = 0; run < 8; run++) {
-        const [row] = await db.unsafe(
-          `explain (analyze, timing off, buffers, format json) select api.list_changes('${after}', ${limit})`,
-        )
-        const [{ Plan: plan }] = row!['QUERY PLAN']
-        pages = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-      }
-      return pages
-    })
-  expect(await pagesOf(cursor, 50)).toBeLessThan(60)
-  let last = cursor
-  for (let page = 0; page < 20; page++) last = (await read(owner, pair.ben, last)).cursor
-  expect(await pagesOf(last, 50)).toBeLessThan(60)
 })
