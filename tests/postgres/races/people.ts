@@ -80,15 +80,27 @@ export const peopleRaces = ({ ask, meet, people, openTalk, pair, report, offer }
     ], waits)
     expect(settings).toMatchObject({ push: false, email: false })
   },
-  'of two erasures of one account the second is told that there is none': async () => {
-    const [ana] = await people(1)
-    const [, refusal] = await meet([by(ana)`api.erase_me()`, by(ana)`api.erase_me()`], waits)
-    expect(refusal).toBe('PT401 This account no longer exists')
+  'whatever somebody does while they are being erased is refused': async () => {
+    for (
+      const call of [
+        'api.erase_me()',
+        'api.update_profile(\'{"name": "Anna", "city": "Faro"}\')',
+        'api.set_interests(\'{"ids": [1]}\')',
+        'api.set_searchable(true)',
+      ]
+    ) {
+      const [ana] = await people(1)
+      const [, refusal] = await meet([by(ana)`api.erase_me()`, { ...by(ana)``, text: `select ${call}` }], waits)
+      expect(refusal).toBe('PT401 This account no longer exists')
+    }
   },
-  'interests of somebody who is being erased are refused': async () => {
-    const [ana] = await people(1)
-    const [, refusal] = await meet([by(ana)`api.erase_me()`, by(ana)`api.set_interests('{"ids": [1]}')`], waits)
-    expect(refusal).toBe('PT401 This account no longer exists')
+  'nobody opens a conversation with somebody who is being erased, nor do they': async () => {
+    const [ana, ben] = await people(2)
+    const open = (who: number, whom: number) => by(who)`api.open_conversation(${whom})`
+    expect(await meet([by(ben)`api.erase_me()`, open(ana, ben)], waits)).toContain('PT404 User not found')
+    const [cleo] = await people(1)
+    expect(await meet([by(cleo)`api.erase_me()`, open(cleo, ana)], waits))
+      .toContain('PT401 This account no longer exists')
   },
   'a name that is changed during the erasure is erased': async () => {
     const [ana] = await people(1)
