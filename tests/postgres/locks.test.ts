@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
-import { openAllRaces } from './races/all.ts'
+import { openAllRaces } from './races/fixture.ts'
 import { countLocks, mutantsOf } from './races/locks.ts'
 
 const { url } = await useCopy('unlocked')

@@ -1,27 +1,24 @@
-// Who takes part in the races.
-import { type Answer, by, type Side } from './meet.ts'
-
-type Ask = <Row = Answer>(parts: TemplateStringsArray, ...values: unknown[]) => Promise<Row[]>
-
-export const waits = { waits: true }
-export const nobodyWaits = { waits: false }
-
-export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
-export const walk = { title: 'A walk', price: 1, date: inDays(2), ends_at: inDays(4) }
+// Who takes part in the races, and all of these.
+import { expect } from 'vitest'
+import { conversationRaces } from './conversations.ts'
+import { openRaces } from './meet.ts'
+import { peopleRaces } from './people.ts'
+import { type Side, walk } from './sides.ts'
+import { workerRaces } from './workers.ts'
 
 let number = 0
-export const device = () => ({
-  endpoint: `https://push.example/${number++}`,
-  keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
-})
 
-export const say = (caller: number, talk: number, fields = {}, stop = ''): Side =>
-  by(caller, stop)`api.send_message(${talk}, ${{ content: 'Hello', ...fields }})`
-export const step = (caller: number, talk: number, reservation: number, name: string): Side =>
-  by(caller)`api.step_reservation(
-    conversation => ${talk}, reservation => ${reservation}, step => ${name}, note => null, revision => 1)`
-
-export const openFixture = (ask: Ask) => {
+const open = async (...args: Parameters<typeof openRaces>) => {
+  const races = await openRaces(...args)
+  const { ask, meet } = races
+  await ask`insert into public.interests (name) select 'Interest ' || n from generate_series(1, 9) as n`
+  /** The last of these waits for the others. */
+  const queue = (...sides: Side[]) => meet(sides, true)
+  /** Nobody waits. */
+  const overtake = (...sides: Side[]) => meet(sides, false)
+  /** The second waits for the first, and is refused then. */
+  const refuse = async (first: Side, second: Side, refusal: string): Promise<void> =>
+    expect((await meet([first, second], true))[1]).toMatch(refusal)
   const one = async (rows: Promise<number[]>): Promise<number> => (await rows)[0]!
   /** New people with an account and a profile that can be found. */
   const people = async (count: number): Promise<[number, number, number, ...number[]]> => {
@@ -56,5 +53,24 @@ export const openFixture = (ask: Ask) => {
     one(ask`select id from public.profiles where user_id = ${person}`)
   const historyOf = (reservation: number): Promise<string[]> =>
     ask`select status from public.reservation_history where reservation_id = ${reservation} order by id`
-  return { people, openTalk, pair, offer, report, profileOf, historyOf }
+  return { ...races, queue, overtake, refuse, people, openTalk, pair, offer, report, profileOf, historyOf }
+}
+export type Races = Awaited<ReturnType<typeof open>>
+
+/** Every race, on this database. */
+export const openAllRaces = async (...args: Parameters<typeof open>) => {
+  const opened = await open(...args)
+  const all: Record<string, () => Promise<unknown>> = {
+    ...peopleRaces(opened),
+    ...conversationRaces(opened),
+    ...workerRaces(opened),
+  }
+  const races = Object.entries(all).map(([name, race]) => ({
+    name,
+    run: async (): Promise<void> => {
+      await opened.ask`update tests.clock set ahead = '0'`
+      await race()
+    },
+  }))
+  return { ...opened, races }
 }
