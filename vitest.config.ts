@@ -12,7 +12,7 @@ const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
-  'tests/attack/{mutants,guard_mutants}.test.ts',
+  'tests/mutants/**',
   'tests/{clients/live,db/schedules,doctor/doctor,fuzz/cost,fuzz/model_faults}.test.ts',
   'tests/search/quality.test.ts',
   // What differs on PGlite is the gateway, the Data API and the Realtime of one machine.
@@ -20,6 +20,8 @@ const onServer = [
   'tests/http/{first_contact,reservations,search*}.test.ts',
 ]
 const onPglite = [
+  // The mutants run the rules on a server.
+  'tests/rules/**',
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
   'tests/notifications/{addresses,cuts,worker}.test.ts',
@@ -37,8 +39,7 @@ const onPglite = [
 // These take half a minute to two and a half, so they start first.
 const slow = [
   ...[
-    'attack/mutants',
-    'attack/guard_mutants',
+    'mutants/mutants',
     'attack/matrix',
     'attack/data_api',
     'crash/pglite',
