@@ -100,6 +100,7 @@ const play = async (seed: number): Promise<void> => {
   await readAll()
   const keys = [crypto.randomUUID(), crypto.randomUUID()]
   const anyId = () => random() < 0.1 ? 10 ** 9 : pick(table)?.id ?? 1
+  const ends = () => [`before_id=${anyId()}`, `after_id=${anyId()}`, 'after_id=0']
   const send = (me: Person, content: string, client_id: string = crypto.randomUUID()) =>
     ask(me, 'POST', `${at}/messages`, { content, client_id })
   const correct = `update public.messages set content = 'Corrected'`
@@ -109,8 +110,9 @@ const play = async (seed: number): Promise<void> => {
     [2, (me) => send(me, pick(['Again', 'Other']), pick(keys))],
     [1, (me) => send(me, ' ')],
     [3, (me) => ask(me, 'POST', `${at}/read`, { up_to_message_id: anyId() })],
+    [1, (me) => ask(me, 'PATCH', `${at}/messages/${anyId()}/read`)],
     [2, (me, other) => ask(me, pick(['PUT', 'DELETE']), `users/me/blocks/${other.id}`)],
-    [3, (me) => ask(me, 'GET', `${at}/messages?${pick(['before_id', 'after_id'])}=${anyId()}&limit=${1 + below(5)}`)],
+    [3, (me) => ask(me, 'GET', `${at}/messages?${pick(ends())}&limit=${1 + below(5)}`)],
     [1, (me) => ask(me, 'PUT', `${at}/state`, pick([{ pinned: true }, { pinned: false }, { muted_until: null }]))],
     [1, (me, other) => ask(me, 'POST', 'conversations', { other_user_id: other.id })],
     [1, (me) => ask(me, 'GET', pick(['conversations/999999999', `${at}/reservations/999999999`]))],

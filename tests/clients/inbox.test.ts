@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
-import { advance, closeChat, forget, hear, leave, markRead, network, older, openAs, openFixture } from './fixture.ts'
+import { advance, closeChat, forget, hear, leave, markRead, network, openAs, openFixture } from './fixture.ts'
 import { playAll, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
-import { createSimulator } from './network_simulator.ts'
 
 useFakeTime()
 
@@ -36,6 +35,8 @@ playAll([
     // supabase-js takes up to ten seconds to disconnect.
     15_000, { topics: [], answers: ['0 Closed before it was answered'], seen: ['older 0'] }, noTimers,
     ({ client }) => expect(client.hasAuthListener).toBe(false), forget, 300_000, { requests: [] }],
+  ['closing right after opening leaves no channel or timer', {},
+    leave, 60_000, (scene) => Object.assign(scene, openAs(scene.simulator, 1)), leave, 60_000, { topics: [] }, noTimers],
   ['closing ends the connections, which would keep a process alive', {}, leave, 1000, { topics: [] }, ended(0, 1)],
   ['closing a conversation ends the one for typing alone', {}, closeChat, 1000, { topics: ['user:1'] }, ended(1)],
   ['a connection that is not open yet is left to supabase-js', {},
@@ -49,13 +50,6 @@ playAll([
     ({ client }) => expect(() => openInbox(client)).toThrow('close that one first'),
     leave, ({ client }) => openInbox(client).close()],
 ])
-
-test('an inbox that is closed right after opening leaves no channel or timer', async () => {
-  const { inbox, client } = openAs(createSimulator(), 1)
-  inbox.close()
-  await advance(60_000)
-  expect({ channels: client.channels, timers: vi.getTimerCount() }).toEqual({ channels: [], timers: 0 })
-})
 
 test('an error thrown by a listener is reported as uncaught and does not affect other listeners', async () => {
   const { chat, insertMessage, table } = await openFixture()

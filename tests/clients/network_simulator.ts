@@ -19,22 +19,13 @@ export interface Network {
   latency: number
 }
 
+// deno-fmt-ignore
 export const goodNetwork: Network = {
-  eventLoss: 0,
-  eventDuplication: 0,
-  eventDelay: 5,
-  requestLoss: 0,
-  responseLoss: 0,
-  overload: 0,
-  latency: 5,
+  eventLoss: 0, eventDuplication: 0, eventDelay: 5, requestLoss: 0, responseLoss: 0, overload: 0, latency: 5,
 }
+// deno-fmt-ignore
 export const badNetwork: Network = {
-  eventLoss: 0.3,
-  eventDuplication: 0.2,
-  eventDelay: 4000,
-  requestLoss: 0.1,
-  responseLoss: 0.15,
-  overload: 0.1,
+  eventLoss: 0.3, eventDuplication: 0.2, eventDelay: 4000, requestLoss: 0.1, responseLoss: 0.15, overload: 0.1,
   latency: 1500,
 }
 
@@ -113,9 +104,7 @@ export const createSimulator = (seed = 1) => {
     },
   })
 
-  /**
-   * A supabase-js client as far as the module uses it. Requests go through the real one; Auth and Realtime are fakes.
-   */
+  /** A supabase-js client as far as the module uses it: requests go through the real one, the rest are fakes. */
   const openClient = (me: number) => {
     const log: string[] = []
     const control = {
@@ -134,10 +123,7 @@ export const createSimulator = (seed = 1) => {
     const allChannels = () => connections.flatMap(({ channels }) => channels)
     let authListener: ((event: string, session: unknown) => void) | undefined
     let tokens = 0
-    const sessionOf = (person: number) => ({
-      user: { id: `account ${person}` },
-      access_token: `token ${person} ${++tokens}`,
-    })
+    const sessionOf = (id: number) => ({ user: { id: `account ${id}` }, access_token: `token ${id} ${++tokens}` })
     let session: ReturnType<typeof sessionOf> | null = sessionOf(me)
 
     const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
@@ -159,10 +145,9 @@ export const createSimulator = (seed = 1) => {
         if (intercepted) return intercepted
         requests.push(request)
         if (random() < network.overload) {
+          const headers = { 'Retry-After': `${server.retryAfter || 2}` }
           return server.retryAfter || random() < 0.5
-            ? refusal('rate_limited', 'Too many requests, please try again later', {
-              'Retry-After': `${server.retryAfter || 2}`,
-            })
+            ? refusal('rate_limited', 'Too many requests, please try again later', headers)
             : refusal('unavailable', 'The service is busy, please try again')
         }
         if (server.tokenExpired) {
@@ -187,33 +172,22 @@ export const createSimulator = (seed = 1) => {
     })
 
     const tellReady = (channel: FakeChannel) => {
-      if (control.readyAfter === null) return
-      const tell = () => {
-        if (channel.state !== 'joined') return
-        const [, handler] = channel.handlers.find(([event]) => event === 'system') ?? []
-        handler?.({ extension: 'system', status: 'ok', message: 'Replication connection established' })
-      }
-      if (control.readyAfter) setTimeout(tell, control.readyAfter)
-      else tell()
+      const [, handler] = channel.handlers.find(([event]) => event === 'system') ?? []
+      const message = { extension: 'system', status: 'ok', message: 'Replication connection established' }
+      if (channel.state === 'joined') handler?.(message)
     }
-    const join = (channel: FakeChannel) => {
-      delay(server.network.latency).then(() => {
-        if (channel.state === 'closed') return
-        if (control.joinsTimeOut) {
-          channel.state = 'errored'
-          return channel.onStatus('TIMED_OUT')
-        }
-        if (control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)) {
-          channel.state = 'errored'
-          channel.onStatus('CHANNEL_ERROR', new Error('Unauthorized'))
-          return
-        }
-        channel.state = 'joined'
-        channel.connection.isOpen = true
-        if (channel.topic.includes('user:')) control.newestAtJoin = service.table.at(-1)?.id ?? 0
-        channel.onStatus('SUBSCRIBED')
-        tellReady(channel)
-      })
+    const join = async (channel: FakeChannel): Promise<void> => {
+      await delay(server.network.latency)
+      if (channel.state === 'closed') return
+      const isRefused = control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)
+      channel.state = control.joinsTimeOut || isRefused ? 'errored' : 'joined'
+      if (control.joinsTimeOut) return channel.onStatus('TIMED_OUT')
+      if (isRefused) return channel.onStatus('CHANNEL_ERROR', new Error('Unauthorized'))
+      channel.connection.isOpen = true
+      if (channel.topic.includes('user:')) control.newestAtJoin = service.table.at(-1)?.id ?? 0
+      channel.onStatus('SUBSCRIBED')
+      if (control.readyAfter) setTimeout(tellReady, control.readyAfter, channel)
+      else if (control.readyAfter === 0) tellReady(channel)
     }
     const closeChannel = (channel: FakeChannel) => {
       if (channel.state === 'closed') return
@@ -312,7 +286,7 @@ export const createSimulator = (seed = 1) => {
         for (const channel of allChannels().filter(({ state }) => state === 'joined')) {
           channel.state = 'errored'
           channel.onStatus('CHANNEL_ERROR')
-          delay(1500).then(() => channel.state === 'errored' && join(channel))
+          delay(1500).then(() => channel.state === 'errored' ? join(channel) : undefined)
         }
       },
       /** The server closes the channels, as it does when a token expires; supabase-js does not rejoin them. */

@@ -1,18 +1,6 @@
 import { expect } from 'vitest'
-import {
-  blank,
-  closeChat,
-  discard,
-  intercept,
-  network,
-  offline,
-  overload,
-  play,
-  playAll,
-  refusal,
-  send,
-} from './fixture.ts'
-import { type Scene, useFakeTime, watch } from './fixture.ts'
+import { blank, closeChat, discard, intercept, network, offline, overload, playAll, refusal } from './fixture.ts'
+import { type Row, send, useFakeTime, watch } from './fixture.ts'
 
 useFakeTime()
 
@@ -61,7 +49,7 @@ playAll([
   ['a message discarded while its request is in flight is sent if the request succeeds', {},
     network({ latency: 1000 }), send('In flight'), 1, discard(), { outgoing: [{ state: 'sending' }] },
     10_000, { answers: ['In flight'], isComplete: true, stored: ['In flight'], outgoing: [] }],
-  ...['Lost', blank].map((text): Parameters<typeof playAll>[0][0] => [
+  ...['Lost', blank].map((text): Row => [
     `a message discarded while its request is in flight is removed if the request fails (${text})`, {},
     text === 'Lost' ? offline : network(), send(text, 'Sorry'), discard(),
     100, ({ chat }) => expect(chat.view.outgoing.map(({ content }) => content)).not.toContain(text),

@@ -107,13 +107,9 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
     logChange('message.removed', message.id)
   }
 
-  const page = (messages: Message[], limit: number) =>
-    Response.json(messages.slice(0, limit), {
-      headers: messages.length > limit ? { Link: '<?next>; rel="next"' } : {},
-    })
-  const changesAfter = (me: number, after: string | null, limit: number) => {
+  const listChanges = (me: number, after: string | null, limit: number) => {
     const own = changesOf(me)
-    if (after === null) return Response.json({ changes: [], cursor: `c${own.length}`, more: false })
+    if (after === null) return { changes: [], cursor: `c${own.length}`, more: false }
     // Between two pages a cursor also holds where the last page ends.
     const [from, end = own.length] = after.slice(1).split('/').map(Number) as [number, number?]
     if (from < service.oldestCursor) {
@@ -124,11 +120,16 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
     const entity = ({ kind, id }: Change) => `${kind.split('.')[0]} ${id}`
     const isLatest = (change: Change, place: number) =>
       !listed.some((later, index) => index > place && entity(later) === entity(change))
-    return Response.json({
-      changes: listed.filter(isLatest).map((change) => pick(change, 'kind', 'conversation_id', 'id')),
-      cursor: to < end ? `c${to}/${end}` : `c${to}`,
-      more: to < end,
-    })
+    const changes = listed.filter(isLatest).map((change) => pick(change, 'kind', 'conversation_id', 'id'))
+    return { changes, cursor: to < end ? `c${to}/${end}` : `c${to}`, more: to < end }
+  }
+  const listMessages = (query: URLSearchParams) => {
+    const [after, before] = ['after_id', 'before_id'].map((name) => Number(query.get(name)))
+    const ordered = query.has('after_id') ? table : table.toReversed()
+    const messages = ordered.filter(({ id }) => id > after! && id < (before || Infinity))
+    const limit = Number(query.get('limit') ?? 50)
+    const headers: HeadersInit = messages.length > limit ? { Link: '<?next>; rel="next"' } : {}
+    return Response.json(messages.slice(0, limit), { headers })
   }
   const send = (me: number, draft: Draft & { client_id?: string }) => {
     if (!draft.content.trim() && !draft.attachment) {
@@ -155,87 +156,70 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
       logChange('state', conversation, me)
       tell([me], 'conversation.state', { id: conversation, previous_id: null, user_id: me })
     }
-    return Response.json({ conversation_id: conversation, ...after })
+    return { conversation_id: conversation, ...after }
   }
-  const listed = (me: number) => {
-    /** The other participant's address is empty across a block. */
+  const mark = (me: number, id: number, onlyThis: boolean) => {
+    if (!table.some((message) => message.id === id)) return refusal('not_found', 'Message not found')
+    markRead(me, id, onlyThis)
+    return { success: true }
+  }
+  const block = (me: number, isBlocked: boolean) => {
+    setBlocked(me, isBlocked)
+    return new Response(null, { status: 204 })
+  }
+  const listConversations = (me: number) => {
+    // The other participant's address is empty across a block.
     const [Voyager, Local] = people.map((one) => one.id !== me && isCutOff() ? { ...one, email: '' } : one)
     const Messages = table.slice(-1).map((one) => pick(one, 'id', 'content', 'user_id', 'read', 'createdAt'))
-    return { id: conversation, Voyager, Local, partner: { ...pick(other(me), 'id', 'name'), profile: null }, Messages }
+    const partner = { ...pick(other(me), 'id', 'name'), profile: null }
+    return [{ id: conversation, Voyager, Local, partner, Messages }]
   }
-  const detail = () => {
+  const getConversation = () => {
     const [Voyager, Local] = people.map((one) => pick(one, 'id', 'name'))
     const Reservations = service.reservations.map((one) => pick(one, 'id', 'title', 'price', 'date', 'status'))
     return { id: conversation, Voyager, Local, Reservations }
   }
+  const listBlocks = (me: number) => {
+    const { id: user_id, name } = other(me)
+    const createdAt = blocks.get(`${me} ${user_id}`)
+    return createdAt ? [{ user_id, name, createdAt }] : []
+  }
+  const countUnread = (me: number) => {
+    const unread = table.filter(({ read, user_id }) => !read && user_id !== me).length
+    return { total: unread, conversations: unread ? [{ conversation_id: conversation, unread }] : [] }
+  }
 
+  const own = `conversations/${conversation}`
+  const isOpen = () =>
+    refusal('already_open', 'A conversation with this user already exists', {}, { conversation_id: conversation })
+  type Route = (me: number, query: URLSearchParams, body: Body, id: number) => unknown
+  const routes: Record<string, Route> = {
+    'GET users/me': (me) => people.find(({ id }) => id === me),
+    'GET users/me/blocks': listBlocks,
+    'PUT users/me/blocks/:id': (me) => block(me, true),
+    'DELETE users/me/blocks/:id': (me) => block(me, false),
+    'GET conversations': listConversations,
+    'POST conversations': isOpen,
+    'GET conversations/unread': countUnread,
+    'GET conversations/changes': (me, query) => listChanges(me, query.get('after'), Number(query.get('limit'))),
+    [`GET ${own}`]: getConversation,
+    [`PUT ${own}/state`]: (me, _, body) => setState(me, body),
+    [`GET ${own}/messages`]: (_, query) => listMessages(query),
+    [`POST ${own}/messages`]: (me, _, body) => send(me, body as unknown as Draft),
+    [`PATCH ${own}/messages/:id/read`]: (me, _, __, id) => mark(me, id, true),
+    [`POST ${own}/read`]: (me, _, { up_to_message_id }) => mark(me, Number(up_to_message_id), false),
+    [`GET ${own}/reservations/:id`]: (_, __, ___, reservation) =>
+      service.reservations.find(({ id }) => id === reservation) ?? refusal('not_found', 'Reservation not found'),
+  }
   const respond = (me: number, method: string, path: string, query: URLSearchParams, body: Body): Response => {
-    const number = (name: string) => Number(query.get(name) ?? 0)
-    const own = `conversations/${conversation}`
-    switch (`${method} ${path}`) {
-      case 'GET users/me':
-        return Response.json(people.find(({ id }) => id === me))
-      case 'GET users/me/blocks': {
-        const { id: user_id, name } = other(me)
-        const createdAt = blocks.get(`${me} ${user_id}`)
-        return Response.json(createdAt ? [{ user_id, name, createdAt }] : [])
-      }
-      case `PUT users/me/blocks/${other(me).id}`:
-      case `DELETE users/me/blocks/${other(me).id}`:
-        setBlocked(me, method === 'PUT')
-        return new Response(null, { status: 204 })
-      case 'GET conversations':
-        return Response.json([listed(me)])
-      case 'POST conversations':
-        return refusal('already_open', 'A conversation with this user already exists', {}, {
-          conversation_id: conversation,
-        })
-      case 'GET conversations/unread': {
-        const unread = table.filter(({ read, user_id }) => !read && user_id !== me).length
-        return Response.json({
-          total: unread,
-          conversations: unread ? [{ conversation_id: conversation, unread }] : [],
-        })
-      }
-      case 'GET conversations/changes':
-        return changesAfter(me, query.get('after'), number('limit'))
-      case `GET ${own}`:
-        return Response.json(detail())
-      case `PUT ${own}/state`:
-        return setState(me, body)
-      case `GET ${own}/messages`: {
-        const [after, before] = [number('after_id'), number('before_id') || Infinity]
-        const messages = query.has('after_id') ? table : table.toReversed()
-        return page(messages.filter(({ id }) => id > after && id < before), number('limit') || 50)
-      }
-      case `POST ${own}/messages`:
-        return send(me, body as unknown as Draft)
-      case `POST ${own}/read`: {
-        const upTo = Number(body.up_to_message_id)
-        if (!table.some(({ id }) => id === upTo)) return refusal('not_found', 'Message not found')
-        markRead(me, upTo)
-        return Response.json({ success: true })
-      }
-    }
-    const [, rest = path] = path.split(`${own}/reservations/`)
-    const reservation = service.reservations.find(({ id }) => `${id}` === rest)
-    if (reservation) return Response.json(reservation)
-    return refusal('not_found', rest === path ? 'Conversation not found' : 'Reservation not found')
+    const [, id] = /(?:blocks|messages|reservations)\/(\d+)/.exec(path) ?? []
+    const route = routes[`${method} ${path.replace(/(blocks|messages|reservations)\/\d+/, '$1/:id')}`]
+    const answer = route ? route(me, query, body, Number(id)) : refusal('not_found', 'Conversation not found')
+    return answer instanceof Response ? answer : Response.json(answer)
   }
 
   return Object.assign(service, {
-    ...{
-      people,
-      conversation,
-      table,
-      changesOf,
-      respond,
-      tell,
-      insertMessage,
-      markRead,
-      setBlocked,
-      changeReservation,
-    },
-    ...{ correctMessage, removeMessage },
+    ...{ people, conversation, table, changesOf, respond, tell, insertMessage, markRead, setBlocked },
+    ...{ changeReservation, correctMessage, removeMessage },
   })
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { advance, block, bobTypes, closeChannels, leave, network, openAs, playAll, type Scene } from './fixture.ts'
+import { advance, block, bobTypes, leave, network, openAs, playAll, type Scene } from './fixture.ts'
 import { hear, intercept, send, type, useFakeTime, watch } from './fixture.ts'
 
 useFakeTime()
