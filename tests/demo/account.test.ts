@@ -21,14 +21,12 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     const you = await open(`${inject('stack').origin}/demo`, { refusals: [400] })
     const account = { 'E-mail': `nadia.${Date.now()}@example.com`, Password: 'correct horse' }
     await you.fill(account)
-    await you.press('Log in')
-    await you.alerts(/^Invalid login credentials$/)
+    await you.press('Log in', { alerts: /^Invalid login credentials$/ })
     await expectSoon(() => isFocused(you.node.getByLabel('Password'))).toBe(true)
     // Without demo data there is nobody to choose.
     expect([await you.role('combobox').count(), await you.button(/Walk in/).count()]).toEqual([0, 0])
     await you.press('Create an account')
-    await you.fill({ Name: 'Nadia Benali', ...account })
-    await you.press('Sign up')
+    await you.press('Sign up', { fill: { Name: 'Nadia Benali', ...account } })
     await expectSoon(() => you.find('.bar h2').textContent()).toBe('Nadia Benali')
     await you.says('No conversations yet. Find someone under People.')
   })
@@ -53,16 +51,13 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     const you = await openMe([400])
     const { page } = you
     const about = you.region('About you')
-    await about.fill({ Name: '', City: 'Porto' })
-    await about.press('Save')
-    await about.alerts(/^The name must/)
+    await about.press('Save', { fill: { Name: '', City: 'Porto' }, alerts: /^The name must/ })
     const [name, city] = [about.node.getByLabel('Name'), about.node.getByLabel('City')]
     await expectSoon(() => isFocused(name)).toBe(true)
     expect([await name.getAttribute('aria-invalid'), await city.inputValue()]).toEqual(['true', 'Porto'])
     for (const text of ['Inês', 'Inês Carvalho']) {
       await name.fill(text)
-      await about.press('Save')
-      await about.says('Saved.')
+      await about.press('Save', { says: 'Saved.' })
       await expectSoon(() => you.find('.bar h2').textContent()).toBe(text)
     }
     await page.reload()
@@ -81,15 +76,14 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     const mine = interests.role('list', 'Your interests')
     const add = async (interest: string) => {
       await interests.role('combobox', 'Add an interest').fill(interest)
-      await page.keyboard.press('Enter')
+      await you.keys('Enter')
     }
     await interests.find('option').first().waitFor({ state: 'attached' })
     await add('poerty')
     await interests.alerts('There is no interest “poerty”')
     await add('poetry')
     await interests.says('Poetry was added')
-    await interests.press('Remove Poetry')
-    await interests.says('Poetry was removed')
+    await interests.press('Remove Poetry', { says: 'Poetry was removed' })
     await expectSoon(() => mine.textContent()).not.toContain('Poetry')
   })
 
@@ -111,8 +105,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await told.role('switch', 'Quiet hours').check()
     await told.fill({ From: '23:00', Until: '07:30', 'In the time zone': 'Europe/Lisbon' })
     await told.node.getByLabel('A mail comes').selectOption('after an hour unread')
-    await told.press('Save')
-    await told.says('Saved.')
+    await told.press('Save', { says: 'Saved.' })
     await you.page.reload()
     const kept = () => Promise.all(['Until', 'A mail comes'].map((label) => told.node.getByLabel(label).inputValue()))
     await expectSoon(kept).toEqual(['07:30', '60'])
@@ -121,13 +114,14 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
   test('whose password is forgotten gets another, changes it and the address, and is copied and deleted', async () => {
     const { email } = await signUp('Zoe', {}, base())
     const you = await open('/demo', { refusals: [400, 401, 403, 422] })
-    await you.press('Forgotten your password?', 'Back to the log-in')
+    await you.press('Forgotten your password?')
+    await you.press('Back to the log-in')
     await you.fill({ 'E-mail': email })
-    await you.press('Forgotten your password?', 'Send a code')
+    await you.press('Forgotten your password?')
+    await you.press('Send a code')
     const code = await mailedCode(email)
     const choosePassword = async (Code: string, password: string) => {
-      await you.fill({ Code, 'New password': password })
-      await you.press('Save and log in')
+      await you.press('Save and log in', { fill: { Code, 'New password': password } })
     }
     await choosePassword('000000', 'new and long')
     await you.alerts(/expired|invalid/)
@@ -139,23 +133,15 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.page.goto(url('/demo/me'))
     const account = you.region('Account')
     await account.node.getByText('Change the password').click()
-    await account.fill({ 'New password': 'newer and longer' })
-    await account.press('Save')
-    await account.says('Saved.')
+    await account.press('Save', { fill: { 'New password': 'newer and longer' }, says: 'Saved.' })
     expect([await logInBy(email, 'new and long'), await logInBy(email, 'newer and longer')]).toEqual([401, 200])
 
     const other = `new.${email}`
     const statuses = async () => [await logInBy(email, 'newer and longer'), await logInBy(other, 'newer and longer')]
     await account.node.getByText('Change the e-mail address').click()
-    await account.fill({ 'New e-mail': other })
-    await account.press('Send a code')
-    await account.says(`A code is on its way to ${email}.`)
-    await account.fill({ Code: '000000' })
-    await account.press('Change the address')
-    await account.alerts(/expired|invalid/)
-    await account.fill({ Code: await mailedCode(email, code) })
-    await account.press('Change the address')
-    await account.says(other)
+    await account.press('Send a code', { fill: { 'New e-mail': other }, says: `A code is on its way to ${email}.` })
+    await account.press('Change the address', { fill: { Code: '000000' }, alerts: /expired|invalid/ })
+    await account.press('Change the address', { fill: { Code: await mailedCode(email, code) }, says: other })
     expect(await statuses()).toEqual([401, 200])
 
     const started = you.page.waitForEvent('download')
@@ -163,8 +149,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     expect(readFileSync(await (await started).path(), 'utf8')).toContain(other)
     await account.press('Delete my account…')
     await you.dialog.role('textbox').fill('somebody@example.com')
-    await you.dialog.press('Delete for good')
-    await you.dialog.alerts('not your address')
+    await you.dialog.press('Delete for good', { alerts: 'not your address' })
     expect(await statuses()).toEqual([401, 200])
     await you.dialog.role('textbox').fill(other)
     await you.dialog.press('Delete for good')
@@ -184,7 +169,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.find('.chat-bar .menu summary').click()
     await you.button('Archive').waitFor()
     expect(await you.button('Block…').count()).toBe(0)
-    await you.page.keyboard.press('Escape')
+    await you.keys('Escape')
     await you.logOut()
 
     const adam = await signUp('Adam', {}, base())
@@ -224,14 +209,11 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
         return Array.from({ length: 512 }, (_, x) => data[4 * x]! > 128 && data[4 * x + 1]! < 128).filter(Boolean)
           .length / 512
       })
-    const press = async (...keys: string[]) => {
-      for (const key of keys) await page.keyboard.press(key)
-    }
     await expectSoon(red).toBeCloseTo(0.5, 2)
     await cut.focus()
-    await press('ArrowLeft', 'ArrowLeft')
+    await you.keys('ArrowLeft', 'ArrowLeft')
     await expectSoon(red).toBeCloseTo(0.6, 2)
-    await press('Tab', 'End')
+    await you.keys('Tab', 'End')
     await expectSoon(red).toBeCloseTo(0.9, 2)
     const { x, y, width } = (await cut.boundingBox())!
     await page.mouse.move(x + 0.8 * width, y + width / 2)

@@ -23,8 +23,7 @@ export const openAdmin = async (page: Page, base: string) => {
   const go = (address: string) => page.goto(`${origin}/admin#${address}`)
   /** Presses a button of the dialog, which refuses with this text. */
   const refused = async (name: string, text: string | RegExp) => {
-    await dialog.press(name)
-    await dialog.alerts(text)
+    await dialog.press(name, { alerts: text })
   }
   /** No findings of axe-core, and nothing to scroll to sideways. */
   const isAccessible = async () => {
@@ -62,7 +61,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await isAccessible()
       for (const key of [testKeys.publishableKey, testKeys.secretKey]) {
         await main.fill({ 'Secret key': key })
-        await keyboard.press('Enter')
+        await admin.keys('Enter')
         if (key === testKeys.publishableKey) await main.alerts(/^This is not the secret key of this stack\.$/)
       }
       await heading('Today')
@@ -94,8 +93,7 @@ export const openAdmin = async (page: Page, base: string) => {
       expect(await first.find('.evidence .reported .quote').textContent()).toBe(markup)
       const opener = first.button('Decide')
       await opener.focus()
-      await keyboard.press('Enter')
-      await keyboard.press('Escape')
+      await admin.keys('Enter', 'Escape')
       await expectSoon(() => isFocused(opener)).toBe(true)
       for (const key of ['Enter', 'ArrowDown', 'ArrowDown', 'Tab', ' ']) await keyboard.press(key)
       await dialog.button('Resolve').press('Enter')
@@ -133,11 +131,11 @@ export const openAdmin = async (page: Page, base: string) => {
       expect(await admin.region('Reservations').role('listitem').textContent()).toContain(`${markup} pending`)
       await admin.says(/^1 conversation, 1 message sent\.$/)
       await isAccessible()
-      await keyboard.press('?')
+      await admin.keys('?')
       await admin.says('/ searches people')
       for (const key of ['g', 'l']) await keyboard.press(key)
       await heading('Moderation log')
-      await keyboard.press('/')
+      await admin.keys('/')
       const box = page.getByLabel('Name, e-mail address or id')
       await expectSoon(() => isFocused(box)).toBe(true)
       await keyboard.type('gl?/')
@@ -155,8 +153,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await refused('Save', /^Not saved. The rule is: price is not negative$/)
       await dialog.fill({ Price: '20', Ends: '2031-04-01T10:00' })
       await refused('Save', 'The rule is: ends_at must be after date')
-      await dialog.fill({ Ends: '2031-05-02T10:00' })
-      await dialog.press('Save')
+      await dialog.press('Save', { fill: { Ends: '2031-05-02T10:00' } })
       // It is not pending any more.
       await offer.node.waitFor({ state: 'detached' })
       await dialog.node.waitFor({ state: 'hidden' })
@@ -174,7 +171,7 @@ export const openAdmin = async (page: Page, base: string) => {
     async lookAfterPeople() {
       const search = async (text: string) => {
         await page.getByRole('searchbox').fill(text)
-        await keyboard.press('Enter')
+        await admin.keys('Enter')
       }
       await admin.role('link', 'People').click()
       await search('bob <IMG')
@@ -185,8 +182,7 @@ export const openAdmin = async (page: Page, base: string) => {
         const [action, done, status] of [['Suspend', 'suspended', 403], ['Lift suspension', 'active', 200]] as const
       ) {
         await found.press(action)
-        await dialog.fill({ Why: `${action} him` })
-        await dialog.press(action)
+        await dialog.press(action, { fill: { Why: `${action} him` } })
         await found.node.getByText(done, { exact: true }).waitFor()
         expect((await bob.call('GET', '/users/me')).status).toBe(status)
       }
@@ -194,16 +190,14 @@ export const openAdmin = async (page: Page, base: string) => {
       await dialog.fill({ Name: ' ', Location: 'Faro' })
       await refused('Save', /^Not saved. The rule is: name is one line that shows something$/)
       expect(await dialog.node.getByLabel('Location').inputValue()).toBe('Faro')
-      await dialog.fill({ Name: 'Robert' })
-      await dialog.press('Save')
+      await dialog.press('Save', { fill: { Name: 'Robert' } })
       await admin.says('Nobody was found.')
 
       await search(`${ana.id}`)
       await card(ana.name).press('Erase')
       await dialog.fill({ 'to confirm': `${bob.id}`, Why: 'Asked for it' })
       await refused('Erase for good', new RegExp(`^Not erased: type ${ana.id} to confirm$`))
-      await dialog.fill({ 'to confirm': `${ana.id}` })
-      await dialog.press('Erase for good')
+      await dialog.press('Erase for good', { fill: { 'to confirm': `${ana.id}` } })
       await card('Deleted user').node.waitFor()
       await expectLog(bob.id, ['lift suspend', 'suspend', 'dismiss', 'hide', 'read evidence'])
       await expectLog(ana.id, ['erase'])

@@ -51,6 +51,11 @@ export const isShown = (image: Locator, width = 1): Promise<void> =>
   expectSoon(() => image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(width)
 
 type Name = string | RegExp
+interface Pressing {
+  fill?: Record<string, string>
+  says?: Name
+  alerts?: Name
+}
 
 /** A part of a page, as a person uses it: what it has is found by its role, name, label or text. */
 export class Part {
@@ -66,13 +71,19 @@ export class Part {
   get dialog(): Part {
     return new Part(this.page.getByRole('dialog'))
   }
-  /** Presses these buttons, one after the other. */
-  press = async (...names: Name[]): Promise<void> => {
-    for (const name of names) await this.button(name).click()
+  /** Presses a button, after filling fields by their labels; waits until this is to be read, or this error. */
+  press = async (name: Name, { fill = {}, says, alerts }: Pressing = {}): Promise<void> => {
+    await this.fill(fill)
+    await this.button(name).click()
+    if (says) await this.says(says)
+    if (alerts) await this.alerts(alerts)
   }
   /** Fills the fields with these labels. */
   fill = async (fields: Record<string, string>): Promise<void> => {
     for (const [label, text] of Object.entries(fields)) await this.node.getByLabel(label).fill(text)
+  }
+  keys = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) await this.page.keyboard.press(key)
   }
   /** Waits until this is to be read. */
   says = (text: Name): Promise<void> => this.node.getByText(text).waitFor()

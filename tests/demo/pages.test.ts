@@ -48,70 +48,78 @@ describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
   const { open, openOne, openSideBySide, callAsInes, base, url } = openDemo()
 
   test('has nothing that axe-core finds, and nothing that is cut off', async () => {
-    const you = await open('/demo', { refusals: [404], reducedMotion: 'reduce' })
+    const [uma, hidden] = [await signUp('Uma', { is_searchable: true }, base()), await signUp('Hidden', {}, base())]
+    const you = await open('/demo', { refusals: [403, 404], reducedMotion: 'reduce' })
     const { page } = you
     const check = async (what: string) => expect.soft([what, await findings(page)]).toEqual([what, []])
     // Evaluated by the debugger, which the page's policy does not restrict.
-    const go = async (path: string, first: string) => {
+    const addAxe = () => page.evaluate(axe.source)
+    const go = async (path: string, first: string, what: string) => {
       await page.goto(url(path))
       await page.locator(first).first().waitFor()
-      await page.evaluate(axe.source)
+      await addAxe()
+      await check(what)
     }
-    await page.evaluate(axe.source)
+    await addAxe()
     await expectSoon(() => you.role('list', 'Some of the people here').locator('img').count()).toBe(7)
     await check('logging in')
     await you.logIn()
     if (!isPhone) await you.find('.overview .tile').first().waitFor()
     await check('conversations')
 
-    await go('/demo/c/1', '.message')
-    await you.find('[data-reservation]').first().waitFor()
-    await check('a conversation with its reservations')
+    await go('/demo/c/1', '[data-reservation]', 'a conversation with its reservations')
     if (isPhone) {
       await checkWithKeyboard(you)
       await checkOnItsSide(you)
     }
     await you.find('.chat-bar .menu summary').click()
     await check('the menu of a conversation')
-    await page.keyboard.press('Escape')
+    await you.keys('Escape')
     await you.press('Offer a reservation')
     await check('an offer')
-    await page.keyboard.press('Escape')
+    await you.keys('Escape')
 
-    await go('/demo/people?q=architecure', '.hit')
+    await go('/demo/people?q=architecure', '.hit', 'people and a suggestion')
     await you.openFilters()
-    await check('people with filters and a suggestion')
+    await check('filters')
     await you.role('combobox').fill('ja')
     await you.role('option').first().waitFor()
     await you.find('.people:not([aria-busy])').waitFor()
     await check('completions')
-    await go('/demo/people?q=zzzzqqq', '.people .empty')
-    await check('nobody found')
-    await go('/demo/people/1', '.profile .text')
-    await check('a profile')
-    await go('/demo/people/99999', '.profile .empty')
-    await check('no profile')
-    const uma = await signUp('Uma', { is_searchable: true }, base())
-    await go(`/demo/people/${uma.profileId}`, '.profile .text')
+    await go('/demo/people?q=zzzzqqq', '.people .empty', 'nobody found')
+    await go('/demo/people/1', '.profile .text', 'a profile')
+    await go(`/demo/people/${uma.profileId}`, '.profile .text', 'the profile of a stranger')
     await you.press('Write to Uma')
     await check('a first message')
-    await you.fill({ 'Your first message': 'Quite a lot to say. '.repeat(200) })
-    await you.press('Send')
+    await you.press('Send', { fill: { 'Your first message': 'Quite a lot to say. '.repeat(200) } })
     await you.stored('Quite a lot to say').button('Show more').waitFor()
     await check('a long message')
     await you.block()
     await you.button('Unblock').waitFor()
     await check('a block')
 
-    await go('/demo/me', 'section')
+    await go('/demo/me', 'section', "one's own profile")
     await you.role('switch', 'Quiet hours').check()
     await you.node.getByText('Change the e-mail address').click()
-    await check("one's own profile")
+    await check('a profile with all fields')
     await you.region('Photo').find('input').setInputFiles('demo/portraits/tomas.novak.webp')
     await you.dialog.role('application').waitFor()
     await check('cutting out a photo')
-    await go('/demo/side-by-side', '.walk-in')
-    await check('two people side by side')
+
+    // What is not there, or not for everybody, is explained in a sentence.
+    const missing = {
+      '/demo/people/99999': 'There is no such person here.',
+      [`/demo/people/${hidden.profileId}`]: 'This profile is not shown',
+      '/demo/c/99999': 'There is no such conversation, or it is not yours.',
+      '/demo/c/seven': 'There is no such page.',
+    }
+    for (const [path, text] of Object.entries(missing)) {
+      await go(path, `.empty:has-text("${text}")`, text)
+      expect([await you.box.count(), await you.button(/^Write/).count()]).toEqual([0, 0])
+    }
+    await you.toList()
+    await you.find('.entry').first().waitFor()
+    await go('/demo/side-by-side', '.walk-in', 'two people side by side')
   })
 
   test('has a link, to which back, forward and reload lead again, with the focus and the title', async () => {
@@ -140,25 +148,6 @@ describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
     await you.find('.entry:focus').waitFor()
     await page.goForward()
     await message.waitFor()
-  })
-
-  test('that is not there, or not for everybody, is explained in a sentence', async () => {
-    const hidden = await signUp('Hidden', {}, base())
-    const you = await openOne('/demo/c/99999', { refusals: [403, 404] })
-    await you.says('There is no such conversation, or it is not yours.')
-    expect(await you.role('textbox').count()).toBe(0)
-    const pages = {
-      '/demo/people/99999': 'There is no such person here.',
-      [`/demo/people/${hidden.profileId}`]: 'This profile is not shown',
-      '/demo/c/seven': 'There is no such page.',
-    }
-    for (const [path, text] of Object.entries(pages)) {
-      await you.page.goto(url(path))
-      await you.says(text)
-      expect(await you.button(/^Write/).count()).toBe(0)
-    }
-    await you.toList()
-    await you.find('.entry').first().waitFor()
   })
 
   test('of two people side by side has one address and two sessions; a phone shows one of them', async () => {

@@ -11,11 +11,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await you.findPeople()
     const hits = you.find('.hit')
     const names = () => hits.getByRole('heading').allTextContents()
-    const found = async () => {
-      await you.find('.people[aria-busy]').waitFor({ state: 'detached' })
-      return await names()
-    }
-    return { page: you.page, you, box: you.role('combobox', 'Search people'), hits, names, found }
+    return { page: you.page, you, box: you.role('combobox', 'Search people'), hits, names }
   }
 
   test('are found by words, which are marked and corrected, and by being like somebody', async () => {
@@ -33,8 +29,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
 
     await box.fill('')
     await expectSoon(names).toEqual(all)
-    await you.press(`More like this (${all[0]})`)
-    await you.says(`People like ${all[0]}`)
+    await you.press(`More like this (${all[0]})`, { says: `People like ${all[0]}` })
     await expectSoon(names).not.toContain(all[0])
     await expectSoon(() => isFocused(you.button('Show everybody'))).toBe(true)
     await you.press('Show everybody')
@@ -42,16 +37,16 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
   })
 
   test('are completed with the keyboard, which assistive technology is told of; Escape does nothing else', async () => {
-    const { page, you, box, hits } = await openPeople()
+    const { you, box, hits } = await openPeople()
     const list = you.role('listbox', 'Completions')
     const active = () => box.getAttribute('aria-activedescendant')
     expect(await box.getAttribute('aria-expanded')).toBe('false')
     // All letters at once, because the answer to the first would come after the choice on a busy machine.
     await box.fill('por')
     await list.waitFor()
-    await page.keyboard.press('ArrowUp')
+    await you.keys('ArrowUp')
     await expectSoon(active).not.toBeNull()
-    await page.keyboard.press('Escape')
+    await you.keys('Escape')
     await list.waitFor({ state: 'hidden' })
     expect([await active(), await box.inputValue()]).toEqual([null, 'por'])
     await box.fill('lisb')
@@ -59,17 +54,17 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await lisbon.waitFor()
     await expectSoon(() => box.getAttribute('aria-expanded')).toBe('true')
     expect([await box.getAttribute('aria-controls'), await active()]).toEqual([await list.getAttribute('id'), null])
-    await page.keyboard.press('ArrowDown')
+    await you.keys('ArrowDown')
     await expectSoon(active).toBe(await lisbon.getAttribute('id'))
     await expectSoon(() => lisbon.getAttribute('aria-selected')).toBe('true')
-    await page.keyboard.press('Enter')
+    await you.keys('Enter')
     await expectSoon(() => box.inputValue()).toBe('Lisbon')
     await list.waitFor({ state: 'hidden' })
     await expectSoon(() => hits.first().locator('.where').textContent()).toMatch(/^Lisbon/)
   })
 
   test('are looked for while one types, and a late answer shows nobody', async () => {
-    const { page, you, box, hits, names, found } = await openPeople()
+    const { page, you, box, names } = await openPeople()
     // The answer to the first letters comes after that to all.
     const isFirst = ({ pathname, searchParams }: URL) =>
       pathname.endsWith('/users/search') && searchParams.get('q') === 'ti'
@@ -85,7 +80,8 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     const before = await names()
     await box.fill('tiled stoves')
     await expectSoon(() => page.url()).toContain('q=tiled+stoves')
-    const stoves = await found()
+    await you.find('.people[aria-busy]').waitFor({ state: 'detached' })
+    const stoves = await names()
     expect(stoves).not.toEqual(before)
     // The page has given it up, so there may be nobody to answer.
     await held[0]!.continue().catch(() => {})
@@ -163,7 +159,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     const summary = () => you.find('.filters summary').textContent()
     await box.pressSequentially('coffee')
     await expectAddress(url('/demo/people?q=coffee'))
-    await page.keyboard.press('Tab')
+    await you.keys('Tab')
     await you.openFilters()
     await you.role('group', 'Countries').getByRole('button').first().click()
     await expectSoon(() => page.url()).toMatch(/\/demo\/people\?q=coffee&country=\w+/)

@@ -13,18 +13,16 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     const { page } = you
     const text = you.node.getByLabel('Your first message to Ida')
     await you.button('Write to Ida').focus()
-    await page.keyboard.press('Enter')
+    await you.keys('Enter')
     await expectSoon(() => isFocused(text)).toBe(true)
     await page.keyboard.type('Do you know a quiet place?')
     await page.reload()
     await expectSoon(() => text.inputValue()).toBe('Do you know a quiet place?')
     expect(await conversations()).toEqual([])
     await text.fill(' ')
-    await you.press('Send')
-    await you.alerts('Write something first')
+    await you.press('Send', { alerts: 'Write something first' })
     await text.fill(`<b>Do you</b> know a quiet place?${'\nWithout cars.'.repeat(30)}`)
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Enter')
+    await you.keys('Tab', 'Enter')
     // It is the only message, and folds.
     const sent = you.stored('<b>Do you</b> know a quiet place?')
     await sent.node.waitFor()
@@ -33,17 +31,17 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     const lines = async () => (await sent.find('.content').textContent())!.split('\n').length
     expect(await lines()).toBe(12)
     await sent.button('Show more').focus()
-    await page.keyboard.press('Enter')
+    await you.keys('Enter')
     await expectSoon(() => isFocused(sent.button('Show less'))).toBe(true)
     expect(await lines()).toBe(31)
-    await page.keyboard.press('Enter')
+    await you.keys('Enter')
     await expectSoon(lines).toBe(12)
 
     await you.block()
     await you.says('You have blocked Ida. ')
     expect([await you.box.count(), await you.button('Offer a reservation').count()]).toEqual([0, 0])
     await you.button('Unblock').focus()
-    await page.keyboard.press('Enter')
+    await you.keys('Enter')
     await expectSoon(() => isFocused(you.box)).toBe(true)
     await page.goto(url(`/demo/people/${ida.profileId}`))
     await you.press('Open the conversation with Ida')
@@ -56,11 +54,13 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     await ines.openWith('Tomáš Novák')
     await tomas.openWith('Inês Carvalho')
     await ines.press('Offer a reservation')
-    await ines.dialog.fill({ What: 'A walk through Graça', From: '2001-05-14T18:00' })
-    await ines.dialog.press('Send the offer')
-    await ines.dialog.alerts('date')
-    await ines.dialog.fill({ From: '2031-05-14T18:00', Until: '2031-05-14T20:30', Price: '12.5' })
-    await ines.dialog.press('Send the offer')
+    await ines.dialog.press('Send the offer', {
+      fill: { What: 'A walk through Graça', From: '2001-05-14T18:00' },
+      alerts: 'date',
+    })
+    await ines.dialog.press('Send the offer', {
+      fill: { From: '2031-05-14T18:00', Until: '2031-05-14T20:30', Price: '12.5' },
+    })
     const of = (side: Side) => new Part(side.find('[data-reservation]', 'A walk through Graça'))
     const buttons = (side: Side) => of(side).role('button').allTextContents()
     const waiting = () => tomas.entry('Inês Carvalho').getByText('Your answer?').count()
@@ -75,8 +75,7 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
 
     const change = async (Price: string) => {
       await of(tomas).press('Change')
-      await tomas.dialog.fill({ Price })
-      await tomas.dialog.press('Send the change')
+      await tomas.dialog.press('Send the change', { fill: { Price } })
     }
     await change('10')
     await of(ines).says('Your answer?')
@@ -98,8 +97,7 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     await of(tomas).press('Cancel…')
     await tomas.dialog.press('Keep it')
     await of(tomas).press('Cancel…')
-    await tomas.dialog.fill({ 'A word about it': 'My train does not run' })
-    await tomas.dialog.press('Cancel the reservation')
+    await tomas.dialog.press('Cancel the reservation', { fill: { 'A word about it': 'My train does not run' } })
     for (const side of [ines, tomas]) await of(side).says('Cancelled')
     await expectSoon(() => buttons(ines)).toEqual([])
   })
@@ -162,8 +160,7 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     await isShown(you.find('.entry .avatar img').first(), 192)
     expect(await you.entry('Tomáš Novák').locator('.avatar img').count()).toBe(0)
     await you.page.goto(url('/demo/me'))
-    await you.press('Unblock Tomáš Novák')
-    await you.says('Tomáš Novák is not blocked any more.')
+    await you.press('Unblock Tomáš Novák', { says: 'Tomáš Novák is not blocked any more.' })
     const { reports } = await callAsInes('GET', '/users/me/export')
     expect(reports.map(({ reason }: { reason: string }) => reason)).toContain('scam')
   })
