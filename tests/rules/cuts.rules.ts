@@ -121,7 +121,7 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   }
 }
 
-test('the table of docs/security.md has a column for each cut', async () => equal(head, Object.keys(cuts)))
+test('the table of docs/security.md has a column for each cut', () => equal(head, Object.keys(cuts)))
 for (const [cut, ways] of Object.entries(cuts)) {
   for (const [index, way] of ways.entries()) {
     test(`after ${cut} ${index} the other receives what docs/security.md says`, async () => {

@@ -265,12 +265,12 @@ export interface Result {
 interface Test {
   file: string
   name: string
-  run: () => Promise<void>
+  run: () => void | Promise<void>
 }
 const tests: Test[] = []
 let file = ''
 /** A rule: a sentence about people, and what they ask for. */
-export const test = (name: string, run: () => Promise<void>): void => void tests.push({ file, name, run })
+export const test = (name: string, run: Test['run']): void => void tests.push({ file, name, run })
 interface Options {
   /** Which tests, by name. */
   isWanted?: (test: Test) => boolean
@@ -294,7 +294,7 @@ export const runTests = async (options: Options = {}): Promise<Result[]> => {
     const limit = new Promise<never>((_, reject) => {
       if (milliseconds) timer = setTimeout(() => reject(new Failure('does not end')), milliseconds)
     })
-    const error = await Promise.race([one.run(), limit]).then(
+    const error = await Promise.race([Promise.resolve().then(one.run), limit]).then(
       () => null,
       (error) => error instanceof Failure ? error.message : String(error?.stack ?? error),
     )
