@@ -1,13 +1,11 @@
 // Accounts, on the Auth of one machine and on Supabase's own (tests/platform). What happens where Auth, its mail or its
 // CAPTCHA fails, and how long answers take, is in tests/local/auth_faults.test.ts.
-import { createClient } from '@supabase/supabase-js'
 import { describe, expect, inject, test } from 'vitest'
-import { WebSocket } from 'ws'
 import { claimsOf, signToken } from '../tools/jwt.ts'
 import { type Answer, call, seededInterests, uniqueEmail } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 import { pause } from '../tools/wait.ts'
-import { modes, password, supplied, useProject } from './project.ts'
+import { modes, openClient, password, supplied, useProject } from './project.ts'
 
 const { secretKey, publishableKey, jwtSecret } = inject('stack')
 const keys = (value: object): string[] => Object.keys(value).sort()
@@ -19,11 +17,7 @@ const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status)
 describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
   const { project, ask, callAuth, register, create, logIn, refresh, recover, ...more } = useProject(confirmation)
   const { me, usersWith, links, follow, confirm, person } = more
-  const client = () =>
-    createClient(project.origin, publishableKey, {
-      auth: { persistSession: false, autoRefreshToken: false },
-      realtime: { transport: WebSocket as never },
-    }).auth
+  const client = () => openClient(project.origin).auth
 
   test('a person signs up with every field, logs in, refreshes, and logs out of one session', async () => {
     const [first, second] = await seededInterests()

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { createClient } from '@supabase/supabase-js'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
-import { readFileSync } from 'node:fs'
+import { WebSocket } from 'ws'
 import { mailedLinks } from '../tools/own_stack.ts'
 import { call, uniqueEmail } from '../tools/people.ts'
 import { makeDatabase } from '../tools/postgres.ts'
@@ -22,6 +24,14 @@ declare module 'vitest' {
 export const supplied = inject('supplied') as Supplied | undefined
 /** Ours is tried with and without e-mail confirmation. */
 export const modes = supplied ? [supplied.confirmation] : [false, true]
+
+/** supabase-js, as an app uses it. */
+export const openClient = (origin: string, token?: string, key = inject('stack').publishableKey) =>
+  createClient(origin, key, {
+    auth: { persistSession: false, autoRefreshToken: false },
+    realtime: { transport: WebSocket as never },
+    ...(token && { global: { headers: { Authorization: `Bearer ${token}` } } }),
+  })
 
 export const password = 'correct horse'
 type Options = Parameters<typeof call>[3]
