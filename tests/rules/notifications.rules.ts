@@ -83,11 +83,13 @@ test('settings are changed field by field, and what waits goes by a new delay', 
   const call = `private.act_as('{"sub": "${ben.auth}"}', true) then api.update_notification_settings('${unknown}')`
   const refusal = 'quiet_hours.time_zone: must be the name of a time zone'
   await refuses('PT400', refusal, [`select case when ${call} end`], 'edge_functions')
-  await ana.post(`${await talk(ana, ben)}/messages`, { content: 'Hello' }, 201)
+  const ab = await talk(ana, ben)
+  await ana.post(`${ab}/messages`, { content: 'Hello' }, 201)
   const delay = () => sql(`select round(extract(epoch from due_at - created_at)) from private.outbox`)
   equal(await delay(), [600])
   await ben.patch(settings, { delay_minutes: 3 })
-  equal(await delay(), [180])
+  await ana.post(`${ab}/messages`, { content: 'Hello' }, 201)
+  equal(await delay(), [180, 180])
   // Who has chosen none is shown the general one, in whole minutes.
   await sql('select private.adopt_outbox_settings(delay_seconds => 90, webhooks => false)', [], 'edge_functions')
   equal([await cat.get(settings), (await ben.get(settings)).delay_minutes], [{ ...defaults, delay_minutes: 2 }, 3])
@@ -358,7 +360,8 @@ test('nothing is claimed for a receiver that is busy, and everything for the oth
   const { ben, tell } = await meet()
   await tell()
   equal([await claimPushes(['push.example']), await claimMail(['tests.example'])], [[], null])
-  equal((await claimPushes([(await devices(ben))[0].id])).length, 1)
+  const [first, second] = await devices(ben)
+  is(await claimPushes([first.id]), [{ endpoint: second.endpoint }])
   is(await claimMail(['elsewhere.example']), { to: 'ben@tests.example' })
 })
 
@@ -477,7 +480,10 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
   const { id } = await ana.post('/users/me/reports', { ...report, note: 'Secret' }, 201)
   await event('report.created', { ...report, id, reporter_id: ana.id })
   const offered = await ana.post(`${ab}/reservations`, offer, 201)
-  await event('reservation.changed', { conversation_id, id: offered.id, status: 'pending', user_id: ana.id })
+  const changed = { conversation_id, id: offered.id, user_id: ana.id }
+  await event('reservation.changed', { ...changed, status: 'pending' })
+  await ana.post(`${ab}/reservations/${offered.id}/cancel`, {}, 200)
+  await event('reservation.changed', { ...changed, status: 'cancelled' })
   await cleo.delete('/users/me')
   await event('user.erased', { user_id: cleo.id })
   await write(ana)
@@ -492,10 +498,12 @@ test('an offer is told to the other one, and what an admin does to both, unless 
   const { ana, ben, ab } = await watch()
   await clear('outbox')
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)
-  equal(await outbox('user_id', 'person'), [ben.id])
+  await ana.post(`${ab}/reservations/${id}/cancel`, {}, 200)
+  equal(await outbox('user_id', 'person'), [ben.id, ben.id])
   await planAfter('11 minutes')
-  is((await claimMail()).conversations, [{ name: 'ana', unread: 0, status: 'pending' }])
-  is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'pending', unread: 0 })
+  // What it has come to.
+  is((await claimMail()).conversations, [{ name: 'ana', unread: 0, status: 'cancelled' }])
+  is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'cancelled', unread: 0 })
   await clear('outbox', 'silences')
   await passTime('0')
   await asAdmin(`update public.reservations set title = 'A long walk'`)
