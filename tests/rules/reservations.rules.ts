@@ -405,9 +405,8 @@ test('the history is append-only, and complete whoever writes', async () => {
   ]) await change(it, set)
   const { history, updatedAt, date, ends_at } = await ana.get(it)
   const climb = ['accepted', 'A climb', null, 21]
-  const first = [['pending', 'A walk', ana.id, 20], ['accepted', 'A walk', null, 21]]
   const seen = history.map(({ status, title, by, price }: Json) => [status, title, by, price])
-  equal(seen, [...first, climb, climb, climb, climb])
+  equal(seen, [['pending', 'A walk', ana.id, 20], ['accepted', 'A walk', null, 21], climb, climb, climb, climb])
   is(history.at(-1), { createdAt: updatedAt, date, ends_at })
   // An admin's offer can be answered by either.
   const offered = await write(ab)
@@ -457,8 +456,7 @@ test('an erasure cancels what is open, completes what has ended, and leaves all 
       await write(cb, fields)
     }
   }
-  const keyed = draft({ client_id: crypto.randomUUID() })
-  for (const who of [ana, ben]) await who.post(`${ab}/reservations`, keyed, 201)
+  for (const who of [ana, ben]) await who.post(`${ab}/reservations`, draft({ client_id: crypto.randomUUID() }), 201)
   const ofOthers = `select reservations::text from public.reservations where conversation_id = ${idOf(cb)} order by id`
   const others = await sql(ofOthers)
   await ana.delete('/users/me')
