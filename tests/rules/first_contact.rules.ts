@@ -50,14 +50,16 @@ test('the fourth message is refused, whatever its key, and an earlier one is rep
 })
 
 test('the local may write first, within the limit of the setting', async () => {
-  const { ben, ab } = await meet()
+  const { ana, ben, ab } = await meet()
   await times(3, () => send(ben, ab))
   equal(await send(ben, ab, 'Hello', 403), limited)
   setting('FIRST_CONTACT_LIMIT', '4')
   await send(ben, ab)
-  await send(ben, ab, 'Hello', 403)
   setting('FIRST_CONTACT_LIMIT', '1')
   equal(await send(ben, ab, 'Hello', 403), { error: 'You can send 1 message or offer until this person has answered' })
+  await send(ana, ab)
+  await asAdmin('delete from public.messages where user_id = $1', [ana.id])
+  await send(ben, ab)
 })
 
 test('an answer lifts the limit for ever, whatever admins delete; another participant has not answered', async () => {
@@ -76,8 +78,7 @@ test('an answer lifts the limit for ever, whatever admins delete; another partic
   await times(3, () => send(ana, ca))
   await send(cat, await talk(cat, ben))
   equal(await send(ana, ca, 'Hello', 403), limited, 'cat has answered somebody else')
-  const insert = 'insert into public.messages (conversation_id, user_id, content) values ($1, $2, $3)'
-  await asAdmin(insert, [idOf(ca), cat.id, 'By an admin'])
+  await asAdmin(`insert into public.messages (conversation_id, user_id, content) values (${idOf(ca)}, ${cat.id}, 'x')`)
   await send(ana, ca)
 })
 

@@ -60,12 +60,13 @@ test('a conversation is archived, muted and pinned for oneself; what is absent s
 
 test('both have their own state of the same conversation, as voyager and as local', async () => {
   const { ana, ben, cat, ab, ca } = await meet()
+  await arrange(cat, ca, { muted_until: later }, 200, { ...initial, muted_until: later })
   await arrange(ben, ab, { archived: true })
   await arrange(ana, ab, { pinned: true, muted_until: later })
   await arrange(ana, ca, { archived: true })
   const ofAna = { conversation_id: idOf(ab), ...everything, archived: false }
   equal(await states(ana), [{ conversation_id: idOf(ca), ...initial, archived: true }, ofAna])
-  is([await states(ben), await states(cat)], [[{ ...initial, archived: true }], []])
+  is([await states(ben), await states(cat)], [[{ ...initial, archived: true }], [{ ...initial, muted_until: later }]])
   await arrange(ana, ca, { archived: false })
   equal(await states(ana), [ofAna])
   // Neither a mute nor the partner's pin puts a conversation first.
@@ -164,8 +165,7 @@ test('twenty conversations can be pinned, whatever is muted and whatever others 
   for (const path of paths.slice(0, 20)) await arrange(host, path, { pinned: true }, 200, { pinned: true })
   const [first, last] = [paths[0]!, paths[20]!]
   await arrange(host, first, { pinned: true }, 200)
-  const refused = { error: 'pinned: you cannot pin more than 20 conversations' }
-  equal(await arrange(host, last, everything, 400), refused)
+  equal(await arrange(host, last, everything, 400), { error: 'pinned: you cannot pin more than 20 conversations' })
   is(await arrange(host, last, {}), { pinned: false, archived: false })
   await arrange(host, first, { pinned: false })
   await arrange(host, last, { pinned: true }, 200)
@@ -181,8 +181,9 @@ test('an erasure forgets what was arranged and keeps what the partners have', as
   for (const [who, path] of [[ben, ab], [cat, ca]] as const) equal(await list(who, 'archived=true'), [idOf(path)])
   // Who was deactivated or erased while the request waited changes nothing.
   await activate(ben, false)
-  const late = [`set_conversation_state(${idOf(ab)}, '{"pinned": false}')`, `offer_reservation(${idOf(ab)}, '{}')`]
-    .map((call) => `select api.${call} from set_config('api.caller', '${ben.id}', true)`)
+  const isBen = `from set_config('api.caller', '${ben.id}', true)`
+  const late = ['set_conversation_state', 'offer_reservation', 'send_message']
+    .map((name) => `select api.${name}(${idOf(ab)}, '{"content": "x"}') ${isBen}`)
   await refuses('PT401', 'This account no longer exists', late)
 })
 

@@ -1,5 +1,5 @@
 /** What people do in most rules about conversations, and pages of lists. */
-import { type Answer, asAdmin, type Caller, Failure, type Json, people, type Person, sql, talk } from './fixture.ts'
+import { type Answer, asAdmin, type Caller, is, type Json, people, type Person, sql, talk } from './fixture.ts'
 
 /** Ids of nobody and nothing. */
 export const unknown = [999_999_999, Number.MAX_SAFE_INTEGER]
@@ -36,20 +36,17 @@ export const activate = ({ id }: Person, isActive: boolean) =>
 
 /** The path of the next page, from the Link header, which is relative. */
 const nextPath = (path: string, { headers }: Answer): string | undefined => {
-  const link = headers.get('Link')
-  if (link === null) return undefined
-  const query = /^<(\?[^>]+)>; rel="next"$/.exec(link)?.[1]
-  if (!query) throw new Failure(`${path} has the Link ${link}`)
-  return path.replace(/\?.*|$/, query)
+  const query = /^<(\?[^>]+)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1]
+  return query && path.replace(/\?.*|$/, query)
 }
 /** The bodies of all pages from this path on, as the Link headers lead; `meanwhile` runs between two pages. */
 export const pagesOf = async (who: Caller, path: string, meanwhile?: () => Promise<unknown>): Promise<Json[][]> => {
   const pages: Json[][] = []
   for (let next: string | undefined = path; next;) {
-    if (pages.length === 100) throw new Failure(`${path} has pages without end`)
+    is(pages.length < 100, true, `${path} has pages without end`)
     if (pages.length > 0) await meanwhile?.()
     const answer: Answer = await who.ask('GET', next)
-    if (answer.status !== 200) throw new Failure(`${next}: ${answer.text}`)
+    is(answer.status, 200, answer.text)
     pages.push(answer.body)
     next = nextPath(next, answer)
   }

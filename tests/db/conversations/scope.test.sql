@@ -29,7 +29,6 @@ select is(pg_temp.sees('ana'), '', 'mallory cannot read a conversation of others
 select tests.become(null);
 select throws_ok('select private.scope_to_conversation(1)', '42501', null, 'an anonymous caller cannot set a scope');
 select tests.become_owner();
-select private.scope_to_conversation(null);
 
 create function pg_temp.scope_after(call text)
 returns text
