@@ -1,10 +1,9 @@
-// What npm run deploy uploads, each function alone in its folder, under both versions of Deno.
+// What npm run deploy uploads, each function alone in its folder, under the platform's Deno.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
-import { denoVersions } from '../tools/deno_versions.ts'
 import { openEmbeddingsApi } from '../tools/embeddings_api.ts'
 import { openManagementApi, projectRef } from '../tools/management_api.ts'
 import { makeDatabase } from '../tools/postgres.ts'
@@ -57,7 +56,7 @@ export default {
   },
 }
 `
-const serve = (name: string, deno: string, database: string) => {
+const serve = (name: string, database: string) => {
   const upload = management.uploads.get(name)!
   const env = {
     SUPABASE_URL: 'http://127.0.0.1:9',
@@ -68,7 +67,7 @@ const serve = (name: string, deno: string, database: string) => {
     ...embeddings.settings,
     RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
   }
-  return serveUpload(upload, folder, env, deno, (cwd) => {
+  return serveUpload(upload, folder, env, (cwd) => {
     writeFileSync(join(cwd, 'measured.js'), measured(upload.metadata.entrypoint_path))
     return ['measured.js', '--v8-flags=--expose-gc']
   })
@@ -86,57 +85,55 @@ const requests: Record<string, [path: string, request: RequestInit, status: numb
 /** What the functions report; one build has one. */
 const releases = new Set<string>()
 
-describe.each(denoVersions())('started alone from the uploaded bundle, on $version', ({ version, deno }) => {
-  // One after the other, because the times are printed.
-  test.each(names)('%s serves its OpenAPI document and answers', async (name) => {
-    const began = performance.now()
-    const { base: origin, pid, stop } = await serve(name, deno, url())
-    try {
-      const base = `${origin}/${name}`
-      const document = await fetch(`${base}/openapi.json`)
-      const boot = performance.now() - began
-      expect(document.status).toBe(200)
-      const release = document.headers.get('X-Release')!
-      expect(release).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}|uncommitted\.\d{4}-.*Z)$/)
-      expect([...releases.add(release)]).toEqual([release])
-      expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
-      const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
-      const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
-      const heap = async (): Promise<number> => await (await fetch(`${origin}/heap`)).json() / 1e6
-      let before = 0
-      for (let round = 0; round < 100; round++) {
-        if (round === 20) before = await heap()
-        for (const answer of await Promise.all(Array.from({ length: 10 }, send))) {
-          expect(answer.status, await answer.text()).toBe(status)
-        }
+// One after the other, because the times are printed.
+test.each(names)('started alone from the uploaded bundle, %s serves its OpenAPI document and answers', async (name) => {
+  const began = performance.now()
+  const { base: origin, pid, stop } = await serve(name, url())
+  try {
+    const base = `${origin}/${name}`
+    const document = await fetch(`${base}/openapi.json`)
+    const boot = performance.now() - began
+    expect(document.status).toBe(200)
+    const release = document.headers.get('X-Release')!
+    expect(release).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}|uncommitted\.\d{4}-.*Z)$/)
+    expect([...releases.add(release)]).toEqual([release])
+    expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
+    const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
+    const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
+    const heap = async (): Promise<number> => await (await fetch(`${origin}/heap`)).json() / 1e6
+    let before = 0
+    for (let round = 0; round < 100; round++) {
+      if (round === 20) before = await heap()
+      for (const answer of await Promise.all(Array.from({ length: 10 }, send))) {
+        expect(answer.status, await answer.text()).toBe(status)
       }
-      const memory = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1000
-      const after = await heap()
-      const times = `first answer after ${Math.round(boot)} ms, ${Math.round(memory)} MB after 1,000`
-      console.log(`${name} on ${version}: ${times}, live heap ${after.toFixed(1)} MB, ${before.toFixed(1)} after 200`)
-      // The platform ends a worker at 256 MB.
-      expect(memory).toBeLessThan(200)
-      // What requests leave behind would grow.
-      expect(after - before).toBeLessThan(2)
-      if (name === 'embed') {
-        await owner`
-          with person as (insert into public.users (name, email) values ('Ana', ${version}) returning id)
+    }
+    const memory = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1000
+    const after = await heap()
+    const times = `first answer after ${Math.round(boot)} ms, ${Math.round(memory)} MB after 1,000`
+    console.log(`${name}: ${times}, live heap ${after.toFixed(1)} MB, ${before.toFixed(1)} after 200`)
+    // The platform ends a worker at 256 MB.
+    expect(memory).toBeLessThan(200)
+    // What requests leave behind would grow.
+    expect(after - before).toBeLessThan(2)
+    if (name === 'embed') {
+      await owner`
+          with person as (insert into public.users (name, email) values ('Ana', '') returning id)
           insert into public.profiles (user_id, biography, is_searchable)
           select id, 'I repair boats and play chess', true from person`
-        const answer = await fetch(base, { method: 'POST', headers: { apikey: 'sb_secret_booted' } })
-        expect((await answer.json()).made).toBeGreaterThan(0)
-      }
-    } finally {
-      stop()
+      const answer = await fetch(base, { method: 'POST', headers: { apikey: 'sb_secret_booted' } })
+      expect((await answer.json()).made).toBeGreaterThan(0)
     }
-  })
+  } finally {
+    stop()
+  }
 })
 
 // Of the offline model the bundle has the words alone. Without them it takes a word that no profile has for a typing
 // error, and the nDCG falls from .85 to .71.
 test('the search of the uploaded bundle ranks the graded queries as the sources do', async () => {
   const DATABASE_URL = await makeDatabase('ranked')
-  const served = await serve('users', denoVersions()[1]!.deno, DATABASE_URL)
+  const served = await serve('users', DATABASE_URL)
   try {
     const args = [`--deployed=${served.base}/users`]
     type Figures = Record<string, Record<string, number>>

@@ -19,19 +19,19 @@ import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
 /**
- * Serves an uploaded bundle alone, outside of the repository and its packages. `prepare` may add files to its folder,
- * and returns what is run instead, and options of Deno.
+ * Serves an uploaded bundle alone, outside of the repository and its packages, under the platform's Deno. `prepare` may
+ * add files to its folder, and returns what is run instead, and options of Deno.
  */
 export const serveUpload = (
   upload: Upload,
   folder: string,
   env: Record<string, string>,
-  deno: string,
   prepare = (_folder: string): string[] => [upload.metadata.entrypoint_path],
 ): Promise<ServedFunction> => {
   const cwd = mkdtempSync(join(folder, 'alone-'))
   unpack(upload, cwd)
   const [entrypoint, ...options] = prepare(cwd)
+  const { deno } = denoVersions()[1]!
   return serveFunction(entrypoint!, env, { deno, cwd, options: ['--no-config', '--no-lock', '--no-npm', ...options] })
 }
 
@@ -101,7 +101,7 @@ export const openDeployedProject = async () => {
       ...Object.fromEntries(management.secrets),
     }
     const started = [...management.uploads].map(async ([name, upload]) =>
-      [name, await serveUpload(upload, folder, environment, denoVersions()[1]!.deno)] as const
+      [name, await serveUpload(upload, folder, environment)] as const
     )
     functions = new Map(await Promise.all(started))
     const stopBefore = () => before.forEach(({ stop }) => stop())

@@ -33,6 +33,19 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
     await overtake(waiting, admin`private.begin_sign_up('new@races.example', 'New', '{}')`)
   },
 
+  'nobody waits for a sign-up whose mail takes long, with the same words and interests': async () => {
+    const signUp = async () => {
+      const fields = { biography: 'Quokka', bio: 'Sea', is_searchable: true, interest_ids: [1, 2] }
+      const [{ ticket }] = await ask`select private.begin_sign_up('new@races.example', 'Newcomer', ${fields})`
+      return admin`
+        insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+        values (gen_random_uuid(), gen_random_uuid() || '@races.example', now(), ${{ ticket }})`
+    }
+    const [ana] = await people(1)
+    await overtake(await signUp(), await signUp())
+    await overtake(await signUp(), by(ana)`api.update_profile('{"biography": "Quokka", "interest_ids": [1]}')`)
+  },
+
   'of two pins with one left one succeeds': async () => {
     const [host, ...guests] = await people(22)
     const talks: number[] = []
