@@ -146,6 +146,15 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
     expect(names).toEqual([])
   },
 
+  'a suspension that is lifted during the erasure is over, and the account erased': async () => {
+    const [ana] = await people(1)
+    await ask`select public.restrict_person(${ana}, 'suspend', 'Spam')`
+    await queue(
+      by(null, 'insert search_entries')`public.lift_restriction(${ana}, 'suspend', 'Served')`,
+      admin`public.erase_person(${ana}, 'Asked for it')`,
+    )
+    expect(await ask`select is_active from public.users where id = ${ana}`).toEqual([false])
+  },
   'somebody who shows a profile as an admin hides it is hidden': async () => {
     for (const isReported of [true, false]) {
       const [ana, ben] = await people(2)
