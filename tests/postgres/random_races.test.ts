@@ -158,7 +158,8 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
     select 'booked twice' as what, one.id
     from public.reservations as one
     join public.reservations as other on other.id < one.id and other.host_id = one.host_id
-      and (one.status, other.status) = ('accepted', 'accepted') and one.ends_at > other.date and other.ends_at > one.date
+      and one.ends_at > other.date and other.ends_at > one.date
+    where (one.status, other.status) = ('accepted', 'accepted')
     union all
     select 'accepted in other terms', id from public.reservation_history
     where status = 'accepted' and note <> ${owner.unsafe(terms)}
@@ -181,7 +182,8 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
     select 'resolved and not logged once', id from public.reports where resolved_at is not null
       and 1 <> (select count(*) from public.moderation_log where report_id = reports.id and action = resolution)
     union all
-    select 'logged and open, or edited', report_id from public.moderation_log join public.reports on reports.id = report_id
+    select 'logged and open, or edited', report_id
+    from public.moderation_log join public.reports on reports.id = report_id
     where resolved_at is null or action = 'edit report'
     union all
     select 'erased and not logged once', id from erased

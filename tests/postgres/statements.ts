@@ -49,7 +49,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   },
 
   /**
-   * Anonymous callers one after the other, [name, seconds that their statement takes, seconds until the next one comes],
+   * Anonymous callers one after the other, [name, seconds that their statement takes, seconds until the next comes],
    * between two others: the name that each was answered, or how it failed, and after which time.
    */
   call: async (callers) => {

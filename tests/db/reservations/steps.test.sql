@@ -1,4 +1,4 @@
--- Steps and counter-offers: what tests/db/schedules.ts does not try.
+-- Steps and counter-offers: what tests/db/schedules.test.ts does not try.
 select plan(30);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
