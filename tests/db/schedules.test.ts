@@ -1,7 +1,7 @@
-// Every schedule of four actors on the real SQL: the two participants, an admin and the clock, each with everything that
-// it can do with a reservation, and a second reservation of the same host. Every state that they can reach is visited,
-// and every action tried in each, so schedules of any length are covered. After each action all readers must see what
-// the model below predicts. SCHEDULES=4 tries every sequence of four actions instead.
+// Every schedule of four actors on the real SQL: the two participants, an admin and the clock, each with everything
+// that it can do with a reservation, and a second reservation of the same host. Every state that they can reach is
+// visited, and every action tried in each, so schedules of any length are covered. After each action all readers must
+// see what the model below predicts. SCHEDULES=4 tries every sequence of four actions instead.
 import { expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
 
@@ -15,7 +15,7 @@ interface Action {
   /** A step, or with other terms than the present ones; an offer, a counter-offer; what admins and the clock do. */
   name: keyof typeof targets | 'stale' | 'offer' | 'counter' | 'write' | 'edit' | 'pass' | 'run'
   /** The second reservation is named 2. */
-  place?: 2
+  place?: 1 | 2
   status?: Status
 }
 /** As a reader must see it; `stored` is what the table still says if the clock is late. */
@@ -115,8 +115,8 @@ const actionsIn = ({ reservations, phase, hasEnd }: Model): Action[] => {
 const keyOf = ({ phase, hasEnd, reservations }: Model): string =>
   JSON.stringify([phase, hasEnd, reservations.map(({ status, stored, offeredBy }) => [status, stored, offeredBy])])
 
-// An action, and then what both participants read over each way to read. The functions are called directly; who may call
-// what is tested elsewhere. Events are, too, and take half of the time.
+// An action, and then what both participants read over each way to read. The functions are called directly; who may
+// call what is tested elsewhere. Events are, too, and take half of the time.
 const { owner } = await useCopy(
   'scheduled',
   `

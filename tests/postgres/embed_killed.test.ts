@@ -12,6 +12,7 @@ import { testKeys } from '../tools/stack.ts'
 
 const { owner: sql, url } = await useCopy('embedded')
 const [softLimit, hardLimit] = [1000, 2000]
+const { deno } = denoVersions()[1]!
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 /** Processor time of all threads of a process in milliseconds; null if it has ended. */
@@ -28,7 +29,7 @@ const processorTime = (pid: number): number | null => {
  * Starts the function, and kills it with SIGKILL when it has used 2 s of processor time. The start is not counted: here
  * Deno compiles what the platform gets as a bundle.
  */
-const startIsolate = async (env: Record<string, string>, deno = denoVersions()[0]!.deno) => {
+const startIsolate = async (env: Record<string, string>) => {
   const settings = { EDGE_DATABASE_URL: url('edge_functions'), SUPABASE_SECRET_KEY: testKeys.secretKey, ...env }
   const { base, pid, log, stop } = await serveFunction('tests/postgres/embed_with_model.ts', settings, { deno })
   const atStart = processorTime(pid)!
@@ -88,34 +89,32 @@ beforeEach(async () => {
   await sql`delete from private.embedding_queue`
 })
 
-describe.each(denoVersions())('on $version', ({ deno }) => {
-  test('a backlog is embedded within the processor time of each isolate, and no isolate is killed', async () => {
-    const start = () => startIsolate({ EACH: '150', LOAD: '1500' }, deno)
-    await addProfiles(...texts(16))
-    let [isolate, calls] = [await start(), 0]
-    for (; (await queued()).length > 0 && calls < 16; calls++) {
-      // The platform gives a request to another isolate after 1 s.
-      if (isolate.used() > softLimit) isolate = await start()
-      expect(await isolate.embed()).toBeGreaterThan(0)
-    }
-    expect(await embedded()).toEqual(texts(16))
-    // As many as fit: waiting for the model is not processor time.
-    expect(calls).toBeLessThanOrEqual(6)
-  }, 120_000)
+test('a backlog is embedded within the processor time of each isolate, and no isolate is killed', async () => {
+  const start = () => startIsolate({ EACH: '150', LOAD: '1500' })
+  await addProfiles(...texts(16))
+  let [isolate, calls] = [await start(), 0]
+  for (; (await queued()).length > 0 && calls < 16; calls++) {
+    // The platform gives a request to another isolate after 1 s.
+    if (isolate.used() > softLimit) isolate = await start()
+    expect(await isolate.embed()).toBeGreaterThan(0)
+  }
+  expect(await embedded()).toEqual(texts(16))
+  // As many as fit: waiting for the model is not processor time.
+  expect(calls).toBeLessThanOrEqual(6)
+}, 120_000)
 
-  test('if a worker is killed, its embeddings stay, and only the text that it had begun has an attempt', async () => {
-    await addProfiles('1 good', '2 dies', '3 waits', '4 waits')
-    expect(await (await startIsolate({ EACH: '1' }, deno)).embed()).toBe(null)
-    expect(await embedded()).toEqual(['1 good'])
-    expect(await queued()).toEqual([
-      { biography: '2 dies', attempts: 1, due: false, soon: true },
-      { biography: '3 waits', attempts: 0, due: true, soon: true },
-      { biography: '4 waits', attempts: 0, due: true, soon: true },
-    ])
-    // The next call makes them at once.
-    expect(await (await startIsolate({ EACH: '1' }, deno)).embed()).toBe(2)
-    expect(await embedded()).toEqual(['1 good', '3 waits', '4 waits'])
-  })
+test('if a worker is killed, its embeddings stay, and only the text that it had begun has an attempt', async () => {
+  await addProfiles('1 good', '2 dies', '3 waits', '4 waits')
+  expect(await (await startIsolate({ EACH: '1' })).embed()).toBe(null)
+  expect(await embedded()).toEqual(['1 good'])
+  expect(await queued()).toEqual([
+    { biography: '2 dies', attempts: 1, due: false, soon: true },
+    { biography: '3 waits', attempts: 0, due: true, soon: true },
+    { biography: '4 waits', attempts: 0, due: true, soon: true },
+  ])
+  // The next call makes them at once.
+  expect(await (await startIsolate({ EACH: '1' })).embed()).toBe(2)
+  expect(await embedded()).toEqual(['1 good', '3 waits', '4 waits'])
 })
 
 test('a text that kills its worker each time becomes a dead letter, and kills no other text', async () => {
@@ -138,16 +137,6 @@ test('a text that kills its worker each time becomes a dead letter, and kills no
   expect(await embedded()).toEqual(others)
 }, 120_000)
 
-test('workers that run at once embed every text once', async () => {
-  await addProfiles(...texts(40))
-  const isolates = await Promise.all([1, 2, 3].map(() => startIsolate({ EACH: '10' })))
-  const made = await Promise.all(isolates.map(({ embed }) => embed())) as number[]
-  expect(made.reduce((sum, count) => sum + count, 0)).toBe(40)
-  expect(Math.min(...made)).toBeGreaterThan(0)
-  expect(isolates.flatMap(({ began }) => began()).toSorted()).toEqual(texts(40))
-  expect(await embedded()).toEqual(texts(40))
-})
-
 test('GET /health names the model without loading it', () => {
   const script = `
     globalThis.Supabase = { ai: { Session: class { constructor() { console.log('loads') } } } }
@@ -155,7 +144,7 @@ test('GET /health names the model without loading it', () => {
     const answer = await health.fetch(new Request('http://localhost/health'))
     console.log(JSON.stringify((await answer.json()).embeddings))
     Deno.exit()`
-  const printed = execFileSync(denoVersions()[0]!.deno, ['eval', '--ext=ts', '--no-check', script], {
+  const printed = execFileSync(deno, ['eval', '--ext=ts', '--no-check', script], {
     encoding: 'utf8',
     env: { ...process.env, EDGE_DATABASE_URL: url('edge_functions'), OPENAI_API_KEY: '' },
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -72,8 +72,12 @@ const throughPooler = async (connections: number, settings = '', database = dire
   stops.push(pooler.stop)
   return pooler.url
 }
-const send = <Result>(database: string, args: (string | number)[], env: Record<string, string> = {}): Promise<Result> =>
-  runScript('tests/postgres/statements.ts', args.map(String), { EDGE_DATABASE_URL: database, ...env })
+const send = <Result>(database: string, args: unknown[], env: Record<string, string> = {}): Promise<Result> =>
+  runScript(
+    'tests/postgres/statements.ts',
+    args.map((arg) => typeof arg === 'object' ? JSON.stringify(arg) : `${arg}`),
+    { EDGE_DATABASE_URL: database, ...env },
+  )
 
 /** Waits until the pooler has opened all connections, which it does one by one on demand. */
 const fill = async (database: string, size: number): Promise<void> => {
@@ -118,20 +122,14 @@ describe('behind a pooler in transaction mode', () => {
     }
   }
 
-  test('every caller keeps their identity over 1,000 rounds on one connection', async () => {
-    expect(await alternate(1000)).toEqual({ answers: await expected(1000), servers: 1, stderr: '' })
-  })
-
-  test('every caller keeps their identity on two connections, where prepared statements may be missing', async () => {
-    expect(await alternate(200, { size: 2 })).toEqual({ answers: await expected(200), servers: 2, stderr: '' })
-  })
-
-  test('every caller keeps their identity if the pooler drops the role, and a warning is logged', async () => {
-    expect(await alternate(50, { database: url() })).toEqual({
-      answers: await expected(50, 'postgres'),
-      servers: 1,
-      stderr: expect.stringContaining('Not connected as edge_functions'),
-    })
+  test.each([
+    ['over 1,000 rounds on one connection', 1000, 1, 'edge_functions', ''],
+    ['on two connections, where prepared statements may be missing', 200, 2, 'edge_functions', ''],
+    ['if the pooler drops the role, and a warning is logged', 50, 1, 'postgres', 'Not connected as edge_functions'],
+  ])('every caller keeps their identity %s', async (_, rounds, size, role, warning) => {
+    const { stderr, ...found } = await alternate(rounds, { database: url(role), size })
+    expect(found).toEqual({ answers: await expected(rounds, role), servers: size })
+    expect(stderr).toMatch(warning ? warning : /^$/)
   })
 
   test('an identity that outlives its statement would be noticed', async () => {
@@ -240,7 +238,8 @@ test.concurrent.each(['as edge_functions', 'as postgres', 'through a pooler'])(
   async (way) => {
     const login = way === 'as postgres' ? url() : direct
     const database = way === 'through a pooler' ? await throughPooler(1) : login
-    const calls = await send<Call[]>(database, ['giveUp'], { DATABASE_POOL: '1' })
+    const late = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'].map((caller) => [caller, 0, 1.5])
+    const calls = await send<Call[]>(database, ['call', [['slow', 9], ...late]], { DATABASE_POOL: '1' })
     // A status or SQLSTATE is a refusal, and anything else is somebody else's.
     const answers = calls.map(({ caller, answer }) =>
       answer === caller ? 'own' : /^[0-9A-Z]{3,5}$/.test(`${answer}`) ? 'refused' : answer
@@ -254,7 +253,8 @@ test.concurrent.each(['as edge_functions', 'as postgres', 'through a pooler'])(
 
 test.concurrent('callers that find the queue of a pool of one full get 503, the others their own row', async () => {
   const env = { DATABASE_POOL: '1', DATABASE_QUEUE: '10' }
-  const calls = await send<Call[]>(await throughPooler(1), ['queue', 30, 2], env)
+  const callers = Array.from({ length: 30 }, (_, index) => [`caller ${index}`, 0])
+  const calls = await send<Call[]>(await throughPooler(1), ['call', [['slow', 2], ...callers]], env)
   const [queued, refused] = [calls.slice(0, 11), calls.slice(11, -1)]
   expect(queued.map(({ answer }) => answer)).toEqual(queued.map(({ caller }) => caller))
   expect(refused.map(({ answer }) => answer)).toEqual(Array(20).fill(503))

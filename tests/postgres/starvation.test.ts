@@ -1,6 +1,6 @@
-// Nobody is starved: 25 accounts write as much of a kind as the hosted limits allow. Another person's GET /users/me stays
-// quick meanwhile. It is asked at fixed times, so that slow answers are not counted less often than quick ones. The commit
-// chooses three kinds, each for 2 s as the limits refill; STARVATION=5 tries all, for 5 s, of which a burst is the first.
+// Nobody is starved: 25 accounts write as much of a kind as the hosted limits allow. Another person's GET /users/me
+// stays quick meanwhile. It is asked at fixed times, so that slow answers are not counted less often than quick ones.
+// The commit chooses three kinds, each for 2 s as the limits refill; STARVATION=5 tries all, for 5 s and with bursts.
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
@@ -50,6 +50,7 @@ beforeAll(async () => {
 const letters = (number: number): string => String(number).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!)
 let words = 0
 const newWords = (): string => Array.from({ length: 550 }, () => `q${letters(words++)}`).join(' ')
+const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 const device = () => ({
   endpoint: `https://push.example.com/${randomUUID()}`,
   keys: {
@@ -68,7 +69,7 @@ const kinds: Record<string, Write> = {
     call('PATCH', '/users/searchable', { is_searchable: turn % 2 === 0 }),
   'messages': ({ call, path }) => call('POST', `${path}/messages`, { content: 'word '.repeat(1000) }),
   'used client_ids': ({ call, path, id }, turn) =>
-    call('POST', `${path}/messages`, { content: `${turn}`, client_id: `00000000-0000-4000-8000-${`${id}`.padStart(12, '0')}` }),
+    call('POST', `${path}/messages`, { content: `${turn}`, client_id: uuid(id) }),
   'messages that are read': async ({ call, partner, path }) => {
     const sent = await call('POST', `${path}/messages`, { content: 'Hello' })
     return sent.status === 201 ? await partner.call('POST', `${path}/read`, { up_to_message_id: sent.body.id }) : sent
@@ -83,7 +84,7 @@ const kinds: Record<string, Write> = {
   },
   'blocks': ({ call, strangers }, turn) =>
     call(turn % 2 ? 'DELETE' : 'PUT', `/users/me/blocks/${strangers[(turn >> 1) % strangers.length]}`),
-  'devices': ({ call }, turn) => call('PUT', `/users/me/devices/00000000-0000-4000-8000-00000000000${turn % 10}`, device()),
+  'devices': ({ call }, turn) => call('PUT', `/users/me/devices/${uuid(turn % 10)}`, device()),
   'exports': ({ call }) => call('GET', '/users/me/export'),
 }
 

@@ -15,19 +15,6 @@ const times = <Result>(count: number, each: (index: number) => Promise<Result>):
   Promise.all(Array.from({ length: count }, (_, index) => each(index)))
 const limits = { waitMilliseconds: 4000, answerMilliseconds: 6000, idleMilliseconds: 60_000 }
 
-/** Answers to an anonymous caller who is slow, or not: the name that they sent, or how it failed. */
-const openCalls = async () => {
-  const { actAs } = await rpc()
-  return async (caller: string, seconds = 0) => {
-    const began = performance.now()
-    const answer: string | number = await actAs(null, false)`echo_after(${seconds}, ${caller})`.then(
-      ({ body }) => JSON.parse(body),
-      (error) => error.status ?? error.code ?? 'error',
-    )
-    return { caller, answer, milliseconds: Math.round(performance.now() - began) }
-  }
-}
-
 const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   /** Several callers in alternation: {"<caller>": {"<answer>": count}}. */
   alternate: async (rounds, ...accounts) => {
@@ -61,25 +48,27 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
     return answers
   },
 
-  /** Callers that arrive one after the other while a statement takes too long. */
-  giveUp: async () => {
-    const call = await openCalls()
-    await call('before')
-    const calls = [call('slow', 9)]
-    for (const caller of ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']) {
-      calls.push(call(caller))
-      await pause(1500)
+  /**
+   * Anonymous callers one after the other, [name, seconds that their statement takes, seconds until the next comes],
+   * between two others: the name that each was answered, or how it failed, and after which time.
+   */
+  call: async (callers) => {
+    const { actAs } = await rpc()
+    const call = async (caller: string, seconds = 0) => {
+      const began = performance.now()
+      const answer: string | number = await actAs(null, false)`echo_after(${seconds}, ${caller})`.then(
+        ({ body }) => JSON.parse(body),
+        (error) => error.status ?? error.code ?? 'error',
+      )
+      return { caller, answer, milliseconds: Math.round(performance.now() - began) }
     }
-    return [...await Promise.all(calls), await call('after')]
-  },
-
-  /** Callers that arrive at once while one statement takes so long. */
-  queue: async (callers, seconds) => {
-    const call = await openCalls()
     // The connection is open before the rest.
     await call('before')
-    const calls = [call('slow', Number(seconds))]
-    for (let index = 0; index < Number(callers); index++) calls.push(call(`caller ${index}`))
+    const calls: ReturnType<typeof call>[] = []
+    for (const [caller, seconds, next] of JSON.parse(callers!)) {
+      calls.push(call(caller, seconds))
+      if (next) await pause(1000 * next)
+    }
     return [...await Promise.all(calls), await call('after')]
   },
 

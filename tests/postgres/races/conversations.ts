@@ -3,7 +3,7 @@ import type { Races } from './fixture.ts'
 import { admin, by, inDays, say, step, walk } from './sides.ts'
 
 export const conversationRaces = (
-  { ask, askAs, meet, queue, overtake, refuse, people, openTalk, pair, offer, historyOf }: Races,
+  { ask, askAs, meet, queue, overtake, expectError, people, openTalk, pair, offer, historyOf }: Races,
 ) => ({
   'of two who open a conversation with each other one succeeds, and the other learns its id': async () => {
     const [ana, ben] = await people(2)
@@ -35,7 +35,7 @@ export const conversationRaces = (
     const [one, other] = [await pair(), await pair()]
     const message = say(one.ana, one.talk, { first_contact_limit: 1 })
     const offering = by(other.ana)`api.offer_reservation(${other.talk}, ${walk}, first_contact_limit => 1)`
-    for (const side of [message, offering]) await refuse(side, side, 'PT403 You can send 1 message or offer')
+    for (const side of [message, offering]) await expectError(side, side, 'PT403 You can send 1 message or offer')
   },
   'a message that is sent as an admin deletes another is the latest': async () => {
     const { ana, ben, talk } = await pair()
@@ -65,7 +65,11 @@ export const conversationRaces = (
   'of two answers to an offer the second is refused': async () => {
     const { ana, ben, talk } = await pair()
     const id = await offer(talk)
-    await refuse(step(ana, talk, id, 'cancel'), step(ben, talk, id, 'decline'), 'PT409 This reservation is cancelled')
+    await expectError(
+      step(ana, talk, id, 'cancel'),
+      step(ben, talk, id, 'decline'),
+      'PT409 This reservation is cancelled',
+    )
     expect(await historyOf(id)).toEqual(['pending', 'cancelled'])
   },
   'of two acceptances at one time the second is refused': async () => {
@@ -74,7 +78,7 @@ export const conversationRaces = (
       const talk = await openTalk(guest, host)
       return step(host, talk, await offer(talk), 'accept')
     }
-    await refuse(await accept(ana), await accept(ben), 'PT409 The host has another reservation at that time')
+    await expectError(await accept(ana), await accept(ben), 'PT409 The host has another reservation at that time')
   },
   'two admins who accept reservations of one host at the same times do not stop each other': async () => {
     const [ana, ben, host] = await people(3)
@@ -88,7 +92,7 @@ export const conversationRaces = (
       text: ids.map((id) => `update public.reservations set status = 'accepted' where id = ${id}`).join('; '),
     })
     const first = accept(await offers(ana), 'update reservations, update reservations')
-    await refuse(first, accept((await offers(ben)).toReversed()), '23P01 conflicting key value')
+    await expectError(first, accept((await offers(ben)).toReversed()), '23P01 conflicting key value')
   },
   'an offer whose date passes while its acceptance waits is cancelled': async () => {
     const [ana, ben, host] = await people(3)

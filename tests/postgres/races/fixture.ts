@@ -17,7 +17,7 @@ const open = async (...args: Parameters<typeof openRaces>) => {
   /** Nobody waits. */
   const overtake = (...sides: Side[]) => meet(sides, false)
   /** The second waits for the first, and is refused then. */
-  const refuse = async (first: Side, second: Side, refusal: string): Promise<void> =>
+  const expectError = async (first: Side, second: Side, refusal: string): Promise<void> =>
     expect((await meet([first, second], true))[1]).toMatch(refusal)
   const one = async (rows: Promise<number[]>): Promise<number> => (await rows)[0]!
   /** New people with an account and a profile that can be found. */
@@ -53,7 +53,7 @@ const open = async (...args: Parameters<typeof openRaces>) => {
     one(ask`select id from public.profiles where user_id = ${person}`)
   const historyOf = (reservation: number): Promise<string[]> =>
     ask`select status from public.reservation_history where reservation_id = ${reservation} order by id`
-  return { ...races, queue, overtake, refuse, people, openTalk, pair, offer, report, profileOf, historyOf }
+  return { ...races, queue, overtake, expectError, people, openTalk, pair, offer, report, profileOf, historyOf }
 }
 export type Races = Awaited<ReturnType<typeof open>>
 

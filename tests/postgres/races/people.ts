@@ -4,7 +4,7 @@ import { admin, by, device, say, type Side, walk } from './sides.ts'
 
 const gone = 'PT401 This account no longer exists'
 
-export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pair, report, offer }: Races) => ({
+export const peopleRaces = ({ ask, queue, overtake, expectError, people, openTalk, pair, report, offer }: Races) => ({
   'changes of one profile do not stop each other for good': async () => {
     const [ana] = await people(1)
     const change = (changes: object, stop = '') => by(ana, stop)`api.update_profile(${changes})`
@@ -54,7 +54,7 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
       insert into private.conversation_states (user_id, conversation_id, is_pinned)
       select ${host}, id, true from unnest(${`{${talks.slice(2)}}`}::bigint[]) as id`
     const pin = (talk: number) => by(host)`api.set_conversation_state(${talk}, '{"pinned": true}')`
-    await refuse(pin(talks[0]!), pin(talks[1]!), 'PT400 pinned: you cannot pin more than 20 conversations')
+    await expectError(pin(talks[0]!), pin(talks[1]!), 'PT400 pinned: you cannot pin more than 20 conversations')
   },
   'of two devices with one left one is stored': async () => {
     const [ana] = await people(1)
@@ -63,7 +63,7 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
       select ${ana}, id, 'https://push.example/' || id, 'B' || repeat('A', 86), repeat('A', 22)
       from (select gen_random_uuid() as id from generate_series(1, 9)) as ids`
     const put = () => by(ana)`api.put_device(gen_random_uuid(), ${device()})`
-    await refuse(put(), put(), 'PT400 device: you cannot have more than 10 devices')
+    await expectError(put(), put(), 'PT400 device: you cannot have more than 10 devices')
   },
   'a device that two people store belongs to the second': async () => {
     const [[ana, ben], shared] = [await people(2), device()]
@@ -79,7 +79,7 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
       )
       insert into private.blocks (blocker_id, blocked_id) select ${ana}, id from others`
     const block = (person: number) => by(ana)`api.block_person(${person})`
-    await refuse(block(ben), block(cleo), 'PT400 user_id: you cannot block more than 1,000 people')
+    await expectError(block(ben), block(cleo), 'PT400 user_id: you cannot block more than 1,000 people')
   },
   'of two changes of notification settings each keeps what it does not name': async () => {
     const [ana] = await people(1)
@@ -98,12 +98,12 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
     ]
     for (const act of acts) {
       const [ana] = await people(1)
-      await refuse(by(ana)`api.erase_me()`, act(ana), gone)
+      await expectError(by(ana)`api.erase_me()`, act(ana), gone)
     }
   },
   'nobody opens a conversation with somebody who is being erased': async () => {
     const [ana, ben] = await people(2)
-    await refuse(by(ben)`api.erase_me()`, by(ana)`api.open_conversation(${ben})`, 'PT404 User not found')
+    await expectError(by(ben)`api.erase_me()`, by(ana)`api.open_conversation(${ben})`, 'PT404 User not found')
   },
   'a name that is changed during the erasure is erased': async () => {
     const [ana] = await people(1)
@@ -146,6 +146,15 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
     expect(names).toEqual([])
   },
 
+  'a suspension that is lifted during the erasure is over, and the account erased': async () => {
+    const [ana] = await people(1)
+    await ask`select public.restrict_person(${ana}, 'suspend', 'Spam')`
+    await queue(
+      by(null, 'insert search_entries')`public.lift_restriction(${ana}, 'suspend', 'Served')`,
+      admin`public.erase_person(${ana}, 'Asked for it')`,
+    )
+    expect(await ask`select is_active from public.users where id = ${ana}`).toEqual([false])
+  },
   'somebody who shows a profile as an admin hides it is hidden': async () => {
     for (const isReported of [true, false]) {
       const [ana, ben] = await people(2)
@@ -188,7 +197,7 @@ export const peopleRaces = ({ ask, queue, overtake, refuse, people, openTalk, pa
         ? admin`update public.reports set resolution = 'dismiss', resolved_at = now() where id = ${id}`
         : admin`public.resolve_report(${id}, 'dismiss', 'Harmless')`
       const refusal = 'PT409 This report was resolved before: dismiss, at 20'
-      await refuse(first, admin`public.resolve_report(${id}, 'warn', 'Spam')`, refusal)
+      await expectError(first, admin`public.resolve_report(${id}, 'warn', 'Spam')`, refusal)
     }
   },
 })
