@@ -206,23 +206,15 @@ export const createSimulator = (seed = 1) => {
       constructor() {
         connections.push(this)
       }
-      getChannels() {
-        return this.channels
-      }
-      isConnected() {
-        return this.isOpen
-      }
-      isConnecting() {
-        return control.isConnecting
-      }
+      getChannels = () => this.channels
+      isConnected = () => this.isOpen
+      isConnecting = () => control.isConnecting
+      connect = () => this.channels.filter(({ state }) => state === 'new').forEach(join)
       async disconnect() {
         log.push(`disconnect ${connections.indexOf(this)}`)
         this.isDisconnecting = true
         await delay(10 * server.network.latency)
         this.isOpen = this.isDisconnecting = false
-      }
-      connect() {
-        this.channels.filter(({ state }) => state === 'new').forEach(join)
       }
       async setAuth() {
         await delay(server.network.latency)

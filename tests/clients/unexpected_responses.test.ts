@@ -68,7 +68,10 @@ playAll([
 
 test('an unexpected exception in a retry loop is reported as temporary and retried', async () => {
   const results: (ServiceError | null)[] = []
-  const task = () => results.length < 2 ? Promise.reject(new TypeError('Unexpected')) : Promise.resolve()
+  const task = () => {
+    if (results.length < 2) throw new TypeError('Unexpected')
+    return Promise.resolve()
+  }
   const loop = createRetryLoop(task, (error) => results.push(error))
   loop.run()
   await advance(10_000)
