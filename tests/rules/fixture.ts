@@ -58,16 +58,16 @@ const openConnection = async (): Promise<Connection> => {
 /** For the mutants; tests use `sql`. */
 export const connection = await openConnection()
 
-// What ends with a request's transaction must end with the request here. The stack sets api.rate_limit_profile for its
-// connections, and no request does.
+// What ends with a request's transaction must end with the request here: what SQL sets, and what rpc.ts does.
 const ownSettings = await connection.query(
   `select distinct found[1] as name
-   from pg_proc cross join regexp_matches(prosrc, '(?:set_config|current_setting)\\(''(api\\.\\w+)''', 'g') as found
-   where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)
-     and found[1] <> 'api.rate_limit_profile'`,
+   from pg_proc cross join regexp_matches(prosrc, 'set_config\\(''(api\\.\\w+)''', 'g') as found
+   where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)`,
   [],
 )
-const reset = `select ${ownSettings.map(({ name }) => `set_config('${name}', '', true)`)}`
+const reset = `select ${
+  ['api.partner_email', ...ownSettings.map(({ name }) => name)].map((name) => `set_config('${name}', '', true)`)
+}`
 
 let turn: Promise<unknown> = Promise.resolve()
 let isOpen = false
