@@ -23,8 +23,8 @@ chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
 bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
-"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
-for database in pushed scripted bare postgres; do
+"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database migrated' -c 'create database bare'
+for database in pushed migrated bare postgres; do
   "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
 # Its creator administers it, so this must be the role that applies the migrations on the platform.

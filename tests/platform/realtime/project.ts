@@ -9,13 +9,6 @@ import { pause } from '../../tools/wait.ts'
 import { openGateway } from './gateway.ts'
 import { openServer, supplied } from './server.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** POST /TERM or /KILL restarts the server, /outage begins or ends an outage of replication in ours. */
-    realtimeControl: string
-  }
-}
-
 const name = 'realtime_project'
 
 // Instead of the stub of the schema, which the server's own migrations make.
@@ -79,12 +72,16 @@ export default async (project: TestProject) => {
   base = stack.base
   await connected(admin, (sql) => sql.unsafe(giveToPostgres).then(() => {}))
   await server.start()
+  const endWalsender = `
+    select pg_terminate_backend(pid) from pg_stat_replication where application_name = 'realtime_replication_connection'`
   const control = createServer(async (request, response) => {
-    if (request.url === '/outage') server.signal()
-    else {
-      await server.stop(`SIG${request.url!.slice(1)}` as NodeJS.Signals)
+    const what = request.url!.slice(1)
+    if (what === 'TERM' || what === 'KILL') {
+      await server.stop(`SIG${what}`)
       await server.start()
-    }
+    } else if (!supplied) server.signal()
+    // A server begins again by itself.
+    else if (what === 'begin') await connected(admin, (sql) => sql.unsafe(endWalsender).then(() => {}))
     response.end()
   })
   project.provide('stack', {
