@@ -211,40 +211,38 @@ test('after a delay a message is pushed to every device and mailed; in one silen
 
 test('who has seen it, or does not want to hear of it, is told nothing, whenever that happens', async () => {
   const { ana, ben, ab, tell, write, reset } = await meet()
-  const block = (one: Person, other: Person) =>
-    `insert into private.blocks (blocker_id, blocked_id) values (${one.id}, ${other.id})`
-  const deactivate = (who: Person) => `update public.users set is_active = false where id = ${who.id}`
-  const [unblock, activate] = ['delete from private.blocks', 'update public.users set is_active = true']
-  const archive = (id: string) =>
-    `update private.conversation_activity set local_archived_id = ${id} where conversation_id = ${idOf(ab)}`
+  type Case = [change: () => Promise<unknown>, undo?: () => Promise<unknown>]
+  const state = (fields: object) => () => ben.put(`${ab}/state`, fields, 200)
+  const block = (one: Person, other: Person): Case => {
+    const path = `/users/me/blocks/${other.id}`
+    return [() => one.put(path, undefined, 204), () => one.delete(path)]
+  }
+  const suspend = (who: Person): Case => {
+    const set = (isActive: boolean) => () =>
+      asAdmin(`update public.users set is_active = ${isActive} where id = ${who.id}`)
+    return [set(false), set(true)]
+  }
   // deno-fmt-ignore
-  const cases: [change: string, undo: string][] = [
-    ['update public.messages set read = true', 'select'], ['delete from public.messages', 'select'],
-    [block(ana, ben), unblock], [block(ben, ana), unblock], [deactivate(ben), activate], [deactivate(ana), activate],
-    [
-      `insert into private.conversation_states (user_id, conversation_id, muted_until)
-       values (${ben.id}, ${idOf(ab)}, now() + interval '1 day')`, 'delete from private.conversation_states',
-    ],
-    [archive('last_message_id'), archive('null')],
-    [
-      `insert into private.notification_settings (user_id, push, email) values (${ben.id}, false, false)`,
-      'delete from private.notification_settings',
-    ],
+  const cases: Case[] = [
+    [() => sql('update public.messages set read = true')], [() => sql('delete from public.messages')],
+    block(ana, ben), block(ben, ana), suspend(ben), suspend(ana),
+    [state({ muted_until: inDays(1) }), state({ muted_until: null })],
+    [state({ archived: true }), state({ archived: false })], [() => ben.patch(settings, { push: false, email: false })],
   ]
-  for (const [change, undo] of cases) {
+  for (const [place, [change, undo]] of cases.entries()) {
     await reset()
     await write(ana)
-    await sql(change)
+    await change()
     await planAfter('11 minutes')
-    equal(await waiting(), {}, change)
-    await sql(undo)
+    equal(await waiting(), {}, `case ${place}`)
+    await undo?.()
     // And if it happens between the planning and the sending.
     await reset()
     await tell()
     equal(await waiting(), told)
-    await sql(change)
-    equal([await claimPushes(), await claimMail(), await waiting()], [[], null, {}], change)
-    await sql(undo)
+    await change()
+    equal([await claimPushes(), await claimMail(), await waiting()], [[], null, {}], `case ${place}`)
+    await undo?.()
   }
   // Archived before it: the message brings the conversation back.
   await reset()

@@ -43,7 +43,7 @@ test('a wrong value is 400 naming the field, and nothing is reported, whoever wr
   const { ana, ben, ab, received } = await meet()
   const user_id = ben.id
   for (const subject of [{}, { user_id, message_id: received }, { user_id: null, message_id: null }]) {
-    await report(ana, subject, 400, 'user_id')
+    await report(ana, subject, 400, 'user_id: give either user_id or message_id')
   }
   // deno-fmt-ignore
   const wrong: Record<string, unknown[]> = {
@@ -51,7 +51,7 @@ test('a wrong value is 400 naming the field, and nothing is reported, whoever wr
     share_messages: ['yes'], block: [1], client_id: ['x'],
   }
   for (const [field, values] of Object.entries(wrong)) {
-    for (const value of values) await report(ana, { user_id, [field]: value }, 400, field)
+    for (const value of values) await report(ana, { user_id, [field]: value }, 400, `${field}:`)
   }
   await report(ana, { message_id: 1.5 }, 400, 'message_id')
   for (const field of ['limit', 'before_id']) await ana.get(`${path}?${field}=0`, 400, field)
