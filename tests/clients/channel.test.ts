@@ -14,12 +14,12 @@ const logs = (start: string, ...lines: string[]) => ({ client }: Scene) =>
   expect(client.log.filter((line) => line.startsWith(start)).toSorted()).toEqual(lines)
 const refuseJoins = (value: boolean) => ({ client }: Scene) => client.control.refuseJoins = value
 const timeOutJoins = (value: boolean) => ({ client }: Scene) => client.control.joinsTimeOut = value
-const isBetween = (least: number, value: number, most: number) => {
+const isBetween = (least: number, value: number, largest: number) => {
   expect(value).toBeGreaterThan(least)
-  expect(value).toBeLessThan(most)
+  expect(value).toBeLessThan(largest)
 }
-const joinsBetween = (least: number, most: number) => ({ client }: Scene) =>
-  isBetween(least, client.log.filter((line) => line === 'subscribe user:1').length, most)
+const joinsBetween = (least: number, largest: number) => ({ client }: Scene) =>
+  isBetween(least, client.log.filter((line) => line === 'subscribe user:1').length, largest)
 const everySecond = (seconds: number, act: (scene: Scene) => unknown) =>
   Array.from({ length: seconds }, () => [act, 1000]).flat()
 const isMissing = ({ chat, table }: Scene) => expect(chat.view.messages).not.toEqual(table)

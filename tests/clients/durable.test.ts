@@ -38,7 +38,7 @@ playAll([
     1000, { outgoing: [{ content: blank, state: 'refused', error: refusal }], posts: 2 },
     discard(), 100, { outgoing: [] }, kept(0)],
   ['so are read markers', inBrowser,
-    hear('Read me'), 1000, offline, markRead, 100, leave, network(), openPage, { isComplete: true, marks: [true] }],
+    hear('Read me'), 1000, offline, markRead, 100, leave, network(), openPage, { isComplete: true, readMarks: [true] }],
   ['so are drafts, until they are sent', inBrowser,
     ({ chat }) => Promise.all([chat.setDraft('Hel'), advance(10)]), openAgain, { draft: 'Hel' },
     ({ chat }) => Promise.all([chat.setDraft('Hello'), advance(10)]), send('Hello'), { draft: '' }, 1000, kept(0)],
@@ -61,7 +61,7 @@ playAll([
 
   ...Object.entries({ 'is forbidden': { fails: true }, hangs: { hangs: true }, 'is full': { capacity: 10 } })
     .map(([what, faults]): Row => [
-      `a storage that ${what} leaves everything in memory and says so, and gets it as soon as it works again`, inBrowser,
+      `a storage that ${what} leaves everything in memory, says so, and gets it once it works again`, inBrowser,
       isDurable(true), fault(faults), offline, send('One'), 20_000, isDurable(false), network(), 60_000,
       { stored: ['One'] }, offline, send('Two'), draft('Three'), 20_000,
       fault({ fails: false, hangs: false, capacity: Infinity }), draft('Three!'), 10_000, isDurable(true),

@@ -96,7 +96,7 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
     expect((await logIn(email, 'another horse')).body.user.id).toBe(id)
   })
 
-  test('a deactivated person neither logs in nor uses a token until reactivated; an erased one signs up again', async () => {
+  test('a deactivated person neither logs in nor uses a token until reactivated; an erased one signs up', async () => {
     const { email, id, token, session } = await person()
     const setActive = (is: boolean) => project.sql`update public.users set is_active = ${is} where id = ${id}`
     const attempts = async () => [await me(token), await logIn(email), await refresh(session.refresh_token)]
@@ -186,7 +186,8 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
       ['image_url', ['http://example.com/a.png']],
       ['interest_ids', [[999_999_999]]],
       ['password', ['abcdefg', '😀'.repeat(7), 'x'.repeat(73), `${'é'.repeat(36)}x`]],
-      ['email', ['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@-example', 'a@@example.com', 'a@b..com', 'a'.repeat(64) + domain(58)]],
+      ['email', ['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@-example', 'a@@example.com', 'a@b..com',
+        'a'.repeat(64) + domain(58)]],
     ])('a wrong %s is refused, and no account is created', async (field, values) => {
       for (const value of values) {
         const email = uniqueEmail()
@@ -392,7 +393,8 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
     const [free, { email: unconfirmed }, { email: taken }] = [uniqueEmail(), await pending(), await person()]
     const used = async (): Promise<[number, number]> => {
       const [row] = await project.sql`
-        select (select last_value from public.users_id_seq)::int as a, (select last_value from public.profiles_id_seq)::int as b`
+        select (select last_value from public.users_id_seq)::int as a,
+          (select last_value from public.profiles_id_seq)::int as b`
       return [row!.a, row!.b]
     }
     const probe = async (email: string) => {

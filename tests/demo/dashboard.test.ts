@@ -106,7 +106,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', patient, () => {
       expect(await page.locator('img[src="x"], a[href^="javascript:"], svg[onload]').count()).toBe(0)
     }
     expect(errors).toEqual([])
-    // Trusted Types refuse even what the dashboard would write itself.
+    // Trusted Types expectRefusal even what the dashboard would write itself.
     const written = page.evaluate('document.body.innerHTML = \'<img src=x onerror="document.title=1">\'')
     await expect(written).rejects.toThrow('TrustedHTML')
   })

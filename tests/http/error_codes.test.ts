@@ -1,4 +1,4 @@
-// The X-Error-Code of the refusals of one status that mean different things. tests/http/protocol.test.ts has the others.
+// The X-Error-Code of refusals of one status that mean different things. tests/http/protocol.test.ts has the others.
 import { beforeAll, expect, test } from 'vitest'
 import { type Answer, asAdmin, openConversation, type Person, signUp } from '../tools/people.ts'
 

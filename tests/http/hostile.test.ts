@@ -285,7 +285,7 @@ describe('a body of PATCH /users/profile', () => {
   const change = (body: string, type = 'application/json', chunked = false) =>
     send('PATCH', '/users/profile', { token: ana.token, headers: { 'Content-Type': type }, body, chunked })
 
-  test('is taken with and without a charset, up to 102,400 bytes, however deep the fields that are not known', async () => {
+  test('is taken with and without a charset, up to 102,400 bytes, however deep its unknown fields', async () => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8']) {
       expect((await change('{"bio": "Read"}', type)).status).toBe(200)
     }

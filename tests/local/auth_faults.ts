@@ -1,5 +1,5 @@
-// Run by auth_faults.test.ts: the Edge Functions with an Auth that fails in each way, on a clock that stands still while
-// anything can go on. Prints what they answered and after how many milliseconds, and what they asked of Auth.
+// Run by auth_faults.test.ts: the Edge Functions with an Auth that fails in each way, on a clock that stands still
+// while anything can go on. Prints what they answered and after how many milliseconds, and what they asked of Auth.
 import { SignJWT } from 'jose'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { provideQuery } from '../../functions/_shared/rpc.ts'

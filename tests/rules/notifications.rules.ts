@@ -251,7 +251,7 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
   equal(await waiting(), told)
 })
 
-test('without the keys of Web Push there is a mail, without a mail server there are pushes and no silence', async () => {
+test('without keys of Web Push there is a mail, without a mail server there are pushes and no silence', async () => {
   const { ana, tell, reset } = await meet()
   await tell(ana, false)
   equal(await waiting(), { mail: 1 })
@@ -296,25 +296,42 @@ test('a push says what was unread when it was claimed', async () => {
 // By the wall clock of the person's time zone, also on the days on which it changes: from, to, zone, and of moments
 // (UTC) until when it is quiet.
 // deno-fmt-ignore
-const nights: [from: string | null, to: string | null, zone: string | null, ...[at: string, until: string | null][]][] = [
-  ['22:00', '07:00', 'Europe/Lisbon', ['2026-01-10 21:59:59', null], ['2026-01-10 22:00', '2026-01-11 07:00'],
-    ['2026-01-11 03:00', '2026-01-11 07:00'], ['2026-01-11 07:00', null],
+type Time = string | null
+const nights: [from: Time, to: Time, zone: Time, ...[at: string, until: Time][]][] = [
+  [
+    '22:00',
+    '07:00',
+    'Europe/Lisbon',
+    ['2026-01-10 21:59:59', null],
+    ['2026-01-10 22:00', '2026-01-11 07:00'],
+    ['2026-01-11 03:00', '2026-01-11 07:00'],
+    ['2026-01-11 07:00', null],
     // In summer 22:00 is an hour earlier.
-    ['2026-07-10 20:59', null], ['2026-07-10 21:00', '2026-07-11 06:00']],
+    ['2026-07-10 20:59', null],
+    ['2026-07-10 21:00', '2026-07-11 06:00'],
+  ],
   // Within one day, half an hour off.
   ['13:00', '15:00', 'Asia/Kolkata', ['2026-07-10 08:00', '2026-07-10 09:30'], ['2026-07-10 09:30', null]],
   // 29 March 2026: 02:00 becomes 03:00, so this night has eight hours, and no 02:30.
-  ['22:00', '07:00', 'Europe/Berlin', ['2026-03-28 21:00', '2026-03-29 05:00'],
-    ['2026-03-29 04:59', '2026-03-29 05:00'], ['2026-03-29 05:00', null],
+  [
+    '22:00',
+    '07:00',
+    'Europe/Berlin',
+    ['2026-03-28 21:00', '2026-03-29 05:00'],
+    ['2026-03-29 04:59', '2026-03-29 05:00'],
+    ['2026-03-29 05:00', null],
     // 25 October 2026: 03:00 becomes 02:00, so this night has ten hours.
-    ['2026-10-24 20:00', '2026-10-25 06:00'], ['2026-10-25 05:30', '2026-10-25 06:00']],
+    ['2026-10-24 20:00', '2026-10-25 06:00'],
+    ['2026-10-25 05:30', '2026-10-25 06:00'],
+  ],
   ['02:30', '06:00', 'Europe/Berlin', ['2026-03-29 01:30', '2026-03-29 04:00'], ['2026-03-29 01:29', null]],
   // Of two ends the later counts.
   ['22:00', '02:30', 'Europe/Berlin', ['2026-10-25 00:45', '2026-10-25 01:30'], ['2026-10-25 01:30', null]],
   // Spring comes in September there.
   ['22:00', '07:00', 'Pacific/Auckland', ['2026-09-26 17:30', '2026-09-26 18:00']],
   // A time zone that is forgotten is never quiet.
-  ['22:00', '07:00', 'Nowhere/Atlantis', ['2026-01-10 23:00', null]], [null, null, null, ['2026-01-10 23:00', null]],
+  ['22:00', '07:00', 'Nowhere/Atlantis', ['2026-01-10 23:00', null]],
+  [null, null, null, ['2026-01-10 23:00', null]],
 ]
 const minute = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD HH24:MI')`
 test('in quiet hours nothing is planned or sent before they end', async () => {
@@ -380,7 +397,7 @@ test('a dead letter is revived: a push by its conversation, a mail by the next s
   equal(await outbox('attempts, last_error', 'mail'), [[8, 'EENVELOPE 550']])
 })
 
-test('a push with more to tell while it is under way is sent again; one to a device that is gone removes it', async () => {
+test('a push with more to tell while it is under way is sent again; one to a lost device removes it', async () => {
   const { ana, ben, tell } = await meet()
   await ben.delete(`/users/me/devices/${(await devices(ben))[0].id}`)
   await tell(ana, true, false)
@@ -492,7 +509,7 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
   equal(await waiting(), { person: 2 })
 })
 
-test('an offer is told to the other one, and what an admin does to both, unless they have been there since', async () => {
+test('an offer is told to the other, and what an admin does to both, unless they were there since', async () => {
   const { ana, ben, ab } = await watch()
   await clear('outbox')
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)

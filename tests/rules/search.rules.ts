@@ -68,8 +68,10 @@ test('an answer has just the documented fields, and echoes the query and the pag
   // deno-fmt-ignore
   const pages: [Record<string, string | number>, number, number][] = [
     [{ limit: '', offset: '', q: '', filterInterests: '', filterCountry: '' }, 20, 0],
-    [{ limit: 1, offset: 1 }, 1, 1], [{ limit: 100, offset: 1000 }, 100, 1000], [{ limit: 101, offset: 1001 }, 100, 1001],
-    [{ limit: 1e15, offset: 2 ** 31 }, 100, 2 ** 31], [{ offset: Number.MAX_SAFE_INTEGER }, 20, Number.MAX_SAFE_INTEGER],
+    [{ limit: 1, offset: 1 }, 1, 1], [{ limit: 100, offset: 1000 }, 100, 1000],
+    [{ limit: 101, offset: 1001 }, 100, 1001],
+    [{ limit: 1e15, offset: 2 ** 31 }, 100, 2 ** 31],
+    [{ offset: Number.MAX_SAFE_INTEGER }, 20, Number.MAX_SAFE_INTEGER],
   ]
   for (const [parameters, limit, offset] of pages) {
     const { hits, ...page } = await search(parameters)
@@ -247,7 +249,8 @@ test('a word matches by its beginning, in a phrase, with the typing errors that 
   // deno-fmt-ignore
   await finds([
     ['Qorv', ['Qorv']], ['Qorw', []], ['Brelk', ['Brelk']], ['Brelt', ['Brelk']], ['Brlk ', []], ['Brelkk', ['Brelk']],
-    ['Brlek', ['Brelk']], ['Brlek ', ['Brelk']], ['Brleq', []], ['Drelk', []], ['rBelk', []], ['Plonthyr', ['Plonthir']],
+    ['Brlek', ['Brelk']], ['Brlek ', ['Brelk']], ['Brleq', []], ['Drelk', []], ['rBelk', []],
+    ['Plonthyr', ['Plonthir']],
     ['Plomthyr', []], ['Plontihr', ['Plonthir']], ['Olonthir', []], ['Zamquilap', ['Zanquilop']], ['Zamqnilap', []],
     ['Zanuqilpo', ['Zanquilop']], ['Xanquilop', ['Zanquilop']], ['Xamquilop', []], ['ZÁNQÜILÔP', ['Zanquilop']],
     ['mortensvald', [...both]], ['mort', [...both]], ['MÓRT', [...both]], ['mort ', []], ['mortens gribw', [...both]],

@@ -49,7 +49,7 @@ test('without the parameters an answer has none of their fields, and with them t
   }
 })
 
-test('facets count every value among all who match, the most frequent first, however far the page reaches', async () => {
+test('facets count every value among all who match, the most frequent first, whatever the page', async () => {
   await makeProfiles(crowd)
   for (const [limit, offset] of [[20, 0], [1, 0], [20, 1000]] as const) {
     const { facetDistribution, estimatedTotalHits } = await search({ facets, limit, offset })
@@ -64,7 +64,8 @@ test('facets count every value among all who match, the most frequent first, how
   // deno-fmt-ignore
   const cases: [Record<string, string>, Json][] = [
     [{ facets: 'country', filterInterests: 'jazz' }, { country: { 'Zuländ': 2 } }],
-    [{ facets: 'city,interests,city', q: '"Straßer"' }, { city: { 'Détaillia': 1 }, interests: { Hiking: 1, Jazz: 1 } }],
+    [{ facets: 'city,interests,city', q: '"Straßer"' },
+      { city: { 'Détaillia': 1 }, interests: { Hiking: 1, Jazz: 1 } }],
     [{ facets: 'country', q: '"xqzvbnk"' }, { country: {} }],
   ]
   for (const [parameters, expected] of cases) equal((await search(parameters)).facetDistribution, expected)

@@ -129,7 +129,7 @@ test('a new text is embedded again and its old vector goes at once; what is not 
   is([await waiting(), await vectors()], [[1], [0]])
 })
 
-test('long texts bring their words to the lexicon at once or by the queue, and a sweep takes unused ones out', async () => {
+test('long texts bring words to the lexicon at once or by the queue, and a sweep takes unused ones out', async () => {
   const biography = Array.from({ length: 300 }, (_, index) => `word${index + 1} zorbing`).join(' ')
   const lexicon = () =>
     sql(`select word from private.search_lexicon where word ~ '^word\\d+$' order by substr(word, 5)::integer`)

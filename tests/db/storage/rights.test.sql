@@ -11,7 +11,7 @@ update public.users set is_active = false where id = tests.id_of('dan');
 insert into storage.buckets (id, name) values ('elsewhere', 'elsewhere');
 
 -- {ana} and so on: an Auth account; {own}, {dans}: the conversation of ana and ben, or dan; {new}: a path in {own}.
-create temp table marks as
+create temp table readMarks as
 select '{new}' as mark, '{own}/{uuid}/a b.png' as value
 union all
 select '{uuid}', '00000000-0000-4000-8000-000000000001'
@@ -27,7 +27,7 @@ declare
   filled text := replace(pattern, '{me}', coalesce(tests.claims_of(me) ->> 'sub', 'nobody'));
   found record;
 begin
-  for found in select * from marks order by mark = '{new}' desc loop
+  for found in select * from readMarks order by mark = '{new}' desc loop
     filled := replace(filled, found.mark, found.value);
   end loop;
   return filled;

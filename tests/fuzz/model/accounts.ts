@@ -4,31 +4,31 @@ import * as m from './model.ts'
 import { move } from './reservations.ts'
 
 export const setSearchable = (caller: number, searchable: boolean, byProfile: boolean): m.Command =>
-  m.command(`${caller} becomes ${searchable ? '' : 'not '}searchable`, async (world) => {
+  m.command(`${caller} becomes ${searchable ? '' : 'not '}searchable`, async (fixture) => {
     const path = byProfile ? '/users/profile' : '/users/searchable'
-    const user = world.model.users[caller]!
+    const user = fixture.model.users[caller]!
     const refusals = [searchable && user.hidden && 403] as const
-    const answer = await m.ask(world, caller, ['PATCH', path, { is_searchable: searchable }], [...refusals])
+    const answer = await m.ask(fixture, caller, ['PATCH', path, { is_searchable: searchable }], [...refusals])
     if (answer) user.searchable = searchable
   })
 
 /** Activates one of those who are not active, if there are any. */
 export const activate = (someone: number, active: boolean): m.Command =>
-  m.command(`an admin ${active ? '' : 'de'}activates ${someone}`, async (world) => {
-    const { users } = world.model
+  m.command(`an admin ${active ? '' : 'de'}activates ${someone}`, async (fixture) => {
+    const { users } = fixture.model
     const inactive = users.filter((one) => !one.active && !one.erased)
     const user = (active && inactive[someone % inactive.length]) || users[someone]!
     // A constraint forbids activating an erased user.
     if (user.erased) return
-    const { id } = world.users[users.indexOf(user)]!
-    await m.askAdmin(world, ['PATCH', `users?id=eq.${id}`, { is_active: active }])
+    const { id } = fixture.users[users.indexOf(user)]!
+    await m.askAdmin(fixture, ['PATCH', `users?id=eq.${id}`, { is_active: active }])
     user.active = active
   })
 
 export const erase = (caller: number): m.Command =>
-  m.command(`${caller} deletes their account`, async (world) => {
-    const { model } = world
-    if (!await m.ask(world, caller, ['DELETE', '/users/me'], [], 204)) return
+  m.command(`${caller} deletes their account`, async (fixture) => {
+    const { model } = fixture
+    if (!await m.ask(fixture, caller, ['DELETE', '/users/me'], [], 204)) return
     Object.assign(model.users[caller]!, { searchable: false, active: false, erased: true, hidden: false })
     for (const [user, { blocked }] of model.users.entries()) {
       if (blocked.delete(caller)) m.logBlock(model, user, caller)
@@ -46,14 +46,14 @@ export const erase = (caller: number): m.Command =>
 
 /** Unblocks one of those whom the caller has blocked, if there are any. */
 export const block = (caller: number, someone: number, on: boolean): m.Command =>
-  m.command(`${caller} ${on ? '' : 'un'}blocks ${someone}`, async (world) => {
-    const { model, users } = world
+  m.command(`${caller} ${on ? '' : 'un'}blocks ${someone}`, async (fixture) => {
+    const { model, users } = fixture
     const { blocked } = model.users[caller]!
     const known = [...blocked]
     const other = on || known.length === 0 ? someone : known[someone % known.length]!
     const refusals = [caller === other && 400, !model.users[other]!.active && (on || !blocked.has(other)) && 404]
     const path = `/users/me/blocks/${users[other]!.id}`
-    const answer = await m.ask(world, caller, [on ? 'PUT' : 'DELETE', path], refusals, 204)
+    const answer = await m.ask(fixture, caller, [on ? 'PUT' : 'DELETE', path], refusals, 204)
     if (!answer || blocked.has(other) === on) return
     if (on) blocked.add(other)
     else blocked.delete(other)
@@ -82,8 +82,8 @@ export const report = (
   return m.inTalk(
     `${who} reports ${what} of ${which}, shares ${shares}, blocks ${blocks}`,
     which,
-    async (world, talk) => {
-      const { model, users } = world
+    async (fixture, talk) => {
+      const { model, users } = fixture
       const message = index === null ? undefined : m.nth(talk.messages, index)
       if (index !== null && !message) return
       const isParticipant = who === m.voyagerSide || who === m.localSide
@@ -101,7 +101,7 @@ export const report = (
         !known && !message && !person.active && 404,
       ]
       const answer = await m.ask(
-        world,
+        fixture,
         caller,
         ['POST', '/users/me/reports', {
           ...(message ? { message_id: message.id } : { user_id: users[other]!.id }),
@@ -129,17 +129,17 @@ export const report = (
 }
 
 export const resolve = (index: number, action: string): m.Command =>
-  m.command(`an admin resolves report ${index} with ${action}`, async (world) => {
-    const { users, reports } = world.model
+  m.command(`an admin resolves report ${index} with ${action}`, async (fixture) => {
+    const { users, reports } = fixture.model
     const pending = reports.filter(({ isOpen }) => isOpen)
     const known = index > 0 && pending.length > 0 ? pending : reports
     const report = known[index % Math.max(known.length, 1)]
     if (!report) return
-    const { body } = await m.askAdmin(world, ['POST', 'rpc/read_evidence', { report: report.id }])
+    const { body } = await m.askAdmin(fixture, ['POST', 'rpc/read_evidence', { report: report.id }])
     const contents = [...report.evidence].toSorted(([one], [other]) => one - other)
     expect(body.map((one: Answer['body']) => [one.message_id, one.content])).toEqual(contents)
     const decision = { report: report.id, action, note: 'Decided' }
-    await m.askAdmin(world, ['POST', 'rpc/resolve_report', decision], report.isOpen ? 200 : 409)
+    await m.askAdmin(fixture, ['POST', 'rpc/resolve_report', decision], report.isOpen ? 200 : 409)
     if (!report.isOpen) return
     report.isOpen = false
     const person = users[report.subject]!
@@ -149,13 +149,13 @@ export const resolve = (index: number, action: string): m.Command =>
 
 /** Of one of those who are restricted so, if there are any. */
 export const lift = (someone: number, restriction: 'hide' | 'suspend'): m.Command =>
-  m.command(`an admin lifts ${restriction} of ${someone}`, async (world) => {
-    const { users } = world.model
+  m.command(`an admin lifts ${restriction} of ${someone}`, async (fixture) => {
+    const { users } = fixture.model
     const restricted = users.filter(({ hidden, active, erased }) =>
       restriction === 'hide' ? hidden : !active && !erased
     )
     const person = restricted[someone % restricted.length] ?? users[someone]!
-    const decision = { person: world.users[users.indexOf(person)]!.id, restriction, note: 'Lifted' }
-    await m.askAdmin(world, ['POST', 'rpc/lift_restriction', decision], restricted.length > 0 ? 200 : 409)
+    const decision = { person: fixture.users[users.indexOf(person)]!.id, restriction, note: 'Lifted' }
+    await m.askAdmin(fixture, ['POST', 'rpc/lift_restriction', decision], restricted.length > 0 ? 200 : 409)
     if (restricted.length > 0) person[restriction === 'hide' ? 'hidden' : 'active'] = restriction !== 'hide'
   })

@@ -86,7 +86,7 @@ export interface Real {
   city: string
   base: string
 }
-export type World = Real & { model: Model }
+export type Fixture = Real & { model: Model }
 export type Command = fc.AsyncCommand<Model, Real>
 
 /** The stack has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */
@@ -101,7 +101,7 @@ export const newModel = (users: number): Model => ({
 })
 
 /** What any user may try at any time; the model predicts the answer. */
-export const command = (name: string, run: (world: World) => unknown): Command => ({
+export const command = (name: string, run: (fixture: Fixture) => unknown): Command => ({
   check: () => true,
   run: async (model, real) => void await run({ ...real, model }),
   toString: () => name,
@@ -120,10 +120,10 @@ export const lastId = ({ messages }: Talk): number => Math.max(0, ...messages.ma
 export const nth = <Item>(list: Item[], index: number): Item | undefined =>
   list.at(-1 - index % Math.max(list.length, 1))
 /** A command about one of the conversations, which does nothing while there are none. */
-export const inTalk = (name: string, which: number, run: (world: World, talk: Talk) => unknown): Command =>
-  command(name, (world) => {
-    const talk = world.model.talks[which % Math.max(world.model.talks.length, 1)]
-    return talk && run(world, talk)
+export const inTalk = (name: string, which: number, run: (fixture: Fixture, talk: Talk) => unknown): Command =>
+  command(name, (fixture) => {
+    const talk = fixture.model.talks[which % Math.max(fixture.model.talks.length, 1)]
+    return talk && run(fixture, talk)
   })
 
 export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
@@ -158,7 +158,7 @@ export const accountError = ({ users }: Model, caller: number): number | false =
 type Request = [method: string, path: string, body?: unknown]
 /** Sends a request of a user. It is refused with the first of these statuses, or succeeds; null if it is refused. */
 export const ask = async (
-  { model, users }: World,
+  { model, users }: Fixture,
   caller: number,
   request: Request,
   refusals: (number | false)[],

@@ -8,7 +8,7 @@ export const move = (reservation: m.Reservation, status: string, by: number | nu
   reservation.status = status
   reservation.history.push([status, by])
 }
-const partnerRefuses = ({ model }: m.World, talk: m.Talk, caller: number): boolean => {
+const partnerRefuses = ({ model }: m.Fixture, talk: m.Talk, caller: number): boolean => {
   const partner = m.partnerIn(talk, caller)
   return m.isBlocked(model, caller, partner) || !model.users[partner]!.active
 }
@@ -24,17 +24,17 @@ const about = (
   name: string,
   which: number,
   index: number,
-  run: (world: m.World, talk: m.Talk, reservation: m.Reservation, path: string) => unknown,
+  run: (fixture: m.Fixture, talk: m.Talk, reservation: m.Reservation, path: string) => unknown,
 ): m.Command =>
-  m.inTalk(`${name} ${index} of ${which}`, which, (world, talk) => {
+  m.inTalk(`${name} ${index} of ${which}`, which, (fixture, talk) => {
     const reservation = m.nth(talk.reservations, index)
-    return reservation && run(world, talk, reservation, `/conversations/${talk.id}/reservations/${reservation.id}`)
+    return reservation && run(fixture, talk, reservation, `/conversations/${talk.id}/reservations/${reservation.id}`)
   })
 
 /** A reservation of this many days from one of four slots on; 0 days: without an end. */
 export const offer = (who: number, which: number, slot: number, days: number, asHost: boolean): m.Command =>
-  m.inTalk(`${who} offers slot ${slot} for ${days} days in ${which}, host ${asHost}`, which, async (world, talk) => {
-    const { model, users } = world
+  m.inTalk(`${who} offers slot ${slot} for ${days} days in ${which}, host ${asHost}`, which, async (fixture, talk) => {
+    const { model, users } = fixture
     const caller = m.userIn(talk, who)
     const date = firstSlot + slot * day
     const endsAt = days > 0 ? date + days * day : null
@@ -43,9 +43,9 @@ export const offer = (who: number, which: number, slot: number, days: number, as
       ...(endsAt && { ends_at: new Date(endsAt).toISOString() }),
       ...(asHost && { host_id: users[caller]!.id }),
     }
-    const answer = await m.ask(world, caller, ['POST', `/conversations/${talk.id}/reservations`, body], [
+    const answer = await m.ask(fixture, caller, ['POST', `/conversations/${talk.id}/reservations`, body], [
       !m.takesPart(talk, caller) && 404,
-      (partnerRefuses(world, talk, caller) || !m.mayWriteFirst(talk, caller)) && 403,
+      (partnerRefuses(fixture, talk, caller) || !m.mayWriteFirst(talk, caller)) && 403,
     ], 201)
     if (!answer) return
     const host = asHost ? caller : talk.local
@@ -59,26 +59,26 @@ export const offer = (who: number, which: number, slot: number, days: number, as
   })
 
 export const counter = (who: number, which: number, index: number, title: string): m.Command =>
-  about(`${who} counters with ${title}`, which, index, async (world, talk, reservation, path) => {
+  about(`${who} counters with ${title}`, which, index, async (fixture, talk, reservation, path) => {
     const caller = m.userIn(talk, who)
     const isChange = reservation.title !== title
-    const answer = await m.ask(world, caller, ['PATCH', path, { title }], [
+    const answer = await m.ask(fixture, caller, ['PATCH', path, { title }], [
       !m.takesPart(talk, caller) && 404,
-      partnerRefuses(world, talk, caller) && 403,
+      partnerRefuses(fixture, talk, caller) && 403,
       reservation.status !== 'pending' && 409,
       isChange && !m.mayWriteFirst(talk, caller) && 403,
     ])
     if (!answer || !isChange) return
     Object.assign(reservation, { title, offeredBy: caller, revision: reservation.revision + 1 })
     reservation.history.push(['pending', caller])
-    m.logForBoth(world.model, 'reservation', talk, reservation.id)
+    m.logForBoth(fixture.model, 'reservation', talk, reservation.id)
   })
 
 const results: Record<string, string> = {
   ...{ accept: 'accepted', decline: 'declined', cancel: 'cancelled', complete: 'completed' },
 }
 const take = async (
-  world: m.World,
+  fixture: m.Fixture,
   talk: m.Talk,
   reservation: m.Reservation,
   path: string,
@@ -92,26 +92,26 @@ const take = async (
   const isPossible = name === 'cancel'
     ? ['pending', 'accepted'].includes(reservation.status)
     : name !== 'complete' && reservation.status === 'pending' && reservation.offeredBy !== caller &&
-      !(name === 'accept' && isTaken(world.model, reservation))
+      !(name === 'accept' && isTaken(fixture.model, reservation))
   const refusals = [
     !m.takesPart(talk, caller) && 404,
-    name !== 'cancel' && partnerRefuses(world, talk, caller) && 403,
+    name !== 'cancel' && partnerRefuses(fixture, talk, caller) && 403,
     (isStale || !isRepeat && !isPossible) && 409,
   ]
   const step = isStale ? 'accept' : name
-  const answer = await m.ask(world, caller, ['POST', `${path}/${step}`, { revision: revision || 99 }], refusals)
+  const answer = await m.ask(fixture, caller, ['POST', `${path}/${step}`, { revision: revision || 99 }], refusals)
   if (!answer) return
   expect(answer.body.status).toBe(next)
   if (isRepeat) return
   move(reservation, next, caller)
-  m.logForBoth(world.model, 'reservation', talk, reservation.id)
+  m.logForBoth(fixture.model, 'reservation', talk, reservation.id)
 }
 export const step = (who: number, which: number, index: number, name: string): m.Command =>
   about(
     `${who} tries to ${name}`,
     which,
     index,
-    (world, talk, reservation, path) => take(world, talk, reservation, path, m.userIn(talk, who), name),
+    (fixture, talk, reservation, path) => take(fixture, talk, reservation, path, m.userIn(talk, who), name),
   )
 /** Whoever has to answer an offer does. */
 export const answer = (which: number, index: number, name: 'accept' | 'decline'): m.Command =>
@@ -119,17 +119,17 @@ export const answer = (which: number, index: number, name: 'accept' | 'decline')
     `whoever has to answer will ${name}`,
     which,
     index,
-    (world, talk, reservation, path) =>
-      take(world, talk, reservation, path, m.partnerIn(talk, reservation.offeredBy), name),
+    (fixture, talk, reservation, path) =>
+      take(fixture, talk, reservation, path, m.partnerIn(talk, reservation.offeredBy), name),
   )
 
 /** Its time passes: an admin writes one that has, because tests cannot move the clock of a running stack. */
 export const end = (which: number, index: number): m.Command =>
-  about('the time passes of', which, index, async (world, _, reservation) => {
+  about('the time passes of', which, index, async (fixture, _, reservation) => {
     // Different times, so that two of a host do not overlap.
     const date = Date.parse('2001-01-01') + reservation.id * day
     const endsAt = reservation.endsAt && date + day / 2
-    await m.askAdmin(world, ['PATCH', `reservations?id=eq.${reservation.id}`, {
+    await m.askAdmin(fixture, ['PATCH', `reservations?id=eq.${reservation.id}`, {
       date: new Date(date).toISOString(),
       ends_at: endsAt && new Date(endsAt).toISOString(),
     }])

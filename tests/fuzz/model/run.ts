@@ -63,8 +63,8 @@ export const runModel = async (base: string, runs: number, seed: number, shrink:
     const city = uniqueCity('Modelled')
     const users = await Promise.all(Array.from({ length: userCount }, (_, n) => signUp(`Person ${n}`, { city }, base)))
     await fc.asyncModelRun(() => ({ model: newModel(userCount), real: { users, city, base } }), [
-      command('everybody gets a cursor', async (world) => {
-        for (const caller of users.keys()) await compareChanges(world, caller)
+      command('everybody gets a cursor', async (fixture) => {
+        for (const caller of users.keys()) await compareChanges(fixture, caller)
       }),
       // Two conversations with one host, so that what follows has something to change.
       ...[open(0, 1), open(2, 1), offer(0, 0, 1, 2, false), offer(1, 1, 2, 2, true)],
