@@ -18,31 +18,22 @@ export interface Reservation {
   isPast: boolean
   history: [status: string, by: number | null][]
 }
-export interface Message {
-  id: number
-  /** When it was sent, by the model's clock. */
-  at: number
-  sender: number
-  content: string
-  read: boolean
-}
+/** `at` is when it was sent, by the model's clock. */
+export type Message = { id: number; at: number; sender: number; content: string; read: boolean }
 /** How one participant has arranged a conversation: the latest message when it was archived, 0 without one. */
-export interface State {
-  archivedAt: number | null
-  muted: boolean
-  pinned: boolean
-}
+export type State = { archivedAt: number | null; muted: boolean; pinned: boolean }
+/** `written` has who has ever sent a message, which an admin may have deleted. */
 export interface Talk {
   voyager: number
   local: number
   id: number
   openedAt: number
   messages: Message[]
-  /** Who has ever sent a message, which an admin may have deleted. */
   written: Set<number>
   states: Map<number, State>
   reservations: Reservation[]
 }
+/** `evidence` has the contents of the messages that admins see, by id. */
 export interface Report {
   id: number
   reporter: number
@@ -50,27 +41,20 @@ export interface Report {
   message: number | null
   shares: boolean
   isOpen: boolean
-  /** The contents of the messages that admins see, by id. */
   evidence: Map<number, string>
 }
 /** An entry of GET /conversations/changes. */
-export interface Change {
-  kind: string
-  conversation_id: number
-  id: number
-}
-export interface User {
-  searchable: boolean
-  active: boolean
-  erased: boolean
-  hidden: boolean
-  blocked: Set<number>
+export type Change = { kind: string; conversation_id: number; id: number }
+
+const newUser = () => ({
+  ...{ searchable: false, active: true, erased: false, hidden: false, blocked: new Set<number>() },
   /** Message ids by client_id. */
-  sent: Map<string, number>
+  sent: new Map<string, number>(),
   /** What has changed for the user since they asked for changes last, and the cursor that they got. */
-  changes: Change[]
-  cursor: string | null
-}
+  changes: [] as Change[],
+  cursor: null as string | null,
+})
+export type User = ReturnType<typeof newUser>
 
 /** A model of the service: four users, their conversations, reservations and reports. */
 export interface Model {
@@ -94,10 +78,7 @@ export const firstContactLimit = 3
 
 export const newModel = (users: number): Model => ({
   ...{ clock: 0, talks: [], reports: [] },
-  users: Array.from({ length: users }, () => ({
-    ...{ searchable: false, active: true, erased: false, hidden: false, blocked: new Set<number>() },
-    ...{ sent: new Map<string, number>(), changes: [], cursor: null },
-  })),
+  users: Array.from({ length: users }, newUser),
 })
 
 /** What any user may try at any time; the model predicts the answer. */
