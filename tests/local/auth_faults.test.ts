@@ -47,6 +47,7 @@ const table: [fault: string, confirming: number, plain: number | null, login: nu
   ['answers over_request_rate_limit',      429, 429,  429,  429, 429],
   ['is behind a gateway that answers 429', 429, 429,  429,  202, 429],
   ['is unavailable',                       503, 503,  503,  503, 503],
+  ['goes down',                            503, 503,  503,  503, 503],
   ['is down',                              503, 503,  503,  503, 503],
   // Only requests that send mail are slow, so a time-out of recovery is answered as a success.
   ['is unavailable after a while',         201, 503,  503,  202, 503],
@@ -95,7 +96,7 @@ test.each(table)('if Auth %s, its answers are passed on, and free, pending and t
   if (recovery === 202 && !/hides|ups disabled$|settings$/.test(fault)) expect(outcome.recoveryWarned).toBe(true)
   // A pending account is removed only for somebody whose CAPTCHA, password and rate Auth has accepted.
   expect(outcome.removes).toBe(confirming === 201 && fault !== 'is unavailable after a while')
-  expect(outcome.begun).toBe(!/ups disabled$|settings$|never|half|down/.test(fault) && fault !== 'is unavailable')
+  expect(outcome.begun).toBe(!/ups disabled$|settings$|never|half|^is down/.test(fault) && fault !== 'is unavailable')
   // A token whose key only Auth knows.
   expect(outcome.me.status).toBe(/^(hides|has sign-ups|does not tell)/.test(fault) ? 401 : 503)
 })
