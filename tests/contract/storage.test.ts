@@ -82,6 +82,8 @@ describe('who may do what', () => {
     await can(put(ana.attachments, path))
     expect(await attempts(anonymous.from('attachments'), 'attachments', path, null)).toEqual(nobody)
     expect(await attempts(stranger.attachments, 'attachments', path, stranger)).toEqual(nobody)
+    // Before the body has ended.
+    await expectOutcome(rowPolicy, stranger.attachments.upload(newPath(), slowly().body, { contentType: 'image/png' }))
     for (const who of [ana, ben]) {
       expect(await attempts(who.attachments, 'attachments', path, who)).toEqual(reader)
       await expectOutcome(rowPolicy, who.attachments.copy(path, who.newPhoto(), { destinationBucket: 'avatars' }))

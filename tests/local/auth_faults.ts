@@ -24,6 +24,7 @@ const hides: Handler = () => Response.json({ id: crypto.randomUUID(), email: '',
 const whenAborted = (signal: AbortSignal, run: (reason: unknown) => void) =>
   signal.addEventListener('abort', () => run(signal.reason))
 const silent: Record<string, Handler> = {
+  'goes down': () => Promise.reject(new TypeError('connection refused')),
   'is down': () => Promise.reject(new TypeError('connection refused')),
   'is unavailable': () => answer(authAnswers['is unavailable']),
   'never answers': (signal) => new Promise((_, reject) => whenAborted(signal, reject)),
@@ -66,10 +67,12 @@ interface Received {
 }
 let requests: Received[] = []
 let [fault, confirms] = ['', false]
+let hasToldSettings = false
 const respond = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
   const request = new Request(input, init)
   const { pathname, searchParams } = new URL(request.url)
-  if (pathname.endsWith('/settings') && !(fault in silent)) {
+  if (pathname.endsWith('/settings') && (fault === 'goes down' ? !hasToldSettings : !(fault in silent))) {
+    hasToldSettings = true
     if (fault === 'does not tell its settings') return answer(authAnswers['is behind a gateway that answers 429'])
     return Response.json({ disable_signup: fault === 'has sign-ups disabled', mailer_autoconfirm: !confirms })
   }
@@ -121,10 +124,12 @@ const account = { email: 'ana@example.com', password: 'correct horse', name: 'An
 const post = (path: string, more: object = {}, headers = {}) =>
   timed(send('POST', path, { ...account, ...more }, headers))
 const refresh = (headers = {}) => timed(send('POST', 'auth/refresh', { refresh_token: 'a token' }, headers))
-/** So long that neither settings nor slow requests are remembered. */
+/** So long later that neither settings nor slow requests are remembered. */
 const begin = async (how: string, withConfirmation = false) => {
-  ;[fault, confirms] = [how, withConfirmation]
+  ;[fault, confirms, hasToldSettings] = [how, withConfirmation, false]
   await elapse(pause(600_000))
+  // This asks for the settings.
+  if (how === 'goes down') await elapse(Promise.all([post('auth/signup'), pause(1)]))
   ;[requests, warnings, statements] = [[], [], []]
 }
 
