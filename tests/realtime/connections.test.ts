@@ -76,7 +76,7 @@ test('a connection can have a hundred channels and no more', async () => {
   expect([...replies().values()]).toContainEqual(error('ChannelRateLimitReached: Too many channels'))
 })
 
-test('a request that is not a WebSocket gets 426, one without a key 401, a frame over 3 MB ends its connection', async () => {
+test('no WebSocket gets 426, one without a key 401, and a frame over 3 MB ends its connection', async () => {
   expect((await fetch(`${stack.origin}${path}?apikey=${stack.publishableKey}`)).status).toBe(426)
   const socket = new ws(`${stack.origin.replace('http', 'ws')}${path}?vsn=2.0.0`)
   socket.on('error', () => {})

@@ -22,7 +22,8 @@ test.each([
   ['{"topic":"realtime:a","event":"broadcast","payload":{"event":"e","payload":{"x":1}},"ref":"8"}',
     broadcast(null, '{"x":1}')],
   // What supabase-js 2.119.0 sends.
-  [bytes('03 01 01 0a 01 00 01 36 38 72 65 61 6c 74 69 6d 65 3a 61 65 7b 22 78 22 3a 31 7d'), broadcast('6', '{"x":1}')],
+  [bytes('03 01 01 0a 01 00 01 36 38 72 65 61 6c 74 69 6d 65 3a 61 65 7b 22 78 22 3a 31 7d'),
+    broadcast('6', '{"x":1}')],
   [bytes('03 00 01 0a 01 00 00 38 72 65 61 6c 74 69 6d 65 3a 61 65 00 ff'), broadcast(null, new Uint8Array([0, 255]))],
 ])('%s is decoded', (sent, expected) => expect(decode(sent)).toEqual(expected))
 

@@ -24,8 +24,8 @@ const rights = `
   $$`
 
 /**
- * What a person, or somebody anonymous, can do on these topics by which extension, sorted: receive, by a row that nobody
- * else sees, as Realtime asks at a join; and send.
+ * What a person, or somebody anonymous, can do on these topics by which extension, sorted: receive, by a row that
+ * nobody else sees, as Realtime asks at a join; and send.
  */
 export const rightsOn = async (who: Person | null, topics: string[]): Promise<string[]> => {
   await sql(rights)
