@@ -32,7 +32,7 @@ const servers = [
   }),
   createHttpServer(async (request, response) => {
     bodies.push(Buffer.concat(await request.toArray()).length)
-    if (request.url === '/elsewhere') return response.writeHead(302, { location: '/' }).end()
+    if (request.url === '/elsewhere') return response.writeHead(302, { location: '/', 'retry-after': '900' }).end()
     response.writeEarlyHints({ link: '</x>; rel=preload' })
     response.writeHead(202).end('x'.repeat(1_000_000))
   }),
@@ -66,7 +66,7 @@ test.each(denoVersions())(
     const outcomes = {
       [`https://localhost:${secure}/`]: 201,
       [`http://127.0.0.1:${plain}/`]: 202,
-      [`http://127.0.0.1:${plain}/elsewhere`]: 302,
+      [`http://127.0.0.1:${plain}/elsewhere`]: '302, again after 900 s',
       [`http://127.0.0.1:${noise}/`]: 'the answer is not HTTP',
       [`https://127.0.0.1:${secure}/`]: expect.stringMatching(/^InvalidData$|^Error$|TLS|cert/i),
     }

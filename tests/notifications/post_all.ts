@@ -6,7 +6,9 @@ const request = { headers: { 'content-type': 'text/plain' }, body: new Uint8Arra
 const options = { allowLoopback: loopback === 'allowed', timeoutMilliseconds: 10_000 }
 const outcomes: (number | string)[] = []
 for (const target of targets) {
-  outcomes.push(await post(target, request, options).then(({ status }) => status, (error) => error.message))
+  const outcome = await post(target, request, options).catch(({ message }) => ({ message }))
+  if ('message' in outcome) outcomes.push(outcome.message)
+  else outcomes.push(outcome.retryAfter ? `${outcome.status}, again after ${outcome.retryAfter} s` : outcome.status)
 }
 console.log(JSON.stringify(outcomes))
 Deno.exit(0)
