@@ -107,11 +107,11 @@ const play = async (seed: number): Promise<void> => {
   type Step = (me: Person, other: Person) => Promise<unknown>
   const steps: [weight: number, step: Step][] = [
     [8, (me) => send(me, `Message ${below(1000)}`)],
-    [2, (me) => send(me, pick(['Again', 'Other']), pick(keys))],
+    [5, (me) => send(me, pick(['Again', 'Again', 'Other']), pick(keys))],
     [1, (me) => send(me, ' ')],
     [3, (me) => ask(me, 'POST', `${at}/read`, { up_to_message_id: anyId() })],
     [1, (me) => ask(me, 'PATCH', `${at}/messages/${anyId()}/read`)],
-    [2, (me, other) => ask(me, pick(['PUT', 'DELETE']), `users/me/blocks/${other.id}`)],
+    [2, (me, other) => ask(me, pick(['PUT', 'DELETE', 'DELETE', 'DELETE']), `users/me/blocks/${other.id}`)],
     [3, (me) => ask(me, 'GET', `${at}/messages?${pick(ends())}&limit=${1 + below(5)}`)],
     [1, (me) => ask(me, 'PUT', `${at}/state`, pick([{ pinned: true }, { pinned: false }, { muted_until: null }]))],
     [1, (me, other) => ask(me, 'POST', 'conversations', { other_user_id: other.id })],
