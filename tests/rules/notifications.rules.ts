@@ -251,7 +251,7 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
   equal(await waiting(), told)
 })
 
-test('without the keys of Web Push there is a mail, without a mail server there are pushes and no silence', async () => {
+test('without the keys of Web Push there is a mail, without a mail server a push and no silence', async () => {
   const { ana, tell, reset } = await meet()
   await tell(ana, false)
   equal(await waiting(), { mail: 1 })
@@ -295,8 +295,9 @@ test('a push says what was unread when it was claimed', async () => {
 
 // By the wall clock of the person's time zone, also on the days on which it changes: from, to, zone, and of moments
 // (UTC) until when it is quiet.
+type Text = string | null
 // deno-fmt-ignore
-const nights: [from: string | null, to: string | null, zone: string | null, ...[at: string, until: string | null][]][] = [
+const nights: [from: Text, to: Text, zone: Text, ...moments: [at: string, until: Text][]][] = [
   ['22:00', '07:00', 'Europe/Lisbon', ['2026-01-10 21:59:59', null], ['2026-01-10 22:00', '2026-01-11 07:00'],
     ['2026-01-11 03:00', '2026-01-11 07:00'], ['2026-01-11 07:00', null],
     // In summer 22:00 is an hour earlier.
@@ -380,7 +381,7 @@ test('a dead letter is revived: a push by its conversation, a mail by the next s
   equal(await outbox('attempts, last_error', 'mail'), [[8, 'EENVELOPE 550']])
 })
 
-test('a push with more to tell while it is under way is sent again; one to a device that is gone removes it', async () => {
+test('a push with more to tell meanwhile is sent again, and one to a device that is gone removes it', async () => {
   const { ana, ben, tell } = await meet()
   await ben.delete(`/users/me/devices/${(await devices(ben))[0].id}`)
   await tell(ana, true, false)
@@ -492,7 +493,7 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
   equal(await waiting(), { person: 2 })
 })
 
-test('an offer is told to the other one, and what an admin does to both, unless they have been there since', async () => {
+test('an offer is told to the other one, what an admin does to both, unless they have been there since', async () => {
   const { ana, ben, ab } = await watch()
   await clear('outbox')
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)

@@ -162,7 +162,7 @@ test('whoever erases their account has none any more: no token, profile, hit of 
   await cleo.post('/conversations', { other_user_id: ana.id }, 404, 'User not found')
 })
 
-test('partners of an erased user keep the conversation, from "Deleted user"; what was agreed is cancelled', async () => {
+test('partners of an erased user keep the conversation, with "Deleted user", and their offers end', async () => {
   const { ana, ben, ab } = await history()
   const draft = { content: 'From Ben', client_id: crypto.randomUUID() }
   const sent = await ben.post(`${ab}/messages`, draft, 201)
