@@ -105,7 +105,7 @@ const onPgliteProjects = () => [
 
 export default defineConfig({
   test: {
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     ...(hasServer ? { projects: onServerProjects() } : { globalSetup: [stack], projects: onPgliteProjects() }),
   },

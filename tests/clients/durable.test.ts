@@ -11,8 +11,8 @@ const inBrowser = { ...withoutPolling, browser: true } as const
 const draft = (text: string) => ({ chat }: Scene) => void chat.setDraft(text)
 const openPage = ({ openPage }: Scene) => openPage()
 const openAgain = [leave, openPage]
-/** The page that was opened first acts, or is looked at, again. */
-const turnBack = (scene: Scene) => Object.assign(scene, scene.firstPage)
+/** This page acts and is looked at, of those that are open. */
+const turnTo = (place: number) => (scene: Scene) => Object.assign(scene, scene.pages[place])
 const kept = (count: number) => ({ origin }: Scene) => expect(origin.values.size).toBe(count)
 const fault = (faults: Record<string, unknown>) => ({ control }: Scene) => Object.assign(control!, faults)
 const isDurable = (value: boolean) => ({ inbox: { isDurable: value } })
@@ -54,12 +54,9 @@ playAll([
     fault({ latency: 40_000 }), draft('A draft of Ana'), 100, fault({ latency: 1 }),
     ({ client }) => client.signOut(), 60_000, kept(0)],
   ['another user finds nothing even if this one was writing in another page', inBrowser,
-    openPage, turnBack, offline, send('From Ana'), 100, ({ client }) => client.signOut(),
-    ({ lastPage: { chat, client } }) => {
-      void chat.send('Also from Ana')
-      client.signOut()
-      void chat.send('Still from Ana')
-    },
+    openPage, turnTo(0), offline, send('From Ana'), 100, ({ client }) => client.signOut(),
+    turnTo(1), send('Also from Ana'), ({ client }) => client.signOut(),
+    send('Still from Ana'),
     60_000, kept(0), ({ requestsWith }) => expect(requestsWith('POST')).toEqual([])],
 
   ...Object.entries({ 'is forbidden': { fails: true }, hangs: { hangs: true }, 'is full': { capacity: 10 } })
@@ -87,29 +84,28 @@ playAll([
     60_000, ({ table }) => expect(table).toHaveLength(10)],
 
   ['two pages of one user show each other what is unsent, and one sends it', inBrowser,
-    openPage, turnBack, network({ latency: 500 }), send('Once'), 100,
-    ({ lastPage }) => expect(lastPage.chat.view.outgoing).toMatchObject([{ content: 'Once' }]),
-    10_000, { answers: ['Once'], posts: 1 }, ({ lastPage, table }) =>
-      expect(lastPage.chat.view).toMatchObject({ messages: table, outgoing: [] })],
+    openPage, turnTo(0), network({ latency: 500 }), send('Once'), 100,
+    turnTo(1), { outgoing: [{ content: 'Once' }] },
+    10_000, { answers: ['Once'], posts: 1, isComplete: true, outgoing: [] }],
   ['a message is sent by the page that is left, and its promise resolves where it was written', inBrowser,
     // The first page waits before its next try.
     intercept(() => new Response('<h1>Log in to this network</h1>', { status: 511 })), send('Once'), 100,
     intercept(null), openPage, { stored: ['Once'], answers: ['Once'] },
-    60_000, { posts: 1 }, turnBack, { isComplete: true, outgoing: [] }],
+    60_000, { posts: 1 }, turnTo(0), { isComplete: true, outgoing: [] }],
   ['a page that was suspended while it was sending does not hold up the other for ever', inBrowser,
-    openPage, turnBack, network({ latency: 1e9 }), send('One'), 10, network(),
-    (scene) => Object.assign(scene, scene.lastPage), send('Two'), 25_000,
+    openPage, turnTo(0), network({ latency: 1e9 }), send('One'), 10, network(),
+    turnTo(1), send('Two'), 25_000,
     { stored: ['One', 'Two'], answers: [expect.anything(), 'Two'] }],
   ['without Web Locks both pages may send, and there is still one message', inBrowser,
-    () => vi.stubGlobal('navigator', {}), openPage, turnBack, network({ latency: 500 }), send('Once'),
-    ({ lastPage }) => void lastPage.chat.send('Twice'), 30_000,
+    () => vi.stubGlobal('navigator', {}), openPage, turnTo(0), network({ latency: 500 }), send('Once'),
+    ({ pages }) => void pages[1]!.chat.send('Twice'), 30_000,
     ({ table, pages }) => {
       expect(table.map(({ content }) => content).sort()).toEqual(['Once', 'Twice'])
       for (const { chat } of pages) expect(chat.view).toMatchObject({ messages: table, outgoing: [] })
     }],
   ['discarding in one page keeps the other from sending it', inBrowser,
-    openPage, turnBack, offline, send('Never mind'), 1000,
-    ({ lastPage: { chat } }) => chat.discard(chat.view.outgoing[0]!.client_id), 1000, network(),
+    openPage, turnTo(0), offline, send('Never mind'), 1000,
+    turnTo(1), discard(), 1000, turnTo(0), network(),
     60_000, { answers: ['0 Discarded'], stored: [], outgoing: [] }],
 ])
 

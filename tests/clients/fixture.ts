@@ -35,25 +35,6 @@ export const openAs = (simulator: Simulator, user: number, options?: Options, cl
   return { client, inbox, chat: inbox.open(simulator.conversation) }
 }
 
-/** Ana with her inbox and the conversation with Bob open and loaded. `messages` is the number of messages from Bob. */
-export const openFixture = async (options?: Options, messages = 0, seed = 1) => {
-  const simulator = createSimulator(seed)
-  for (let count = 1; count <= messages; count++) simulator.insertMessage(2, { content: `Message ${count}` })
-  const ana = openAs(simulator, 1, options)
-  await advance(1000)
-  simulator.requests.length = 0
-  ana.client.log.length = 0
-  return { ...simulator, ...ana, simulator }
-}
-
-/** The fixture with Bob's client, inbox and conversation open as well. */
-export const openBoth = async () => {
-  const fixture = await openFixture()
-  const bob = openAs(fixture.simulator, 2)
-  await advance(1000)
-  return { ...fixture, bob }
-}
-
 export interface Given extends Options {
   /** How many messages Bob has sent before. */
   messages?: number
@@ -75,8 +56,6 @@ export type Scene = Simulator & Page & {
   seen: Set<unknown>
   /** All pages that were opened. */
   pages: Page[]
-  readonly firstPage: Page
-  readonly lastPage: Page
   /** Opens another page, which is then the one that acts and is looked at. */
   openPage: (user?: number, options?: Options) => Promise<unknown>
 }
@@ -125,24 +104,21 @@ const openScene = async ({ messages, seed, bob, browser, ...options }: Given): P
     Object.assign(scene, pages.at(-1))
     await advance(1000)
   }
-  const scene = {
-    ...simulator,
-    simulator,
-    page,
-    origin,
-    pages,
-    answers: [],
-    seen: new Set(),
-    openPage,
-  } as unknown as Scene
-  Object.defineProperties(scene, { firstPage: { get: () => pages[0] }, lastPage: { get: () => pages.at(-1) } })
+  const parts = { ...simulator, simulator, page, origin, pages, openPage, answers: [], seen: new Set() }
+  const scene = parts as unknown as Scene
   await openPage()
-  if (bob) {
-    scene.bob = openAs(simulator, 2)
-    await advance(1000)
-  }
+  if (bob) scene.bob = openAs(simulator, 2)
+  if (bob) await advance(1000)
   simulator.requests.length = scene.client.log.length = 0
   return scene
+}
+
+/** Ana with her inbox and the conversation with Bob open and loaded. `messages` is the number of messages from Bob. */
+export const openFixture = (options: Options = {}, messages = 0, seed = 1) => openScene({ ...options, messages, seed })
+/** The fixture with Bob's client, inbox and conversation open as well. */
+export const openBoth = async () => {
+  const scene = await openScene({ bob: true })
+  return { ...scene, bob: scene.bob! }
 }
 
 /** A sentence, what is given, and what happens: faults, actions, and what is seen then. */

@@ -40,11 +40,11 @@ interface FakeChannel {
   state: 'new' | 'joined' | 'errored' | 'closed'
   handlers: [event: string, handler: OnMessage][]
   onStatus: OnStatus
-  on(type: string, filter: { event?: string }, handler: OnMessage): FakeChannel
-  subscribe(onStatus: OnStatus): FakeChannel
-  send(message: { event: string; payload: unknown }): Promise<string>
+  on: (type: string, filter: { event?: string }, handler: OnMessage) => FakeChannel
+  subscribe: (onStatus: OnStatus) => FakeChannel
+  send: (message: { event: string; payload: unknown }) => Promise<string>
   /** Closed by the server. */
-  close(): void
+  close: () => void
 }
 
 /** The simulated service and its network, with Ana (1), Bob (2), their conversation and any number of clients. */

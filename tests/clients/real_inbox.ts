@@ -17,7 +17,7 @@ const isBroadcast = (data: unknown) => new Uint8Array(data as ArrayBuffer)[0] ==
 /** A person's inbox on the real supabase-js, as an app opens it, on sockets that can end and lose events. */
 export const openInboxOf = async (person: Person, options?: Options, server: Server = inject('stack')) => {
   const sockets = new Set<ws>()
-  const loss = { share: 0, dropped: 0, delivered: 0 }
+  const loss = { share: 0, dropped: 0, delivered: 0, refusals: 0 }
   class Socket extends ws {
     constructor(...parameters: ConstructorParameters<typeof ws>) {
       super(...parameters)
@@ -25,7 +25,8 @@ export const openInboxOf = async (person: Person, options?: Options, server: Ser
       this.on('close', () => sockets.delete(this))
     }
     override emit(event: string | symbol, ...parameters: unknown[]) {
-      if (event === 'message' && isBroadcast(parameters[0])) {
+      if (event === 'message' && String(parameters[0]).includes('Unauthorized')) loss.refusals++
+      else if (event === 'message' && isBroadcast(parameters[0])) {
         const isLost = Math.random() < loss.share
         loss[isLost ? 'dropped' : 'delivered']++
         if (isLost) return true
@@ -51,7 +52,7 @@ export const openInboxOf = async (person: Person, options?: Options, server: Ser
     supabase,
     token: data.session!.access_token,
     inbox,
-    /** The share of Realtime's events that is dropped, and what was. */
+    /** The share of Realtime's events that is dropped, what was, and how many joins were refused. */
     loss,
     disconnect: () => {
       const open = [...sockets].filter(({ readyState }) => readyState === ws.OPEN)

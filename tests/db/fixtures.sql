@@ -170,22 +170,6 @@ begin
 end
 $$;
 
--- The reservations of a user who offered them, in the order of their ids.
-create or replace function tests.reservation_of(voyager text, place integer default 1)
-returns bigint
-language sql stable security definer set search_path = ''
-as $$
-  select id from public.reservations where conversation_id = tests.conversation_of(voyager) order by id
-  offset place - 1 limit 1
-$$;
-
-create or replace function tests.revision_of(voyager text)
-returns integer
-language sql stable security definer set search_path = ''
-as $$
-  select revision from public.reservations where id = tests.reservation_of(voyager)
-$$;
-
 create or replace function tests.report_of(reporter text)
 returns bigint
 language sql stable security definer set search_path = ''

@@ -44,8 +44,8 @@ const behaviours = {
   // These two are repeatable: refused without effect, and answered on the next attempt.
   deadlock: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '40P01'),
   stale: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery'),
-  fatal: (socket) => void socket.end(errorOf('FATAL', '57P01')) ?? null,
-  cut: (socket) => void socket.destroy() ?? null,
+  fatal: (socket) => (socket.end(errorOf('FATAL', '57P01')), null),
+  cut: (socket) => (socket.destroy(), null),
   half(socket, caller) {
     const row = rowOf(caller)
     socket.write(row.subarray(0, row.length / 2), () => socket.destroy())

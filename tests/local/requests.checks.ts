@@ -165,16 +165,26 @@ for (const [what, settings, running] of concurrency) {
     equal([held.length, waits.size, answers.splice(0)], [running, 100, times(4, rejected)])
     equal(new Set(waits.values()), new Set([4000]))
     await send(['GET', 'me'])
-    for (const end of [...waits.keys()].slice(0, 10)) end()
+    for (const end of [...waits.keys()].slice(0, 10)) {
+      waits.delete(end)
+      end()
+    }
     await until(() => answers.length === 11)
     equal(answers.splice(0), ['done', ...times(10, rejected)])
-    while (answers.length < running + 90) {
-      await until(() => held.length > 0 || answers.length === running + 90)
+    // Who comes now waits behind those who have waited.
+    release()
+    await until(() => held.length === running)
+    const later = send(isSearch ? search : changes[0]!)
+    await until(() => held.length + waits.size === 91)
+    equal(held.length, running)
+    while (answers.length < running + 91) {
+      await until(() => held.length > 0 || answers.length === running + 91)
       equal(held.length <= running, true)
       release()
     }
+    await later
     await sent
-    equal(answers, times(running + 90, 'done'))
+    equal(answers, times(running + 91, 'done'))
   })
 }
 

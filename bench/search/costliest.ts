@@ -1,20 +1,20 @@
 /**
  * Finds the most expensive search that a caller may send: generates queries from a grammar and mutates the costliest
  * ones. The cost of a search is the pages that Postgres reads for its two statements, as a multiple of an ordinary one
- * (the median of bench/search's queries). Unlike time this is the same in every run, whatever else the machine does.
+ * (the median of generated.ts's). Unlike time this is the same in every run, whatever else the machine does.
  * Prints the JSON of {profiles, tried, ordinary, pages, ratio, milliseconds, request}.
  *
- *   deno run -A tests/fuzz/cost.ts [--profiles=10000] [--seconds=120] [--tries=…] [--seed=1] [--details]
+ *   deno run -A bench/search/costliest.ts [--profiles=10000] [--seconds=120] [--tries=…] [--seed=1] [--details]
  *
  * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts.
  * --details adds highlights, facets and nearness to a profile.
  */
 import postgres from 'postgres'
-import { makeProfiles, makeQueries, model } from '../../bench/search/generated.ts'
-import { fill } from '../../bench/search/fill.ts'
-import { openEmpty } from '../../bench/search/labelled.ts'
+import { makeProfiles, makeQueries, model } from './generated.ts'
+import { fill } from './fill.ts'
+import { openEmpty } from './labelled.ts'
 import type { Query } from '../../functions/_shared/postgres.ts'
-import { seededRandom } from '../tools/random.ts'
+import { seededRandom } from '../../tests/tools/random.ts'
 
 const option = (name: string, standard: number): number =>
   Number(Deno.args.find((arg) => arg.startsWith(`--${name}=`))?.split('=')[1] ?? standard)
