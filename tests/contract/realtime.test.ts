@@ -28,11 +28,7 @@ const post = (topic: string, payload: unknown, headers: Record<string, string>, 
     messages: [{ topic, event: 'notice', payload, private: isPrivate }],
   }, { headers })
 
-<<<<<<< HEAD
-test('users can join their own topic and typing: of their conversations, and no other, nor a public one', async () => {
-=======
 test('users can join their own topic and typing: of their conversations, and nothing else', async () => {
->>>>>>> realtime
   const { ana, ben, typing } = await pair()
   const { token: mallory } = await signUp('Mallory')
   for (const { id, token } of [ana, ben]) {

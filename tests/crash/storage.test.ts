@@ -57,11 +57,7 @@ test('a kill during uploads leaves whole files with a row and nothing else', asy
   expect([left.includes(orphan), left.length]).toEqual([false, acknowledged.size])
 }, 240_000)
 
-<<<<<<< HEAD
-test('a full disk refuses the file, leaves nothing of it, and takes the next one; so does a cut', async () => {
-=======
 test('nothing is left of a file that a full disk refused, that was cut off, or is too large', async () => {
->>>>>>> realtime
   const path = await makeFolder()
   let isFull = true
   // /dev/full answers each write as a full disk does.

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// What Auth itself shows of an erasure; tests/rules/privacy.rules.ts has the rest, tests/contract Storage.
-=======
 // What Auth shows of an erasure; tests/rules/privacy.rules.ts has the rest, tests/postgres/files.test.ts Storage.
->>>>>>> rules2
 import { expect, inject, test } from 'vitest'
 import { call, dataApi, signUp, uniqueEmail } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'

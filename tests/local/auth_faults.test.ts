@@ -34,46 +34,8 @@ beforeAll(async () => {
 // The answer to a sign-up with e-mail confirmation, to one without, to a log-in, a recovery and a refresh; null where
 // Auth has no such answer. 201 and 202 tell nobody whether there is an account.
 // deno-fmt-ignore
-<<<<<<< HEAD
 type Status = number | null
-const table: [fault: string, confirming: number, plain: Status, login: Status, recovery: number, refreshed: Status][] =
-  [
-    ['hides that an address is taken', 201, 201, null, 202, null],
-    // What Auth reports for every address.
-    ['has sign-ups disabled', 403, 403, null, 202, null],
-    ['does not tell its settings', 503, 503, null, 202, null],
-    ['answers captcha_failed', 400, 400, 400, 400, null],
-    ['cannot check the CAPTCHA', 503, 503, 503, 503, null],
-    ['answers weak_password', 400, 400, null, 202, null],
-    ['answers signup_disabled', 403, 403, null, 202, null],
-    ['answers email_provider_disabled', 403, 403, 403, 403, null],
-    ['answers over_request_rate_limit', 429, 429, 429, 429, 429],
-    ['is behind a gateway that answers 429', 429, 429, 429, 202, 429],
-    ['is unavailable', 503, 503, 503, 503, 503],
-    ['is down', 503, 503, 503, 503, 503],
-    // Only requests that send mail are slow, so a time-out of recovery is answered as a success.
-    ['is unavailable after a while', 201, 503, 503, 202, 503],
-    ['never answers', 503, 503, 503, 202, 503],
-    ['sends half an answer', 503, 503, 503, 202, 503],
-    // What it reports for some addresses only: when it creates an account, or mails a known address.
-    ['answers email_address_not_authorized', 201, 400, null, 202, null],
-    ['answers email_address_invalid', 201, 400, null, 202, null],
-    ['answers unexpected_failure', 201, 503, 503, 202, 503],
-    ['cannot send mail', 201, 503, null, 202, null],
-    ['cannot save', 201, 503, null, 202, null],
-    ['answers user_already_exists', 201, 409, null, 202, null],
-    ['answers unknown', 201, 403, 403, 202, null],
-    ['answers unknown with 429', 201, 429, 429, 202, 429],
-    ['answers hook_timeout', 201, 503, 503, 202, null],
-    ['answers hook_timeout_after_retry', 201, 503, 503, 202, null],
-    ['answers hook_payload_over_size_limit', 201, null, null, 202, null],
-    ['has a hook that answers 503', 201, 503, 503, 202, null],
-    ['answers user_banned', 201, null, 401, 202, 401],
-    // Too many refreshes at once share a token, which stays valid.
-    ['answers conflict', 201, null, null, 202, 503],
-  ]
-=======
-const table: [fault: string, confirming: number, plain: number | null, login: number | null, recovery: number, refreshed: number | null][] = [
+const table: [fault: string, confirming: number, plain: Status, login: Status, recovery: number, refreshed: Status][] = [
   ['hides that an address is taken',       201, 201,  null, 202, null],
   // What Auth reports for every address.
   ['has sign-ups disabled',                403, 403,  null, 202, null],
@@ -109,7 +71,6 @@ const table: [fault: string, confirming: number, plain: number | null, login: nu
   // Too many refreshes at once share a token, which stays valid.
   ['answers conflict',                     201, null, null, 202, 503],
 ]
->>>>>>> storage
 
 test('the table has every answer of Auth', () => {
   const all = [...Object.keys(authAnswers), ...Object.keys(report.faults)]

@@ -76,11 +76,7 @@ test('a connection can have a hundred channels and no more', async () => {
   expect([...replies().values()]).toContainEqual(error('ChannelRateLimitReached: Too many channels'))
 })
 
-<<<<<<< HEAD
-test('what is no WebSocket gets 426, what has no key 401, and a frame over 3 MB ends its connection', async () => {
-=======
 test('no WebSocket gets 426, one without a key 401, and a frame over 3 MB ends its connection', async () => {
->>>>>>> realtime
   expect((await fetch(`${stack.origin}${path}?apikey=${stack.publishableKey}`)).status).toBe(426)
   const socket = new ws(`${stack.origin.replace('http', 'ws')}${path}?vsn=2.0.0`)
   socket.on('error', () => {})

@@ -121,10 +121,6 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   }
 }
 
-<<<<<<< HEAD
-test('the table of docs/security.md has a column for each cut', () => equal(head, Object.keys(cuts)))
-=======
->>>>>>> realtime
 for (const [cut, ways] of Object.entries(cuts)) {
   for (const [index, way] of ways.entries()) {
     test(`after ${cut} ${index} the other receives what docs/security.md says`, async () => {

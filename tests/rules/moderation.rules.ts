@@ -147,21 +147,10 @@ test('a hidden profile cannot be made searchable in any way until an admin has l
 test('the queue has the open reports, oldest first, with what is known about the person', async () => {
   const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
   // deno-fmt-ignore
-<<<<<<< HEAD
-  type Made = [who: Person, about: Person, message: number | null, reason: string, note: string, done: string | null]
-  const made: Made[] = [
-    [ana, ben, null, 'spam', 'First', 'dismiss'],
-    [cat, ben, null, 'scam', '', 'warn'],
-    [dan, ben, null, 'scam', 'Still open', null],
-    [ana, cat, null, 'other', 'Another', null],
-    [dan, ben, 7, 'danger', 'A message', null],
-    [ana, ben, null, 'spam', 'Later', 'hide'],
-=======
   const made: [reporter: Person, subject: Person, message: number | null, ...texts: (string | null)[]][] = [
     [ana, ben, null, 'spam', 'First', 'dismiss'], [cat, ben, null, 'scam', '', 'warn'],
     [dan, ben, null, 'scam', 'Still open', null], [ana, cat, null, 'other', 'Another', null],
     [dan, ben, 7, 'danger', 'A message', null], [ana, ben, null, 'spam', 'Later', 'hide'],
->>>>>>> rules2
   ]
   for (const [reporter, subject, message, ...texts] of made) {
     await sql(

@@ -251,11 +251,7 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
   equal(await waiting(), told)
 })
 
-<<<<<<< HEAD
-test('without keys of Web Push there is a mail, without a mail server there are pushes and no silence', async () => {
-=======
 test('without the keys of Web Push there is a mail, without a mail server a push and no silence', async () => {
->>>>>>> rules2
   const { ana, tell, reset } = await meet()
   await tell(ana, false)
   equal(await waiting(), { mail: 1 })
@@ -301,22 +297,9 @@ test('a push says what was unread when it was claimed', async () => {
 // (UTC) until when it is quiet.
 type Text = string | null
 // deno-fmt-ignore
-<<<<<<< HEAD
-type Time = string | null
-const nights: [from: Time, to: Time, zone: Time, ...[at: string, until: Time][]][] = [
-  [
-    '22:00',
-    '07:00',
-    'Europe/Lisbon',
-    ['2026-01-10 21:59:59', null],
-    ['2026-01-10 22:00', '2026-01-11 07:00'],
-    ['2026-01-11 03:00', '2026-01-11 07:00'],
-    ['2026-01-11 07:00', null],
-=======
 const nights: [from: Text, to: Text, zone: Text, ...moments: [at: string, until: Text][]][] = [
   ['22:00', '07:00', 'Europe/Lisbon', ['2026-01-10 21:59:59', null], ['2026-01-10 22:00', '2026-01-11 07:00'],
     ['2026-01-11 03:00', '2026-01-11 07:00'], ['2026-01-11 07:00', null],
->>>>>>> rules2
     // In summer 22:00 is an hour earlier.
     ['2026-07-10 20:59', null],
     ['2026-07-10 21:00', '2026-07-11 06:00'],
@@ -408,11 +391,7 @@ test('a dead letter is revived: a push by its conversation, a mail by the next s
   equal(await outbox('attempts, last_error', 'mail'), [[8, 'EENVELOPE 550']])
 })
 
-<<<<<<< HEAD
-test('a push with more to tell while it is under way is sent again; one to a lost device removes it', async () => {
-=======
 test('a push with more to tell meanwhile is sent again, and one to a device that is gone removes it', async () => {
->>>>>>> rules2
   const { ana, ben, tell } = await meet()
   await ben.delete(`/users/me/devices/${(await devices(ben))[0].id}`)
   await tell(ana, true, false)
@@ -524,11 +503,7 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
   equal(await waiting(), { person: 2 })
 })
 
-<<<<<<< HEAD
-test('an offer is told to the other, and what an admin does to both, unless they were there since', async () => {
-=======
 test('an offer is told to the other one, what an admin does to both, unless they have been there since', async () => {
->>>>>>> rules2
   const { ana, ben, ab } = await watch()
   await clear('outbox')
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)

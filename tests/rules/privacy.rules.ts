@@ -162,11 +162,7 @@ test('whoever erases their account has none any more: no token, profile, hit of 
   await cleo.post('/conversations', { other_user_id: ana.id }, 404, 'User not found')
 })
 
-<<<<<<< HEAD
-test('partners of an erased user keep the conversation, with "Deleted user"; agreements are cancelled', async () => {
-=======
 test('partners of an erased user keep the conversation, with "Deleted user", and their offers end', async () => {
->>>>>>> rules2
   const { ana, ben, ab } = await history()
   const draft = { content: 'From Ben', client_id: crypto.randomUUID() }
   const sent = await ben.post(`${ab}/messages`, draft, 201)
