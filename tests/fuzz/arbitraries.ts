@@ -144,7 +144,7 @@ const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
 const unusualJson = [
   ...['1e3', '1e400', '-1e400', '-0', '1.0', '00', '0x10', 'NaN', '1n', '"\\ud800"', '"\\u0000"', "'a'", deep],
 ]
-/** The text of a body with one field that is not valid, JSON that JSON.stringify would never write, or no JSON at all. */
+/** The text of a body with one field that is not valid, JSON that JSON.stringify never writes, or no JSON at all. */
 export const bodyText = (schema: Schema, fixture: Fixture): Arbitrary<string> => {
   const fields = resolved(schema).properties ?? {}
   const value = (name: string) =>

@@ -33,8 +33,8 @@ beforeAll(async () => {
 
 // The answer to a sign-up with e-mail confirmation, to one without, to a log-in, a recovery and a refresh; null where
 // Auth has no such answer. 201 and 202 tell nobody whether there is an account.
-// deno-fmt-ignore
 type Status = number | null
+// deno-fmt-ignore
 const table: [fault: string, confirming: number, plain: Status, login: Status, recovery: number, refreshed: Status][] = [
   ['hides that an address is taken',       201, 201,  null, 202, null],
   // What Auth reports for every address.
