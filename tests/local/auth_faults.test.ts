@@ -35,7 +35,7 @@ beforeAll(async () => {
 // Auth has no such answer. 201 and 202 tell nobody whether there is an account.
 type Status = number | null
 // deno-fmt-ignore
-const table: [fault: string, confirming: number, plain: Status, login: Status, recovery: number, refreshed: Status][] = [
+const table: [fault: string, confirming: number, plain: Status, login: Status, recovery: number, refresh: Status][] = [
   ['hides that an address is taken',       201, 201,  null, 202, null],
   // What Auth reports for every address.
   ['has sign-ups disabled',                403, 403,  null, 202, null],
