@@ -8,11 +8,12 @@ export interface AuthAnswer {
 }
 
 const isEarly = true
+const failure = { status: 500, error_code: 'unexpected_failure' }
 // deno-fmt-ignore
 export const authAnswers = {
   'answers captcha_failed':               { isEarly, status: 400, error_code: 'captcha_failed' },
   // If hCaptcha or Turnstile does not answer.
-  'cannot check the CAPTCHA':             { isEarly, status: 500, error_code: 'unexpected_failure', msg: 'captcha verification process failed' },
+  'cannot check the CAPTCHA':             { isEarly, ...failure, msg: 'captcha verification process failed' },
   'answers weak_password':                { isEarly, status: 422, error_code: 'weak_password' },
   'answers signup_disabled':              { isEarly, status: 422, error_code: 'signup_disabled' },
   'answers email_provider_disabled':      { isEarly, status: 400, error_code: 'email_provider_disabled' },
@@ -22,9 +23,9 @@ export const authAnswers = {
   // With e-mail confirmation Auth looks for the account first, so it reports these for free addresses alone.
   'answers email_address_not_authorized': { status: 400, error_code: 'email_address_not_authorized' },
   'answers email_address_invalid':        { status: 400, error_code: 'email_address_invalid' },
-  'answers unexpected_failure':           { status: 500, error_code: 'unexpected_failure' },
-  'cannot send mail':                     { status: 500, error_code: 'unexpected_failure', msg: 'Error sending confirmation email' },
-  'cannot save':                          { status: 500, error_code: 'unexpected_failure', msg: 'Database error saving new user' },
+  'answers unexpected_failure':           failure,
+  'cannot send mail':                     { ...failure, msg: 'Error sending confirmation email' },
+  'cannot save':                          { ...failure, msg: 'Database error saving new user' },
   'answers user_already_exists':          { status: 422, error_code: 'user_already_exists' },
   // Hooks of the operator: one that refuses, one that limits requests, one that is late, and one with a status of its
   // own, which supabase-js takes for a server that is down.
