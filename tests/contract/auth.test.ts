@@ -64,23 +64,19 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
   // That both take equally long is in tests/local/auth_faults.test.ts, to the millisecond. Timers may be early by one.
   test('known and unknown addresses get the same response after no less than the minimum time', async () => {
     const { email } = await person()
-    const signsUp = (address: string) => register({ email: address })
     const guesses = (address: string) => logIn(address, 'incorrect horse')
-    const cases = [
-      [guesses, 401, 490],
-      [recover, 202, 490],
-      ...(confirmation ? [[signsUp, 201, 1490]] as const : []),
-    ] as const
-    for (const [one, status, minimum] of cases) {
-      const shapes = []
+    const signsUp = (address: string) => register({ email: address })
+    for (const [one, minimum] of [[guesses, 490], [recover, 490], [signsUp, 1490]] as const) {
+      // Without confirmation a sign-up tells that an address is taken.
+      if (one === signsUp && !confirmation) continue
+      const seen = []
       for (const address of [email, uniqueEmail(), email]) {
         const start = performance.now()
-        const answer = await one(address)
+        const { status, text, body, headers } = await one(address)
         expect(performance.now() - start).toBeGreaterThan(minimum)
-        shapes.push({ text: status === 201 ? keys(answer.body) : answer.text, headers: [...answer.headers.keys()] })
-        expect(answer.status).toBe(status)
+        seen.push({ status, answer: status === 201 ? keys(body) : text, headers: [...headers.keys()] })
       }
-      expect(shapes).toEqual(Array(3).fill(shapes[0]))
+      expect(seen).toEqual(Array(3).fill(seen[0]))
     }
     expectError(await recover('nobody'), 400, 'email')
   })
@@ -96,7 +92,7 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
     expect((await logIn(email, 'another horse')).body.user.id).toBe(id)
   })
 
-  test('a deactivated person neither logs in nor uses a token until reactivated; an erased one signs up', async () => {
+  test('a deactivated person neither logs in nor uses a token; an erased one signs up again', async () => {
     const { email, id, token, session } = await person()
     const setActive = (is: boolean) => project.sql`update public.users set is_active = ${is} where id = ${id}`
     const attempts = async () => [await me(token), await logIn(email), await refresh(session.refresh_token)]
@@ -147,13 +143,9 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
       for (const answer of await posts({ captcha_token })) expectError(answer, 400, 'captcha_token')
     }
     const options = { captchaToken: 'x' }
-    for (
-      const answer of [
-        client().signUp({ email: uniqueEmail(), password, options }),
-        client().signInWithPassword({ email, password, options }),
-        client().resetPasswordForEmail(email, options),
-      ]
-    ) expect((await answer).error).toBeNull()
+    expect((await client().signUp({ email: uniqueEmail(), password, options })).error).toBeNull()
+    expect((await client().signInWithPassword({ email, password, options })).error).toBeNull()
+    expect((await client().resetPasswordForEmail(email, options)).error).toBeNull()
   })
 
   if (!confirmation) {
@@ -166,17 +158,6 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
       expect(await usersWith(email)).toMatchObject([{ id, name: 'Somebody' }])
     })
 
-    test.each(['abcdefgh', '😀'.repeat(8), 'x'.repeat(72), 'é'.repeat(36), '€'.repeat(24)])(
-      'the password %s, of 8 characters to 72 bytes, is accepted, and only the whole password logs in',
-      async (secret) => {
-        const { body: { user: { email } } } = await register({ password: secret })
-        expect((await logIn(email, secret)).status).toBe(200)
-        for (const other of [[...secret].slice(0, -1).join(''), `${secret}x`]) {
-          expectError(await logIn(email, other), 401, 'Wrong')
-        }
-      },
-    )
-
     const domain = (last: number) => `@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(last)}.com`
     // deno-fmt-ignore
     test.each<[string, unknown[]]>([
@@ -186,8 +167,8 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
       ['image_url', ['http://example.com/a.png']],
       ['interest_ids', [[999_999_999]]],
       ['password', ['abcdefg', '😀'.repeat(7), 'x'.repeat(73), `${'é'.repeat(36)}x`]],
-      ['email', ['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@-example', 'a@@example.com', 'a@b..com',
-        'a'.repeat(64) + domain(58)]],
+      ['email', ['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@-example', 'a@@example.com', 'a@b..com']],
+      ['email', ['a'.repeat(64) + domain(58)]],
     ])('a wrong %s is refused, and no account is created', async (field, values) => {
       for (const value of values) {
         const email = uniqueEmail()
@@ -196,6 +177,16 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
         }
         expect(await usersWith(email)).toEqual([])
         expect((await register({ email })).status).toBe(201)
+      }
+    })
+
+    test('a password of 8 characters to 72 bytes is accepted, and only the whole password logs in', async () => {
+      for (const secret of ['abcdefgh', '😀'.repeat(8), 'x'.repeat(72), 'é'.repeat(36), '€'.repeat(24)]) {
+        const { body: { user: { email } } } = await register({ password: secret })
+        expect((await logIn(email, secret)).status).toBe(200)
+        for (const other of [[...secret].slice(0, -1).join(''), `${secret}x`]) {
+          expectError(await logIn(email, other), 401, 'Wrong')
+        }
       }
     })
 
@@ -392,10 +383,9 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
     const ana = await person()
     const [free, { email: unconfirmed }, { email: taken }] = [uniqueEmail(), await pending(), await person()]
     const used = async (): Promise<[number, number]> => {
-      const [row] = await project.sql`
-        select (select last_value from public.users_id_seq)::int as a,
-          (select last_value from public.profiles_id_seq)::int as b`
-      return [row!.a, row!.b]
+      const last = await project.sql`
+        select last_value::int as id from public.users_id_seq union all select last_value::int from public.profiles_id_seq`
+      return [last[0]!.id, last[1]!.id]
     }
     const probe = async (email: string) => {
       const [users, profiles] = await used()

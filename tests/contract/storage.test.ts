@@ -1,6 +1,6 @@
 // Files, as an app uses them with supabase-js: on the Storage of one machine, and on Supabase's own (tests/platform).
-// Which rows of storage.objects a role may write is in tests/db/storage/rights.test.sql, what the functions do while
-// Storage fails in tests/postgres/files.test.ts.
+// Which rows of storage.objects a role may write is in tests/db/storage/rights.test.sql, and what the functions do
+// while Storage fails in tests/postgres/files.test.ts.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { claimsOf, signToken } from '../tools/jwt.ts'
@@ -223,6 +223,7 @@ describe('an attachment', () => {
       // By the link of one file nobody gets another.
       expect(await statusOf(link.replace(path, newPath()))).toBe(400)
     }
+    // Storage itself refuses many.
     for (const path of names.map((name) => newPath(name))) {
       await expectOutcome(`400 Invalid key: ${path}`, put(ana.attachments, path))
     }

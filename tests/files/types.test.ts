@@ -9,7 +9,7 @@ const each = types.flatMap((type) =>
 )
 const typesOf = (bytes: Uint8Array) => types.filter((type) => isOfType(bytes, type))
 
-test('every type of the bucket can be detected, and the Supabase CLI makes the buckets as migrations do', () => {
+test('the Supabase CLI makes the buckets as the migrations do, and every type of theirs can be detected', () => {
   const config = readFileSync('supabase/config.toml', 'utf8')
   const schema = readFileSync('sql/schema/80_storage/10_storage.sql', 'utf8')
   for (const bucket of ['attachments', 'avatars']) {

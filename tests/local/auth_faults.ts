@@ -1,5 +1,5 @@
 // Run by auth_faults.test.ts: the Edge Functions with an Auth that fails in each way, on a clock that stands still
-// while anything can go on. Prints what they answered and after how many milliseconds, and what they asked of Auth.
+// while anything can go on. Prints what they answered, after how many milliseconds, and what they asked of Auth.
 import { SignJWT } from 'jose'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
@@ -59,13 +59,9 @@ const handlers: Record<string, Handler> = {
   ...silent,
 }
 
-interface Received {
-  path: string
-  apikey: string | null
-  forwarded: string | null
-  body: Record<string, unknown> | null
-}
-let requests: Received[] = []
+/** Each as its path, address or token, API key, CAPTCHA and client's address. */
+let requests: string[] = []
+let metadata: unknown
 let [fault, confirms] = ['', false]
 let hasToldSettings = false
 const respond = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
@@ -77,20 +73,19 @@ const respond = async (input: RequestInfo | URL, init?: RequestInit): Promise<Re
     return Response.json({ disable_signup: fault === 'has sign-ups disabled', mailer_autoconfirm: !confirms })
   }
   const body = JSON.parse(await request.text() || 'null')
-  requests.push({
-    path: [pathname.replace('/auth/v1/', ''), searchParams.get('grant_type')].filter(Boolean).join(' '),
-    apikey: request.headers.get('apikey'),
-    forwarded: request.headers.get('Sb-Forwarded-For'),
-    body,
-  })
-  const handle = () => (handlers[fault] ?? isSlow)(init!.signal!, pathname, body?.email)
+  const { email, refresh_token, gotrue_meta_security: security, data } = body ?? {}
+  metadata = data
+  const path = [pathname.replace('/auth/v1/', ''), searchParams.get('grant_type')]
+  const sent = [request.headers.get('apikey'), security?.captcha_token, request.headers.get('Sb-Forwarded-For')]
+  requests.push([...path, email, refresh_token, ...sent].filter(Boolean).join(' '))
+  const handle = () => (handlers[fault] ?? isSlow)(init!.signal!, pathname, email)
   const isEarly = fault in silent || fault === 'is unavailable after a while' ||
     'isEarly' in (authAnswers[fault as keyof typeof authAnswers] ?? {})
   if (!pathname.endsWith('/signup') || isEarly) return await handle()
-  if (body.email === 'no address') return answer(invalidAddress)
+  if (email === 'no address') return answer(invalidAddress)
   // Auth hides whether an address is taken, and mails and creates for free ones alone.
-  if (confirms && isTaken(body.email) && fault) return await hides(init!.signal!, pathname, '')
-  return await (/mailed/.test(body.email) ? answer(mailedLately) : handle())
+  if (confirms && isTaken(email) && fault) return await hides(init!.signal!, pathname, '')
+  return await (/mailed/.test(email) ? answer(mailedLately) : handle())
 }
 globalThis.fetch = respond
 provideFetch(respond)
@@ -203,8 +198,7 @@ const waiting = Array.from({ length: 300 }, () => post('auth/login').finally(() 
 const others = { ...await send('GET', 'users/interests'), answered }
 await elapse(Promise.all(waiting))
 
-const asked: Record<string, Received[]> = {}
-const refreshes: Record<string, Received | undefined> = {}
+const asked: Record<string, string[]> = {}
 for (const forwards of ['', 'on']) {
   Deno.env.set('FORWARD_CLIENT_ADDRESS', forwards)
   await begin('answers unknown with 429')
@@ -213,21 +207,18 @@ for (const forwards of ['', 'on']) {
     for (const path of ['auth/signup', 'auth/login', 'auth/recover', 'users']) await elapse(post(path, captcha, from))
   }
   await elapse(post('users', {}, { ...from, apikey: 'sb_secret_test' }))
+  const addresses = ['203.0.113.7', '2001:db8:1:2:3::4', 'somewhere']
+  for (const address of addresses) await elapse(refresh({ 'X-Forwarded-For': address }))
   asked[forwards] = requests
-  for (const address of ['203.0.113.7', '2001:db8:1:2:3::4', 'somewhere']) {
-    requests = []
-    await elapse(refresh({ 'X-Forwarded-For': address }))
-    refreshes[`${address} ${forwards}`] = requests[0]
-  }
 }
 await begin('hides that an address is taken', true)
 await elapse(post('auth/signup', { email: 'pending@example.com', captcha_token: 'solved' }))
-const pending = requests
+const pending = { requests, metadata, began }
 await begin('hides that an address is taken')
 Deno.env.set('PUBLIC_USER_CREATION', 'off')
 const created: number[] = []
-for (const apikey of ['', 'sb_publishable_test', 'sb_secret_test']) {
-  created.push((await elapse(post('users', {}, { ...(apikey && { apikey }) }))).status)
+for (const headers of [{}, { apikey: 'sb_publishable_test' }, { apikey: 'sb_secret_test' }]) {
+  created.push((await elapse(post('users', {}, headers))).status)
 }
-console.log(JSON.stringify({ faults, times, floors, others, asked, refreshes, began, pending, created }))
+console.log(JSON.stringify({ faults, times, floors, others, asked, pending, created }))
 Deno.exit(0)

@@ -39,7 +39,6 @@ const addAvatars = (who: Owner, ...names: string[]) =>
 const filesOf = async ({ account }: Owner): Promise<string[]> =>
   (await sql`select name from storage.objects where owner_id = ${account} order by name`).map(({ name }) => name)
 const erase = (who: Owner) => who.call('DELETE', `${users.base}/users/me`)
-const faults = ['down', 'busy', 'silent', 'redirecting'] as const
 const lastRefusal = () =>
   JSON.parse(conversations.log().split('\n').findLast((line) => line.includes('Storage refused'))!)
 
@@ -92,19 +91,6 @@ describe('an attached file', () => {
     expect(storage.requests).toEqual([])
   })
 
-  test.each(faults)('is refused with 503 while Storage is %s, and text is sent', async (behaviour) => {
-    const { send, messages } = await pair()
-    storage.behaviour = behaviour
-    const answer = await send({}, { client_id: crypto.randomUUID() })
-    expectError(answer, 503, 'attachment: could not be checked, please try again')
-    expect([answer.headers.get('Retry-After'), await messages()]).toEqual(['1', 0])
-    // A redirect would take the token elsewhere.
-    expect(storage.requests.filter(({ path }) => path === '/elsewhere')).toEqual([])
-    expect((await send(null)).status).toBe(201)
-    storage.behaviour = 'normal'
-    expect((await send({})).status).toBe(201)
-  })
-
   test('of an earlier message is not checked again on a retry, whatever happened to it and to Storage', async () => {
     const { url, send, messages } = await pair()
     const key = { client_id: crypto.randomUUID() }
@@ -125,13 +111,10 @@ describe('an attached file', () => {
     expect(await messages()).toBe(1)
   })
 
-  test('cannot be marked as checked by the caller', async () => {
-    const { send } = await pair(strangers['a ZIP']!)
-    expectError(await send({}, { matches_mime_type: true }), 400, 'its content does not match')
-  })
-
   test('is not named in the log when Storage fails or refuses it; the real status is', async () => {
-    const { ana, url, send } = await pair()
+    const { ana, url, send } = await pair(strangers['a ZIP']!)
+    // Nor can its sender say that it has been checked.
+    expectError(await send({}, { matches_mime_type: true }), 400, 'its content does not match')
     // Storage answers 400, and says in the body that it is a 404.
     expect((await send({ url: `${url}.exe` })).status).toBe(400)
     const line = { level: 'warn', message: 'Storage refused', request: expect.any(String), what: 'read a file' }
@@ -164,16 +147,6 @@ describe('erasing an account', () => {
     expect([(await erase(ben)).status, storage.requests.length]).toEqual([204, 2])
   })
 
-  test.each(faults)('succeeds while Storage is %s, and logs that it leaves avatars behind', async (behaviour) => {
-    const ana = await person('Ana')
-    await addAvatars(ana, 'me.png')
-    storage.behaviour = behaviour
-    expect([(await erase(ana)).status, (await erase(ana)).status]).toEqual([204, 401])
-    expect(users.log()).toContain('Avatars were left behind')
-    expect(users.log()).not.toContain(ana.account)
-    expect(await filesOf(ana)).toEqual([`${ana.account}/me.png`])
-  })
-
   test('removes no avatar if it is refused, and of three at once one erases', async () => {
     const ana = await person('Ana')
     await addAvatars(ana, 'me.png')
@@ -187,3 +160,25 @@ describe('erasing an account', () => {
     expect(await filesOf(ana)).toEqual([])
   })
 })
+
+test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
+  'while Storage is %s, files are refused with 503, text is sent, and accounts are erased',
+  async (behaviour) => {
+    const { ana, url, send, messages } = await pair()
+    await addAvatars(ana, 'me.png')
+    storage.behaviour = behaviour
+    const answer = await send({}, { client_id: crypto.randomUUID() })
+    expectError(answer, 503, 'attachment: could not be checked, please try again')
+    expect([answer.headers.get('Retry-After'), await messages()]).toEqual(['1', 0])
+    expect((await send(null)).status).toBe(201)
+    storage.behaviour = 'normal'
+    expect((await send({})).status).toBe(201)
+    storage.behaviour = behaviour
+    expect([(await erase(ana)).status, (await erase(ana)).status]).toEqual([204, 401])
+    expect(users.log()).toContain('Avatars were left behind')
+    expect(users.log()).not.toContain(ana.account)
+    expect(await filesOf(ana)).toEqual([url, `${ana.account}/me.png`].toSorted())
+    // A redirect would take the token elsewhere.
+    expect(storage.requests.filter(({ path }) => path === '/elsewhere')).toEqual([])
+  },
+)
