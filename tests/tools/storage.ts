@@ -14,7 +14,7 @@ export type Behaviour = 'normal' | 'silent' | 'down' | 'busy' | 'redirecting' | 
 /** The Storage of the stack at this origin, with what one can have with a network and a busy server. */
 export const openStorage = async (origin: string) => {
   const requests: ReceivedRequest[] = []
-  const storage = { url: '', requests, behaviour: 'normal' as Behaviour, sent: 0, close: () => {} }
+  const storage = { url: '', requests, behaviour: 'normal' as Behaviour, isClosed: false, close: () => {} }
 
   const server = createServer((request, response) => {
     requests.push({ method: request.method!, path: request.url!, headers: request.headers })
@@ -39,9 +39,10 @@ export const openStorage = async (origin: string) => {
       answer.toArray().then((chunks) => {
         const bytes = Buffer.concat(chunks)
         const more = () => {
-          while (!response.destroyed && response.write(bytes)) storage.sent += bytes.length
+          while (!response.destroyed && response.write(bytes));
           response.once('drain', more)
         }
+        response.on('close', () => storage.isClosed = true)
         more()
       })
     })
