@@ -18,8 +18,9 @@ const answerTo = async (error: Error) => {
 }
 
 const closed = { error: 'Closed on Sundays' }
+type Row = [what: string, fields: Record<string, string>, status: number, code: string, more?: object]
 // deno-fmt-ignore
-const answers: [what: string, fields: Record<string, string>, status: number, code: string, more?: object][] = [
+const answers: Row[] = [
   ['a code in the hint', { code: 'PT409', hint: 'overlap' }, 409, 'overlap'],
   ['a hint that is the code of another status', { code: 'PT403', hint: 'overlap' }, 403, 'forbidden'],
   ['a hint that is no code', { code: 'PT403', hint: 'Ask us' }, 403, 'forbidden'],
@@ -27,7 +28,7 @@ const answers: [what: string, fields: Record<string, string>, status: number, co
   ['JSON as its detail', { code: 'PT409', detail: '{"conversation_id": 7}' }, 409, 'conflict', { conversation_id: 7 }],
   // A trigger of the operator may have any text there.
   ...['no JSON', '[1]', '7', 'null', '', '{"error": "another"}'].map((detail) =>
-    [`the detail ${detail}`, { code: 'PT403', detail }, 403, 'forbidden'] as [string, Record<string, string>, number, string]
+    [`the detail ${detail}`, { code: 'PT403', detail }, 403, 'forbidden'] as Row
   ),
   ['a constraint', { code: '23514', constraint: closed.error }, 400, 'invalid'],
 ]
@@ -42,7 +43,7 @@ test.each(['PT200', 'PT99', 'PT600', 'P0001'])('a code %s is no status: its text
   expect(logged).toContain('Unhandled error')
 })
 
-test('a statement that took too long, or a connection that is lost, is 503; the loss is logged with its reason', async () => {
+test('a statement that took too long or lost its connection is 503; the loss is logged with its reason', async () => {
   const busy = [503, 'unavailable', { error: 'The service is busy, please try again' }]
   expect((await answerTo(Object.assign(new Error('x'), { code: '57014' }))).answer).toEqual(busy)
   const { answer, logged } = await answerTo(new ConnectionLoss('invalid peer certificate: UnknownIssuer'))

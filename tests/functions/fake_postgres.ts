@@ -27,13 +27,14 @@ const replies: Record<string, Buffer> = {
 const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
   message('E', `S${severity}\0V${severity}\0C${code}\0Minjected\0R${routine}\0\0`)
 
-/** What the server answers to a caller's statement; null if it has closed the connection or says nothing. */
+type Answer = Buffer | void
+/** What the server answers to a caller's statement, unless it closes the connection or says nothing. */
 const behaviours = {
   row: (_, caller) => rowOf(caller),
   /** The row, a few bytes at a time. */
   async slowly(socket, caller) {
     for (const byte of rowOf(caller)) {
-      if (socket.destroyed) return null
+      if (socket.destroyed) return
       socket.write(Buffer.of(byte))
       if (byte % 4 === 0) await pause(0)
     }
@@ -44,18 +45,14 @@ const behaviours = {
   // These two are repeatable: refused without effect, and answered on the next attempt.
   deadlock: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '40P01'),
   stale: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery'),
-  fatal: (socket) => void socket.end(errorOf('FATAL', '57P01')) ?? null,
-  cut: (socket) => void socket.destroy() ?? null,
+  fatal: (socket) => void socket.end(errorOf('FATAL', '57P01')),
+  cut: (socket) => void socket.destroy(),
   half(socket, caller) {
     const row = rowOf(caller)
     socket.write(row.subarray(0, row.length / 2), () => socket.destroy())
-    return null
   },
   silence: () => new Promise(() => {}),
-} satisfies Record<
-  string,
-  (socket: Socket, caller: string, isRepeated: boolean) => Buffer | null | Promise<Buffer | null>
->
+} satisfies Record<string, (socket: Socket, caller: string, isRepeated: boolean) => Answer | Promise<Answer>>
 export type Behaviour = keyof typeof behaviours
 export const behaviourNames = Object.keys(behaviours) as Behaviour[]
 
@@ -68,7 +65,7 @@ export const openFakePostgres = async () => {
   const executed = new Map<string, number>()
   const sockets = new Set<Socket>()
 
-  const execute = async (socket: Socket, parameter: string): Promise<Buffer | null> => {
+  const execute = async (socket: Socket, parameter: string): Promise<Answer> => {
     const [caller, behaviour, milliseconds] = parameter.split(' ') as [string, Behaviour, string]
     const before = executed.get(caller) ?? 0
     executed.set(caller, before + 1)
