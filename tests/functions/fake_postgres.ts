@@ -17,7 +17,6 @@ const rowOf = (caller: string): Buffer =>
   Buffer.concat([message('D', int16(1), int32(caller.length), caller), message('C', 'SELECT 1\0')])
 /** What the driver gets for anything but the execution of a statement: parse, bind, describe, sync. */
 const replies: Record<string, Buffer> = {
-  SSLRequest: Buffer.from('N'),
   startup: Buffer.concat([message('R', int32(0)), ready]),
   P: message('1'),
   B: message('2'),
@@ -58,12 +57,15 @@ export const behaviourNames = Object.keys(behaviours) as Behaviour[]
 
 /**
  * A server with as much of the Postgres protocol as the driver needs; it answers in order, as Postgres does. A
- * statement is `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`.
+ * statement is `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`. `tls` is what it sends when it is
+ * asked for TLS; null: it closes the connection.
  */
-export const openFakePostgres = async () => {
+export const openFakePostgres = async (tls: string | null = 'N') => {
   /** How often each caller's statement was executed. */
   const executed = new Map<string, number>()
   const sockets = new Set<Socket>()
+  /** What was sent before any statement. */
+  const begun: string[] = []
 
   const execute = async (socket: Socket, parameter: string): Promise<Answer> => {
     const [caller, behaviour, milliseconds] = parameter.split(' ') as [string, Behaviour, string]
@@ -87,6 +89,8 @@ export const openFakePostgres = async () => {
         const body = received.subarray(head + 4, length)
         received = received.subarray(length)
         if (type === 'X') return void socket.end()
+        if (!head) begun.push(type)
+        if (type === 'SSLRequest') tls === null ? socket.destroy() : socket.write(tls)
         if (type === 'startup') head = 1
         if (type === 'S') failed = false
         if (type === 'B') parameter = /[\w.]+ \w+ \d+/.exec(body.toString('latin1'))![0]
@@ -108,6 +112,7 @@ export const openFakePostgres = async () => {
   return {
     url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
+    begun,
     /** How many connections are open. */
     open: () => sockets.size,
     close: () => {
