@@ -14,12 +14,12 @@ const logs = (start: string, ...lines: string[]) => ({ client }: Scene) =>
   expect(client.log.filter((line) => line.startsWith(start)).toSorted()).toEqual(lines)
 const refuseJoins = (value: boolean) => ({ client }: Scene) => client.control.refuseJoins = value
 const timeOutJoins = (value: boolean) => ({ client }: Scene) => client.control.joinsTimeOut = value
-const isBetween = (least: number, value: number, most: number) => {
-  expect(value).toBeGreaterThan(least)
-  expect(value).toBeLessThan(most)
+const isBetween = (min: number, value: number, max: number) => {
+  expect(value).toBeGreaterThan(min)
+  expect(value).toBeLessThan(max)
 }
-const joinsBetween = (least: number, most: number) => ({ client }: Scene) =>
-  isBetween(least, client.log.filter((line) => line === 'subscribe user:1').length, most)
+const joinsBetween = (min: number, max: number) => ({ client }: Scene) =>
+  isBetween(min, client.log.filter((line) => line === 'subscribe user:1').length, max)
 const listeners = (count: number) => ({ page: { document, window } }: Scene) =>
   expect([document.listeners, window.listeners]).toEqual([count, count])
 const isMissing = ({ chat, table }: Scene) => expect(chat.view.messages).not.toEqual(table)

@@ -38,7 +38,7 @@ playAll([
     1000, { outgoing: [{ content: blank, state: 'refused', error: refusal }], posts: 2 },
     discard(), 100, { outgoing: [] }, kept(0)],
   ['so are read markers', inBrowser,
-    hear('Read me'), 1000, offline, markRead, 100, leave, network(), openPage, { isComplete: true, marks: [true] }],
+    hear('Read me'), 1000, offline, markRead, 100, leave, network(), openPage, { isComplete: true, readMarks: [true] }],
   ['so are drafts, until they are sent', inBrowser,
     ({ chat }) => Promise.all([chat.setDraft('Hel'), advance(10)]), openAgain, { draft: 'Hel' },
     ({ chat }) => Promise.all([chat.setDraft('Hello'), advance(10)]), send('Hello'), { draft: '' }, 1000, kept(0)],

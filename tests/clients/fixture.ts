@@ -66,7 +66,7 @@ export type Step = number | ((scene: Scene) => unknown) | Step[] | Record<string
 const look = ({ chat, inbox, client, bob, table, server, requests, answers, seen }: Scene) => ({
   ...chat.view,
   texts: chat.view.messages.map(({ content }) => content),
-  marks: chat.view.messages.map(({ read }) => read),
+  readMarks: chat.view.messages.map(({ read }) => read),
   /** Whether all messages that are stored are shown as they are stored. */
   isComplete: isDeepStrictEqual(chat.view.messages, table),
   inbox: inbox.view,
