@@ -384,7 +384,8 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
     const [free, { email: unconfirmed }, { email: taken }] = [uniqueEmail(), await pending(), await person()]
     const used = async (): Promise<[number, number]> => {
       const last = await project.sql`
-        select last_value::int as id from public.users_id_seq union all select last_value::int from public.profiles_id_seq`
+        select last_value::int as id from public.users_id_seq
+        union all select last_value::int from public.profiles_id_seq`
       return [last[0]!.id, last[1]!.id]
     }
     const probe = async (email: string) => {
