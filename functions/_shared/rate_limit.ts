@@ -8,14 +8,10 @@ import {
   serviceUnavailable,
   tooManyRequests,
 } from './errors.ts'
-import { parseRate, type Rate, type RateName, rateNames } from './rates.ts'
+import { parseRate, type Rate, type RateName } from './rates.ts'
 import type { Claims } from './token.ts'
 
-let rates: Map<RateName, Rate | null> | undefined
-const rateOf = (name: RateName): Rate | null => {
-  rates ??= new Map(rateNames.map((each) => [each, parseRate(each, Deno.env.get(each))]))
-  return rates.get(name)!
-}
+const rateOf = (name: RateName): Rate | null => parseRate(name, Deno.env.get(name))
 
 type Consume = (secondsEach: number, burst: number) => Promise<string>
 

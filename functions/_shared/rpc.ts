@@ -57,11 +57,9 @@ const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(sett
 const findReplica = (): typeof read =>
   settings.databaseReadUrl ? read ??= readFromReplica(withLimit(connect(settings.databaseReadUrl)), run) : undefined
 
-let settingsToPass: string | undefined
-
 /** Sets what the database has to know of our settings. The default is not passed on, so that it costs nothing. */
 const passSettings = (): string =>
-  settingsToPass ??= settings.partnerEmail === 'always'
+  settings.partnerEmail === 'always'
     ? ''
     : `set_config('api.partner_email', '${settings.partnerEmail}', true) is not null and `
 

@@ -13,8 +13,11 @@ export const useStack = (env: Record<string, string>): OwnStack => {
   const stack = { output: '' } as OwnStack
   beforeAll(async () => {
     Object.assign(stack, await startStack(env))
-    stack.process.stdout!.on('data', (text) => stack.output += text)
-  })
+    for (const stream of [stack.process.stdout, stack.process.stderr]) {
+      stream?.on('data', (text) => stack.output += text)
+    }
+    // The first who needs one makes the data folder that all others copy.
+  }, 300_000)
   afterAll(() => stopStack(stack.process))
   return stack
 }
