@@ -66,18 +66,15 @@ test('answers without a body, and in plain text', async () => {
   expect((await api.GET('/health/metrics', { parseAs: 'text' })).data).toBe('up 1')
 })
 
-const busy = 'Too many requests, please try again later'
+const [busy, soon, html] = ['Too many requests', { 'Retry-After': '7' }, { 'Content-Type': 'text/html' }] as const
 // deno-fmt-ignore
 test.each([
-  ['the service', () => refusal('not_public', 'Hidden', { 'Retry-After': '7' }), 403, 7, 'Hidden', 'not_public'],
-  ['the service, when it is busy,', () => refusal('rate_limited', busy, { 'Retry-After': '7' }), 429, 7, busy,
-    'rate_limited'],
+  ['the service', () => refusal('not_public', 'Hidden', soon), 403, 7, 'Hidden', 'not_public'],
+  ['the service, when busy,', () => refusal('rate_limited', busy, soon), 429, 7, busy, 'rate_limited'],
   ['a gateway', () => json({ code: 'NOT_FOUND', message: 'No function' }, 404), 404, 0, null, null],
   ['a gateway whose errors look like the service\'s', () => json({ error: 'No function' }, 401), 401, 0, null, null],
-  ['a proxy', () => new Response('<h1>Slowly</h1>', { status: 429, headers: { 'Retry-After': '7' } }), 429, 7, null,
-    null],
-  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } }), 502,
-    0, null, null],
+  ['a proxy', () => new Response('<h1>Slowly</h1>', { status: 429, headers: soon }), 429, 7, null, null],
+  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: html }), 502, 0, null, null],
   ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never, 503, 0, null, null],
 ])('an error of %s is {error}, and dataOf throws it', async (_, respond, status, seconds, text, code) => {
   const { api, state, signIn } = openCalls(respond)

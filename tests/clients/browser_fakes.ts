@@ -36,31 +36,26 @@ export const fakeLocks = () => {
   return { request }
 }
 
+class CountingTarget extends EventTarget {
+  listeners = 0
+  override addEventListener = (type: string, listener: EventListener) => {
+    this.listeners++
+    super.addEventListener(type, listener)
+  }
+  override removeEventListener = (type: string, listener: EventListener) => {
+    this.listeners--
+    super.removeEventListener(type, listener)
+  }
+}
 /** The document and the window of a page. */
 export const fakePage = () => {
-  const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-  const window = new EventTarget()
-  const page = {
-    document,
-    window,
-    /** How many there are. */
-    listeners: 0,
-    show(visibilityState: 'hidden' | 'visible') {
-      document.visibilityState = visibilityState
-      document.dispatchEvent(new Event('visibilitychange'))
-    },
-    reconnect: () => window.dispatchEvent(new Event('online')),
+  const document = Object.assign(new CountingTarget(), { visibilityState: 'visible' })
+  const window = new CountingTarget()
+  const show = (visibilityState: 'hidden' | 'visible') => {
+    document.visibilityState = visibilityState
+    document.dispatchEvent(new Event('visibilitychange'))
   }
-  for (const target of [document, window]) {
-    for (const [name, change] of [['addEventListener', 1], ['removeEventListener', -1]] as const) {
-      const original = target[name].bind(target)
-      target[name] = (type: string, listener: EventListenerOrEventListenerObject | null) => {
-        page.listeners += change
-        original(type, listener)
-      }
-    }
-  }
-  return page
+  return { document, window, show, reconnect: () => window.dispatchEvent(new Event('online')) }
 }
 
 /** What a browser keeps of an origin, and the storage of each page of it. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { block, closeChat, disconnect, forget, hear, intercept, leave, markRead, network, offline } from './fixture.ts'
-import { older, openAs, playAll, type Row, type Scene, useFakeTime, watch, withoutPolling } from './fixture.ts'
+import { older, openAs, playAll, repeat, type Row, type Scene, useFakeTime, watch, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
 
 useFakeTime()
@@ -74,7 +74,7 @@ playAll([
   ['the unread count follows without an event', { ...withoutPolling, messages: 3 },
     network({ eventLoss: 1 }), markRead, 1000, { unread: 0 }],
   ['one message.read event updates every message up to its id', {},
-    ...Array(5).fill(sendElsewhere), 100, bobMarks(3), 100, { readMarks: [true, true, true, true, false] }],
+    repeat(5, sendElsewhere), 100, bobMarks(3), 100, { readMarks: [true, true, true, true, false] }],
   ['a marker set while its message is still being fetched is not missed', {},
     network({ latency: 400, eventDelay: 0 }), sendElsewhere, 390, bobMarks(0), 2000, { readMarks: [true] }],
   ['a marker is sent even if the conversation is closed at once', { ...withoutPolling, messages: 3 },
@@ -122,7 +122,7 @@ playAll([
     ({ chat }) => expect(chat.view.messages.length).toBeGreaterThan(90),
     (scene) => showsLast(scene.chat.view.messages.length)(scene)],
   ['an admin who removes all that is shown leaves what was before it', { messages: 120 },
-    ...Array(50).fill(remove(-1)), 61_000, showsLast(50), { hasOlder: true }],
+    repeat(50, remove(-1)), 61_000, showsLast(50), { hasOlder: true }],
   ['a cursor that is not valid any more makes the client read everything anew', { ...untilResync, messages: 120 },
     older, 100, disconnect,
     // As after a restore: nothing tells what is gone.

@@ -61,7 +61,7 @@ playAll([
 
   ...Object.entries({ 'is forbidden': { fails: true }, hangs: { hangs: true }, 'is full': { capacity: 10 } })
     .map(([what, faults]): Row => [
-      `a storage that ${what} leaves everything in memory, says so, and gets it once it works again`, inBrowser,
+      `a storage that ${what} leaves all in memory and says so, and gets it as soon as it works again`, inBrowser,
       isDurable(true), fault(faults), offline, send('One'), 20_000, isDurable(false), network(), 60_000,
       { stored: ['One'] }, offline, send('Two'), draft('Three'), 20_000,
       fault({ fails: false, hangs: false, capacity: Infinity }), draft('Three!'), 10_000, isDurable(true),

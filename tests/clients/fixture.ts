@@ -135,6 +135,8 @@ export const playAll = (rows: Row[]): void => {
   for (const [sentence, given, ...steps] of rows) test(sentence, () => play(given, steps))
 }
 
+export const repeat = (times: number, ...steps: Step[]): Step[] => Array<Step[]>(times).fill(steps)
+
 // Steps.
 /** The network has these faults from now on, and no others. */
 export const network = (faults: Partial<Network> = {}) => ({ setNetwork }: Scene) => setNetwork(faults)

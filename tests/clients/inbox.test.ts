@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
 import { advance, closeChat, forget, hear, leave, markRead, network, openAs, openFixture } from './fixture.ts'
-import { playAll, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
+import { playAll, repeat, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
 
 useFakeTime()
 
@@ -20,7 +20,7 @@ playAll([
       .toMatchObject([{ id: 7, unread: 4, Messages: [{ id: table[3]!.id, content: 'Are you there?' }] }]),
     { unread: 4 }],
   ['the list is throttled: a hundred events cause a few reads', {},
-    ...Array.from({ length: 100 }, () => [hear('Hello'), 10]).flat(), 2000, { unread: 100 },
+    repeat(100, hear('Hello'), 10), 2000, { unread: 100 },
     ({ requestsWith }) => expect(requestsWith('1 GET conversations/unread').length).toBeLessThan(6)],
   ['openWith returns the existing conversation with a user', {},
     async ({ inbox }) => expect((await Promise.all([inbox.openWith(2), advance(100)]))[0].id).toBe(7)],
@@ -36,8 +36,8 @@ playAll([
     15_000, { topics: [], answers: ['0 Closed before it was answered'], seen: ['older 0'] }, noTimers,
     ({ client }) => expect(client.hasAuthListener).toBe(false), forget, 300_000, { requests: [] }],
   ['closing right after opening leaves no channel or timer', {},
-    leave, 60_000, (scene) => Object.assign(scene, openAs(scene.simulator, 1)), leave,
-    60_000, { topics: [] }, noTimers],
+    leave, 60_000, (scene) => Object.assign(scene, openAs(scene.simulator, 1)), leave, 60_000, noTimers,
+    { topics: [] }],
   ['closing ends the connections, which would keep a process alive', {}, leave, 1000, { topics: [] }, ended(0, 1)],
   ['closing a conversation ends the one for typing alone', {}, closeChat, 1000, { topics: ['user:1'] }, ended(1)],
   ['a connection that is not open yet is left to supabase-js', {},

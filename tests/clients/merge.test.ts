@@ -62,22 +62,17 @@ test.each([
   expect(positionOf({ conversation_id: 7, id, previous_id, user_id: ana }, last)).toBe(position)
 })
 
-describe('read markers', () => {
-  test('set read on received messages up to the given one, but not on own or later ones', () => {
-    const known = [message(1), ...[2, 3, 4].map((id) => message(id, { user_id: bob }))]
-    expect(markReadUpTo(known, ana, 3).map(({ read }) => read)).toEqual([false, true, true, false])
-  })
+test('read markers set read on received messages up to the given one, but not on own or later ones', () => {
+  const known = [message(1), ...[2, 3, 4].map((id) => message(id, { user_id: bob }))]
+  const marked = markReadUpTo(known, ana, 3)
+  expect(marked.map(({ read }) => read)).toEqual([false, true, true, false])
+  // Nothing is rendered again if nothing changes.
+  expect(markReadUpTo(marked, ana, 3)).toBe(marked)
+})
 
-  test('return the same array if nothing changes', () => {
-    const known = [message(1), message(2, { user_id: bob, read: true })]
-    expect(markReadUpTo(known, ana, 9)).toBe(known)
-  })
-
-  test('are reread from before the first unread message, or from the end', () => {
-    expect(beforeUnread([message(3, { read: true }), message(5), message(6, { read: true })])).toBe(4)
-    expect(beforeUnread([message(3, { read: true })])).toBe(3)
-    expect(beforeUnread([])).toBe(0)
-  })
+test('messages are reread from before the first unread one, or from the end', () => {
+  const [read, unread] = [message(3, { read: true }), message(5)]
+  expect([[read, unread, message(6, { read: true })], [read], []].map(beforeUnread)).toEqual([4, 3, 0])
 })
 
 const attachment = { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { advance, network, offline, openAs, playAll, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
+import { advance, network, offline, openAs, playAll, repeat, type Scene, send, useFakeTime } from './fixture.ts'
+import { withoutPolling } from './fixture.ts'
 
 useFakeTime()
 
@@ -38,9 +39,9 @@ playAll([
     { requests: [], answers: ['401 Nobody is signed in'], inbox: { status: 'offline', error: { status: 401 } } }],
 
   ['an expired token is refreshed once for all concurrent requests, which then succeed', {},
-    expire, send('Still me'), ...Array(5).fill(openWith), 1000, { stored: ['Still me'], seen: [7], refreshes: 1 }],
+    expire, send('Still me'), repeat(5, openWith), 1000, { stored: ['Still me'], seen: [7], refreshes: 1 }],
   ['an expired token is not refreshed again for requests that were rejected after the refresh', withoutPolling,
-    expire, network({ latency: 3000 }), send('One'), ...Array(8).fill([openWith, 500]).flat(), 30_000,
+    expire, network({ latency: 3000 }), send('One'), repeat(8, openWith, 500), 30_000,
     { stored: ['One'], refreshes: 1 }],
   ['an expired token that cannot be refreshed fails the request, which is not retried', {},
     expire, ({ client }) => client.control.refreshFails = true, send('Who am I?'), 20_000,

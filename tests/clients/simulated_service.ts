@@ -41,6 +41,7 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
   const blocks = new Map<string, string>()
   const states = new Map<number, Body>()
   const other = (me: number) => people.find(({ id }) => id !== me)!
+  const nameOf = (person: number) => people.find(({ id }) => id === person)!.name
   const isCutOff = () => blocks.size > 0
 
   const logChange = (kind: Change['kind'], id: number, owner: number | null = null) => {
@@ -56,14 +57,8 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
   const insertMessage = (sender: number, { content, attachment = null }: Draft): Message => {
     const previous_id = table.at(-1)?.id ?? null
     const message: Message = {
-      id: takeId(),
-      user_id: sender,
-      conversation_id: conversation,
-      content,
-      attachment,
-      read: false,
-      createdAt: new Date().toISOString(),
-      Sender: { id: sender, name: people.find(({ id }) => id === sender)!.name },
+      ...{ id: takeId(), user_id: sender, conversation_id: conversation, content, attachment, read: false },
+      ...{ createdAt: new Date().toISOString(), Sender: { id: sender, name: nameOf(sender) } },
     }
     table.push(message)
     logChange('message', message.id)

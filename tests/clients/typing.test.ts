@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { advance, block, bobTypes, leave, network, openAs, playAll, type Scene } from './fixture.ts'
-import { hear, intercept, send, type, useFakeTime, watch } from './fixture.ts'
+import { hear, intercept, repeat, send, type, useFakeTime, watch } from './fixture.ts'
 
 useFakeTime()
 
@@ -11,22 +11,9 @@ const bobIsJoined = (value: boolean) => ({ bob }: Scene) =>
   expect(bob!.client.channels.some(({ topic }) => topic === 'realtime:typing:7')).toBe(value)
 const sendsTyping = (times: number) => ({ client }: Scene) =>
   expect(client.log.filter((line) => line === 'send typing:7 typing')).toHaveLength(times)
-const repeatedly =
-  (times: number, pause: number, act: (scene: Scene) => unknown, check: (scene: Scene) => unknown) =>
-  async (scene: Scene) => {
-    for (let count = 0; count < times; count++) {
-      act(scene)
-      await advance(pause)
-      check(scene)
-    }
-  }
 const bobReadsList = ({ tell }: Scene) => tell([2], 'conversation.created', { id: 8, previous_id: null, user_id: null })
 /** Realtime's event that the account of a participant has become inactive. */
-const closeTyping = ({ bob }: Scene) =>
-  bob!.client.channels.find(({ topic }) => topic === 'realtime:typing:7')!.send({
-    event: 'closed',
-    payload: { user_id: 2 },
-  })
+const closeTyping = ({ bob }: Scene) => bob!.client.channels[1]!.send({ event: 'closed', payload: { user_id: 2 } })
 const openTablet = (scene: Scene) => Object.assign(scene, openAs(scene.simulator, 1))
 
 // deno-fmt-ignore
@@ -34,7 +21,7 @@ playAll([
   ['typing is shown to the other participant only, and ends after five seconds', both,
     type, 10, { typing: false, bob: { typing: true } }, 5000, { bob: { typing: false } }],
   ['while the user keeps typing, one event is sent every three seconds and the indicator stays', both,
-    repeatedly(90, 100, type, ({ bob }) => expect(bob!.chat.view.typing).toBe(true)), sendsTyping(3)],
+    repeat(90, type, 100, { bob: { typing: true } }), sendsTyping(3)],
   ['typing ends when the message arrives', both,
     type, 10, send('Done'), 100, { bob: { typing: false, messages: [{ content: 'Done' }] } }],
   ['typing on another device of the same user is not shown', both,
@@ -52,7 +39,7 @@ playAll([
     bobTypes, 100, { typing: true, blocked: false }, block(1), 100, { typing: false, blocked: true, topics: isLeft },
     // The blocked user is not told, and on the platform stays joined until their token is refreshed.
     { bob: { blocked: false } }, bobIsJoined(true),
-    repeatedly(30, 1000, bobTypes, ({ chat }) => expect(chat.view.typing).toBe(false)),
+    repeat(30, bobTypes, 1000, { typing: false }),
     // Nor does the blocked user see Ana typing.
     type, 100, { bob: { typing: false } }, sendsTyping(0)],
   ['a typing event that is in flight during the block is not shown', both,
@@ -61,8 +48,8 @@ playAll([
     block(1), 100, block(1, false), 1000, bobTypes, type, 100, { typing: true, bob: { typing: true } }],
   ['a user who was blocked before the conversation was opened is never shown as typing', both,
     leave, block(1), openTablet, watch(({ chat }) => chat.view.typing),
-    repeatedly(100, 50, bobTypes, ({ client }) => expect(client.log).not.toContain('subscribe typing:7')),
-    { loaded: true, blocked: true, seen: [false] }],
+    repeat(100, bobTypes, 50), { loaded: true, blocked: true, seen: [false] },
+    ({ client }) => expect(client.log).not.toContain('subscribe typing:7')],
   ['if the event of a block is lost, the next resync applies the block', both,
     network({ eventLoss: 1 }), block(1), network(), 61_000, bobTypes, 100, { typing: false, topics: isLeft }],
   ['blocks of anybody else leave the typing topic open', both,

@@ -43,9 +43,8 @@ playAll([
     { outgoing: [{ content: 'Not lost', state: 'waiting', message: null }], stored: ['Hello'] },
     // A token refresh through the proxy could sign the user out.
     { inbox: { status: 'offline', error: { temporary: true } }, refreshes: 0 },
-    intercept(null), 60_000,
-    { stored: ['Hello', 'Not lost'], readMarks: [true, false], isComplete: true, outgoing: [] },
-    { status: 'live', error: null, inbox: { status: 'live', error: null }, unread: 0 }]),
+    intercept(null), 60_000, { stored: ['Hello', 'Not lost'], readMarks: [true, false], isComplete: true },
+    { outgoing: [], status: 'live', error: null, inbox: { status: 'live', error: null }, unread: 0 }]),
   ...Object.entries(responses).map(([answer, respond]): Row => [
     `an inbox that is opened while a proxy answers ${answer} loads afterwards`, withoutPolling,
     leave, hear('Hello'), intercept(respond), ({ openPage }) => openPage(), 4000,

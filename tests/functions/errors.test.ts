@@ -43,7 +43,7 @@ test.each(['PT200', 'PT99', 'PT600', 'P0001'])('a code %s is no status: its text
   expect(logged).toContain('Unhandled error')
 })
 
-test('a statement that took too long, or a lost connection, is 503; the loss is logged with its reason', async () => {
+test('a statement that took too long or lost its connection is 503; the loss is logged with its reason', async () => {
   const busy = [503, 'unavailable', { error: 'The service is busy, please try again' }]
   expect((await answerTo(Object.assign(new Error('x'), { code: '57014' }))).answer).toEqual(busy)
   const { answer, logged } = await answerTo(new ConnectionLoss('invalid peer certificate: UnknownIssuer'))

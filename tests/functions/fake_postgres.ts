@@ -17,7 +17,6 @@ const rowOf = (caller: string): Buffer =>
   Buffer.concat([message('D', int16(1), int32(caller.length), caller), message('C', 'SELECT 1\0')])
 /** What the driver gets for anything but the execution of a statement: parse, bind, describe, sync. */
 const replies: Record<string, Buffer> = {
-  SSLRequest: Buffer.from('N'),
   startup: Buffer.concat([message('R', int32(0)), ready]),
   P: message('1'),
   B: message('2'),
@@ -27,13 +26,14 @@ const replies: Record<string, Buffer> = {
 const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
   message('E', `S${severity}\0V${severity}\0C${code}\0Minjected\0R${routine}\0\0`)
 
-/** What the server answers to a caller's statement; null if it has closed the connection or says nothing. */
+type Answer = Buffer | void
+/** What the server answers to a caller's statement, unless it closes the connection or says nothing. */
 const behaviours = {
   row: (_, caller) => rowOf(caller),
   /** The row, a few bytes at a time. */
   async slowly(socket, caller) {
     for (const byte of rowOf(caller)) {
-      if (socket.destroyed) return null
+      if (socket.destroyed) return
       socket.write(Buffer.of(byte))
       if (byte % 4 === 0) await pause(0)
     }
@@ -44,31 +44,30 @@ const behaviours = {
   // These two are repeatable: refused without effect, and answered on the next attempt.
   deadlock: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '40P01'),
   stale: (_, caller, isRepeated) => isRepeated ? rowOf(caller) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery'),
-  fatal: (socket) => (socket.end(errorOf('FATAL', '57P01')), null),
-  cut: (socket) => (socket.destroy(), null),
+  fatal: (socket) => void socket.end(errorOf('FATAL', '57P01')),
+  cut: (socket) => void socket.destroy(),
   half(socket, caller) {
     const row = rowOf(caller)
     socket.write(row.subarray(0, row.length / 2), () => socket.destroy())
-    return null
   },
   silence: () => new Promise(() => {}),
-} satisfies Record<
-  string,
-  (socket: Socket, caller: string, isRepeated: boolean) => Buffer | null | Promise<Buffer | null>
->
+} satisfies Record<string, (socket: Socket, caller: string, isRepeated: boolean) => Answer | Promise<Answer>>
 export type Behaviour = keyof typeof behaviours
 export const behaviourNames = Object.keys(behaviours) as Behaviour[]
 
 /**
  * A server with as much of the Postgres protocol as the driver needs; it answers in order, as Postgres does. A
- * statement is `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`.
+ * statement is `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`. `tls` is what it sends when it is
+ * asked for TLS; null: it closes the connection.
  */
-export const openFakePostgres = async () => {
+export const openFakePostgres = async (tls: string | null = 'N') => {
   /** How often each caller's statement was executed. */
   const executed = new Map<string, number>()
   const sockets = new Set<Socket>()
+  /** What was sent before any statement. */
+  const begun: string[] = []
 
-  const execute = async (socket: Socket, parameter: string): Promise<Buffer | null> => {
+  const execute = async (socket: Socket, parameter: string): Promise<Answer> => {
     const [caller, behaviour, milliseconds] = parameter.split(' ') as [string, Behaviour, string]
     const before = executed.get(caller) ?? 0
     executed.set(caller, before + 1)
@@ -90,6 +89,8 @@ export const openFakePostgres = async () => {
         const body = received.subarray(head + 4, length)
         received = received.subarray(length)
         if (type === 'X') return void socket.end()
+        if (!head) begun.push(type)
+        if (type === 'SSLRequest') tls === null ? socket.destroy() : socket.write(tls)
         if (type === 'startup') head = 1
         if (type === 'S') failed = false
         if (type === 'B') parameter = /[\w.]+ \w+ \d+/.exec(body.toString('latin1'))![0]
@@ -111,6 +112,7 @@ export const openFakePostgres = async () => {
   return {
     url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
+    begun,
     /** How many connections are open. */
     open: () => sockets.size,
     close: () => {

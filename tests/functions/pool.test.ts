@@ -6,7 +6,7 @@ const schedules = Number(process.env.POOL_SCHEDULES ?? 300)
 const seed = process.env.POOL_SEED ?? '42'
 
 test(
-  `in ${schedules} schedules of timeouts, lost connections, retries, full queues no rows are mixed up (seed ${seed})`,
+  `in ${schedules} schedules of timeouts, lost connections, retries and full queues no rows are mixed up (${seed})`,
   async () => {
     const found = await runScript<Record<string, number>>('tests/functions/pool_schedules.ts', [`${schedules}`, seed])
     const none = { mixedUp: 0, unsent: 0, doubled: 0, unending: 0, leftOpen: 0, unusable: 0, inFlight: 0 }

@@ -1,49 +1,33 @@
-import { createServer, type Server, type Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openPool } from '../../functions/_shared/postgres.ts'
-import { listen } from '../tools/ports.ts'
+import { openFakePostgres } from './fake_postgres.ts'
 
-let server: Server | undefined
-afterEach(() => void server?.close())
-
-/** Asks a server that sends this in answer to SSLRequest, or closes the connection if it is null. */
-const ask = async (answer: string | null, query: string, waitMilliseconds = 20_000) => {
-  const connections = new Set<Socket>()
-  const received: number[] = []
-  server = createServer((socket) => {
-    connections.add(socket)
-    socket.on('error', () => {}).on('close', () => connections.delete(socket))
-    socket.on('data', (data) => {
-      if (received.push(data.readInt32BE(4)) === 1 && answer !== null) socket.write(answer)
-      else socket.destroy()
-    })
-  })
-  const url = `postgresql://nobody@127.0.0.1:${await listen(server)}/nothing${query}`
-  const limits = { connections: 1, waitMilliseconds, answerMilliseconds: 100, idleMilliseconds: 100 }
-  const error: Error = await openPool(url, limits)('select 1', []).then(() => new Error('answered'), (error) => error)
-  return { error: error.message, received, connections }
+/** Asks a server that sends this in answer to the request for TLS, or closes the connection if it is null. */
+const ask = async (tls: string | null, query: string, waitMilliseconds = 20_000) => {
+  const server = await openFakePostgres(tls)
+  onTestFinished(server.close)
+  const limits = { connections: 1, waitMilliseconds, answerMilliseconds: 20_000, idleMilliseconds: 100 }
+  const answer = openPool(server.url + query, limits)('select $1::text as body', ['Ana row 0'])
+  return { ...server, answer: await answer.then(([row]) => row!.body, ({ message }) => message) }
 }
-const sslRequest = 80877103
-const startup = 196608
 const silence = ''
 
-// deno-fmt-ignore
 test.each([
-  ['a server without TLS is refused', 'N', 'require', 'The server does not support SSL connections', [sslRequest]],
-  ['so is unencrypted data behind the answer', 'Sx', 'require', 'There was an error establishing an SSL', [sslRequest]],
-  ['so is a closed connection', null, 'require', 'Connection terminated unexpectedly', [sslRequest]],
-  ['a server without TLS is used with prefer', 'N', 'prefer', 'Connection terminated', [sslRequest, startup]],
-  ['which is what is used without a mode', 'N', '', 'Connection terminated', [sslRequest, startup]],
-])('%s', async (_, answer, mode, message, messages) => {
-  const { error, received } = await ask(answer, mode && `?sslmode=${mode}`)
-  expect(error).toContain(message)
-  expect(received).toEqual(messages)
+  ['a server without TLS is refused', 'N', '?sslmode=require', 'The server does not support SSL connections'],
+  ['so is unencrypted data behind the answer', 'Sx', '?sslmode=require', 'There was an error establishing an SSL'],
+  ['so is a closed connection', null, '?sslmode=require', 'Connection terminated unexpectedly'],
+  ['a server without TLS is used with prefer', 'N', '?sslmode=prefer', 'Ana'],
+  ['which is what is used without a mode', 'N', '', 'Ana'],
+])('%s', async (_, tls, query, expected) => {
+  const { answer, begun } = await ask(tls, query)
+  expect(answer).toContain(expected)
+  expect(begun).toEqual(expected === 'Ana' ? ['SSLRequest', 'startup'] : ['SSLRequest'])
 })
 
 test.each(['prefer', 'require'])('a silent server leaves no connection behind with sslmode %s', async (mode) => {
-  const { error, connections } = await ask(silence, `?sslmode=${mode}`, 200)
-  expect(error).toMatch(/timeout|busy/)
-  await expect.poll(() => connections.size, { timeout: 10_000 }).toBe(0)
+  const { answer, open } = await ask(silence, `?sslmode=${mode}`, 200)
+  expect(answer).toMatch(/timeout|busy/)
+  await expect.poll(open, { timeout: 10_000 }).toBe(0)
 })
 
 test('an unknown sslmode is refused by name', async () => {

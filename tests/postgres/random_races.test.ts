@@ -44,10 +44,10 @@ const moves: [often: number, move: (racer: Racer) => string][] = [
 
   // They begin and end within seconds, so the clock takes part.
   [5, ({ talk, below, yes }) => {
-    const date = 200 + below(4000)
+    const date = 200 + below(8000)
     return `api.offer_reservation(${talk}, jsonb_build_object('title', 'Race', 'price', 1,
       'date', clock_timestamp() + interval '${date} ms',
-      'ends_at', ${yes ? `clock_timestamp() + interval '${date + 1 + below(300)} ms'` : 'null'}))`
+      'ends_at', ${yes ? `clock_timestamp() + interval '${date + 1 + below(100)} ms'` : 'null'}))`
   }],
   [
     3,
@@ -76,9 +76,9 @@ const moves: [often: number, move: (racer: Racer) => string][] = [
     3,
     ({ other, yes, below }) =>
       `api.report_person(jsonb_build_object('user_id', ${other}, 'reason', 'spam', 'share_messages', ${yes},
-      'block', ${below(4) === 0}))`,
+      'block', ${below(12) === 0}))`,
   ],
-  [1, ({ other }) => `api.unblock_person(${other})`],
+  [3, ({ other }) => `api.unblock_person(${other})`],
   [
     2,
     ({ pick }) =>
@@ -91,7 +91,7 @@ const moves: [often: number, move: (racer: Racer) => string][] = [
   [
     1,
     ({ below }) =>
-      below(5) ? 'select private.purge_evidence()' : `select public.erase_person(${one('users', 'id <= 2')}, 'Why')`,
+      below(8) ? 'select private.purge_evidence()' : `select public.erase_person(${one('users', 'id <= 2')}, 'Why')`,
   ],
   [2, () => 'select private.plan_notifications(max_rows => 100, push => true, mail => true)'],
 
@@ -103,9 +103,9 @@ const moves: [often: number, move: (racer: Racer) => string][] = [
   [2, ({ below }) => `api.set_interests('{"ids": [${below(9) + 1}, ${below(9) + 1}]}')`],
   [3, profile((racer) => `biography = '${text(racer)} ${text(racer)}'`)],
   [1, profile(() => 'is_searchable = not is_searchable')],
-  [1, user('is_active = not is_active')],
+  [1, user('is_active = random() < 0.8')],
   [1, (racer) => user(`name = '${text(racer)}'`)(racer)],
-  [1, () => 'select private.drain_lexicon_queue(10), private.sweep_lexicon()'],
+  [2, ({ pick }) => `select private.${pick(['drain_lexicon_queue(10)', 'sweep_lexicon()'])}`],
 ]
 
 const seed = Date.now() % 2 ** 31
@@ -205,10 +205,8 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
     join public.conversations on conversations.id = conversation_id join erased on erased.id in (voyager_id, local_id)
     where status in ('pending', 'accepted')`
   expect([...wrong]).toEqual([])
-  const counts = await owner`
-    select count(*)::int from public.users where erased_at is not null
-    union all select count(*)::int from public.reservation_history where status = 'accepted' and note is not null`
-  for (const { count } of counts) expect(count).toBeGreaterThan(0)
+  const agreed = await owner`select from public.reservation_history where status = 'accepted' and note is not null`
+  expect(agreed).not.toHaveLength(0)
 
   const [row] = await owner`select private.drain_lexicon_queue(null), private.audit_search_index() as found`
   expect(Object.entries(row!.found).filter(([, amount]) => amount !== 0)).toEqual([])

@@ -4,13 +4,19 @@ import { allows, equal, idOf, inDays, passTime, people, type Person, refuses, sq
 import { rightsOn, sent } from './topics.ts'
 
 type Id = number | null
-const event = (to: Person[], name: string, [conversation, id, previous, user]: [Id, Id, Id, Id]) =>
+const event = (to: Person[], name: string, conversation: Id, id: Id, previous: Id = null, user: Id = null) =>
   to.map((who) =>
     `user:${who.id} ${name} ` +
     `{"id": ${id}, "user_id": ${user}, "previous_id": ${previous}, "conversation_id": ${conversation}}`
-  ).sort()
+  )
 const closed = (who: Person, paths: string[]) =>
-  paths.map((path) => `typing:${idOf(path)} closed {"user_id": ${who.id}}`).sort()
+  paths.map((path) => `typing:${idOf(path)} closed {"user_id": ${who.id}}`)
+/** What this work sends is just this; returns its result. */
+const tells = async <Result>(work: Promise<Result>, toEvents: string[] | ((result: Result) => string[]) = []) => {
+  const result = await work
+  equal(await sent(), (typeof toEvents === 'function' ? toEvents(result) : toEvents).sort())
+  return result
+}
 
 /** Ana and Ben talk, and each of them with Cat, so that what goes to too many conversations is seen. */
 const meet = async () => {
@@ -25,118 +31,97 @@ const deactivate = (who: Person) => sql(`update public.users set is_active = fal
 
 test('both participants are told of a new conversation, and nobody of one that there is', async () => {
   const [ana, ben] = await people('ana', 'ben')
-  const id = idOf(await talk(ana, ben))
-  equal(await sent(), event([ana, ben], 'conversation.created', [id, id, null, ana.id]))
-  await ben.post('/conversations', { other_user_id: ana.id }, 409, { conversation_id: id })
-  equal(await sent(), [])
+  const toBoth = (path: string) => event([ana, ben], 'conversation.created', idOf(path), idOf(path), null, ana.id)
+  const id = idOf(await tells(talk(ana, ben), toBoth))
+  await tells(ben.post('/conversations', { other_user_id: ana.id }, 409, { conversation_id: id }))
 })
 
 test('both are told of each message once, with the one before it, and once of all that was read', async () => {
   const { ana, ben, ab, ca, id, both } = await meet()
-  const first = await write(ana, ab)
-  equal(await sent(), event(both, 'message.created', [id, first, null, ana.id]))
+  const created = (by: Person, before: Id) => (message: number) =>
+    event(both, 'message.created', id, message, before, by.id)
+  const first = await tells(write(ana, ab), created(ana, null))
   await write(ana, ca)
   await sent()
-  const second = await write(ben, ab)
-  equal(await sent(), event(both, 'message.created', [id, second, first, ben.id]))
-  const rest: number[] = await sql(`
+  const second = await tells(write(ben, ab), created(ben, first))
+  const insert = `
     insert into public.messages (conversation_id, user_id, content)
-    select ${id}, ${ana.id}, n::text from generate_series(1, 3) as n returning id`)
-  equal(
-    await sent(),
-    rest.flatMap((one, at) => event(both, 'message.created', [id, one, rest[at - 1] ?? second, ana.id])).sort(),
+    select ${id}, ${ana.id}, n::text from generate_series(1, 3) as n returning id`
+  const rest: number[] = await tells(
+    sql(insert),
+    (ids) => ids.flatMap((one, at) => created(ana, ids[at - 1] ?? second)(one)),
   )
-  for (const expected of [event(both, 'message.read', [id, rest[2]!, rest[1]!, ben.id]), []]) {
-    await ben.post(`${ab}/read`, { up_to_message_id: rest[2] }, 200)
-    equal(await sent(), expected)
+  for (const events of [event(both, 'message.read', id, rest[2]!, rest[1]!, ben.id), []]) {
+    await tells(ben.post(`${ab}/read`, { up_to_message_id: rest[2] }, 200), events)
   }
-  await sql(`update public.messages set content = content || '!'`)
-  equal(await sent(), [])
-  const last = await write(ana, ab)
+  await tells(sql(`update public.messages set content = content || '!'`))
+  const last = await tells(write(ana, ab), created(ana, rest[2]!))
   await ana.put(`/users/me/blocks/${ben.id}`, undefined, 204)
   await sent()
-  await ben.post(`${ab}/read`, { up_to_message_id: last }, 200)
-  equal(await sent(), event([ben], 'message.read', [id, last, rest[2]!, ben.id]))
+  const toBen = event([ben], 'message.read', id, last, rest[2]!, ben.id)
+  await tells(ben.post(`${ab}/read`, { up_to_message_id: last }, 200), toBen)
 })
 
 test('both are told of each step of a reservation, also of the clock, and of nothing that is none', async () => {
   const { ana, ben, cat, ab, bc, id, both } = await meet()
   const draft = { title: 'A walk', price: 20, date: inDays(2) }
-  const { id: offer } = await ana.post(`${ab}/reservations`, draft, 201)
-  const changed = (to = both, conversation = id, which = offer) =>
-    event(to, 'reservation.changed', [conversation, which, null, null])
-  equal(await sent(), changed())
-  const step = async (work: Promise<unknown>, expected: string[]) => {
-    await work
-    equal(await sent(), expected)
-  }
-  await step(ana.patch(`${ab}/reservations/${offer}`, { price: 21 }), changed())
-  await step(ana.patch(`${ab}/reservations/${offer}`, {}), [])
-  for (const expected of [changed(), []]) {
-    await step(ben.post(`${ab}/reservations/${offer}/accept`, { revision: 2 }, 200), expected)
-  }
-  await step(ana.post(`${ab}/reservations/${offer}/complete`, undefined, 409, ''), [])
-  await step(ben.post(`${ab}/reservations/${offer}/cancel`, undefined, 200), changed())
-  const { id: late } = await ben.post(`${ab}/reservations`, draft, 201)
-  await sent()
+  const changed = ({ id: offer }: { id: number }) => event(both, 'reservation.changed', id, offer)
+  const offer = await tells(ana.post(`${ab}/reservations`, draft, 201), changed)
+  const at = `${ab}/reservations/${offer.id}`
+  await tells(ana.patch(at, { price: 21 }), changed)
+  await tells(ana.patch(at, {}))
+  await tells(ben.post(`${at}/accept`, { revision: 2 }, 200), changed)
+  await tells(ben.post(`${at}/accept`, { revision: 2 }, 200))
+  await tells(ana.post(`${at}/complete`, undefined, 409, ''))
+  await tells(ben.post(`${at}/cancel`, undefined, 200), changed)
+  const late = await tells(ben.post(`${ab}/reservations`, draft, 201), changed)
   await passTime('3 days')
-  await step(sql('select private.settle_reservations()'), changed(both, id, late))
-  await step(
-    sql(`update public.reservations set conversation_id = ${idOf(bc)} where id = ${offer}`),
-    [...changed(), ...changed([ben, cat], idOf(bc))].sort(),
+  await tells(sql('select private.settle_reservations()'), changed(late))
+  await tells(
+    sql(`update public.reservations set conversation_id = ${idOf(bc)} where id = ${offer.id}`),
+    [...changed(offer), ...event([ben, cat], 'reservation.changed', idOf(bc), offer.id)],
   )
-  await step(sql(`delete from public.reservations where id = ${late}`), changed(both, id, late))
+  await tells(sql(`delete from public.reservations where id = ${late.id}`), changed(late))
   // Both are gone from it.
-  await step(sql(`delete from public.conversations where id = ${idOf(bc)}`), [])
-  equal(
-    await sql(`select tablename::text from pg_publication_tables where pubname = 'supabase_realtime'`),
-    ['messages'],
-  )
+  await tells(sql(`delete from public.conversations where id = ${idOf(bc)}`))
+  const published = `select tablename::text from pg_publication_tables where pubname = 'supabase_realtime'`
+  equal(await sql(published), ['messages'])
 })
 
 test('a state is told to its owner alone, if it is another one; a message that ends it adds no event', async () => {
   const { ana, ben, ab, id, both } = await meet()
   for (const [changes, isNews] of [[{ archived: true }, 1], [{ archived: true }, 0], [{ pinned: true }, 1], [{}, 0]]) {
-    await ana.put(`${ab}/state`, changes, 200)
-    equal(await sent(), isNews ? event([ana], 'conversation.state', [id, id, null, ana.id]) : [])
+    await tells(
+      ana.put(`${ab}/state`, changes, 200),
+      isNews ? event([ana], 'conversation.state', id, id, null, ana.id) : [],
+    )
   }
-  const message = await write(ben, ab)
-  equal(await sent(), event(both, 'message.created', [id, message, null, ben.id]))
+  await tells(write(ben, ab), (message) => event(both, 'message.created', id, message, null, ben.id))
 })
 
 test('a block is told to the blocker alone, with the conversation if there is one', async () => {
   const { ana, ben, id } = await meet()
   const [dan] = await people('dan')
   for (const [who, conversation] of [[ben, id], [dan, null]] as const) {
-    const changed = event([ana], 'block.changed', [conversation, null, null, who.id])
-    for (const expected of [changed, []]) {
-      await ana.put(`/users/me/blocks/${who.id}`, undefined, 204)
-      equal(await sent(), expected)
-    }
-    for (const expected of [changed, []]) {
-      await ana.delete(`/users/me/blocks/${who.id}`)
-      equal(await sent(), expected)
-    }
+    const changed = event([ana], 'block.changed', conversation, null, null, who.id)
+    for (const events of [changed, []]) await tells(ana.put(`/users/me/blocks/${who.id}`, undefined, 204), events)
+    for (const events of [changed, []]) await tells(ana.delete(`/users/me/blocks/${who.id}`), events)
   }
 })
 
 test('a deactivated user is told nothing more, and the typing topics of their conversations are closed', async () => {
   const { ana, ben, ab, ca, bc, id } = await meet()
-  await deactivate(ana)
-  equal(await sent(), closed(ana, [ab, ca]))
-  await deactivate(ana)
-  await sql(`update public.users set is_active = true where id = ${ana.id}`)
-  equal(await sent(), [])
-  await deactivate(ana)
-  await sent()
-  const message = await write(ben, ab)
-  equal(await sent(), event([ben], 'message.created', [id, message, null, ben.id]))
-  await sql(`insert into public.reservations (conversation_id, title, price, date) values (${id}, 'A', 1, now())`)
-  equal((await sent()).map((line) => line.split(' ')[0]), [`user:${ben.id}`])
+  await tells(deactivate(ana), closed(ana, [ab, ca]))
+  await tells(deactivate(ana))
+  await tells(sql(`update public.users set is_active = true where id = ${ana.id}`))
+  await tells(deactivate(ana), closed(ana, [ab, ca]))
+  await tells(write(ben, ab), (message) => event([ben], 'message.created', id, message, null, ben.id))
+  const insert = `
+    insert into public.reservations (conversation_id, title, price, date) values (${id}, 'A', 1, now()) returning id`
+  await tells(sql(insert), ([offer]) => event([ben], 'reservation.changed', id, offer))
   await sql(`select private.erase_person(${ben.id})`)
-  equal((await sent()).filter((line) => line.includes('typing:')), closed(ben, [ab, bc]))
-  await sql(`update public.reservations set title = 'B'`)
-  equal(await sent(), [])
+  equal((await sent()).filter((line) => line.includes('typing:')), closed(ben, [ab, bc]).sort())
+  await tells(sql(`update public.reservations set title = 'B'`))
 })
 
 test('no write fails because Realtime cannot store its event, has no table for the day, or is not there', async () => {
