@@ -142,19 +142,6 @@ describe('who may do what', () => {
     expect(await uploads()).toEqual([rowPolicy, rowPolicy])
   })
 
-  test.runIf(sql)('a suspended person has no rights, except by what was given before', async () => {
-    const { ana, ben, newPath } = await pair()
-    const [path, photo] = [newPath(), ben.newPhoto()]
-    await can(put(ana.attachments, path), put(ben.avatars, photo))
-    const { data } = await ben.attachments.createSignedUrl(path, 600)
-    await sql`select restrict_person(${ben.id}, 'suspend', 'Test')`
-    await expectOutcome(notFound, ben.attachments.download(path), ben.attachments.createSignedUrl(path, 600))
-    const uploads = [put(ben.attachments, newPath()), put(ben.avatars, ben.newPhoto()), replace(ben.avatars, photo)]
-    await expectOutcome(rowPolicy, ...uploads)
-    expect([await statusOf(data!.signedUrl), await statusOf(publicUrl(photo))]).toEqual([200, 200])
-    await can(ana.attachments.download(path))
-  })
-
   test.runIf(supplied)('an upload in pieces has the same rights, which are checked for each piece', async () => {
     const { ana, ben, newPath } = await pair()
     const path = newPath()
