@@ -2,8 +2,8 @@ import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import { expect, test } from 'vitest'
 import { createApiClient, dataOf } from '../../clients/api_client.ts'
-import type { ErrorCode } from '../../clients/errors.ts'
 import type { Client } from '../../clients/types.ts'
+import { refusal } from './simulated_service.ts'
 
 interface Sent {
   line: string
@@ -39,11 +39,9 @@ const openCalls = (respond: (sent: Sent) => Response) => {
   return { api, sent, state, signIn }
 }
 
-const json = (body: unknown, status = 200, headers = {}) => Response.json(body, { status, headers })
-const errors = (error: string, status: number, code: ErrorCode, headers = {}) =>
-  json({ error }, status, { 'X-Error-Code': code, ...headers })
+const json = (body: unknown, status = 200) => Response.json(body, { status })
 const unlessNew = ({ authorization }: Sent) =>
-  authorization === 'Bearer new' ? json([]) : errors('The token has expired', 401, 'unauthorized')
+  authorization === 'Bearer new' ? json([]) : refusal('unauthorized', 'The token has expired')
 
 test('sends path, query, headers and body, with the token of whoever is signed in', async () => {
   const { api, sent, signIn } = openCalls(({ line }) =>
@@ -62,55 +60,39 @@ test('sends path, query, headers and body, with the token of whoever is signed i
 })
 
 test('answers without a body, and in plain text', async () => {
-  const { api } = openCalls(({ line }) =>
-    line.startsWith('DELETE')
-      ? new Response(null, { status: 204 })
-      : new Response('up 1', { headers: { 'Content-Type': 'text/plain' } })
-  )
+  const text = new Response('up 1', { headers: { 'Content-Type': 'text/plain' } })
+  const { api } = openCalls(({ line }) => line.startsWith('DELETE') ? new Response(null, { status: 204 }) : text)
   expect(await api.DELETE('/users/me')).toMatchObject({ data: undefined, response: { status: 204 } })
   expect((await api.GET('/health/metrics', { parseAs: 'text' })).data).toBe('up 1')
 })
 
-test('an error of the service is {error}, with its headers', async () => {
-  const { api } = openCalls(() => errors('Too many requests', 429, 'rate_limited', { 'Retry-After': '7' }))
-  const { data, error, response } = await api.GET('/conversations')
-  expect([data, error, response.headers.get('Retry-After')]).toEqual([undefined, { error: 'Too many requests' }, '7'])
-})
-
+const [busy, soon, html] = ['Too many requests', { 'Retry-After': '7' }, { 'Content-Type': 'text/html' }] as const
+// deno-fmt-ignore
 test.each([
-  ['a gateway', () => json({ code: 'NOT_FOUND', message: 'No function' }, 404), 404],
-  ['a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 }), 502],
-  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } }), 502],
-  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never, 503],
-])('so is the answer of %s', async (_, respond, status) => {
-  const { api } = openCalls(respond)
-  const { data, error, response } = await api.GET('/conversations')
-  expect([data, error, response.status]).toEqual([undefined, { error: expect.any(String) }, status])
-})
-
-test('dataOf brings the data, or throws what is wrong', async () => {
-  const { api } = openCalls(({ line }) =>
-    line.endsWith('/1') ? json({ id: 1 }) : errors('This profile is hidden', 403, 'not_public', { 'Retry-After': '7' })
-  )
-  const profile = (id: number) => dataOf(api.GET('/users/{id}', { params: { path: { id } } }))
-  expect(await profile(1)).toEqual({ id: 1 })
-  await expect(profile(2)).rejects.toMatchObject({
-    ...{ name: 'ServiceError', message: 'This profile is hidden', status: 403, code: 'not_public', retryAfter: 7000 },
-    ...{ body: { error: 'This profile is hidden' }, temporary: false },
-  })
-})
-
-test.each([
-  ['a gateway', () => json({ error: 'No function' }, 401)],
-  ['a proxy', () => new Response('<h1>Too many</h1>', { status: 429, headers: { 'Retry-After': '7' } })],
-  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never],
-])('with dataOf an answer of %s is temporary and has no status', async (_, respond) => {
+  ['the service', () => refusal('not_public', 'Hidden', soon), 403, 7, 'Hidden', 'not_public'],
+  ['the service, when busy,', () => refusal('rate_limited', busy, soon), 429, 7, busy, 'rate_limited'],
+  ['a gateway', () => json({ code: 'NOT_FOUND', message: 'No function' }, 404), 404, 0, null, null],
+  ['a gateway whose errors look like the service\'s', () => json({ error: 'No function' }, 401), 401, 0, null, null],
+  ['a proxy', () => new Response('<h1>Slowly</h1>', { status: 429, headers: soon }), 429, 7, null, null],
+  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: html }), 502, 0, null, null],
+  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never, 503, 0, null, null],
+])('an error of %s is {error}, and dataOf throws it', async (_, respond, status, seconds, text, code) => {
   const { api, state, signIn } = openCalls(respond)
   signIn()
+  const { data, error, response } = await api.GET('/conversations')
+  expect([data, error, response.status]).toEqual([undefined, { error: text ?? expect.any(String) }, status])
+  expect(Number(response.headers.get('Retry-After'))).toBe(seconds)
+  // Only the service's own answers have a status there, and only they can be final.
   await expect(dataOf(api.GET('/conversations'))).rejects.toMatchObject({
-    ...{ status: 0, code: null, body: null, temporary: true },
+    ...{ name: 'ServiceError', code, body: text && { error: text }, retryAfter: 1000 * seconds },
+    ...{ status: code ? status : 0, temporary: code !== 'not_public' },
   })
   expect(state.refreshes).toBe(0)
+})
+
+test('dataOf brings the data', async () => {
+  const { api } = openCalls(() => json({ id: 1 }))
+  expect(await dataOf(api.GET('/users/{id}', { params: { path: { id: 1 } } }))).toEqual({ id: 1 })
 })
 
 test('an aborted call rejects', async () => {
@@ -127,11 +109,12 @@ test('calls whose token is rejected refresh it once and are sent again', async (
 })
 
 test('a call is not sent again without a new token', async () => {
-  const { api, sent, state } = openCalls(() => errors('A bearer token is needed', 401, 'unauthorized'))
-  expect((await api.GET('/conversations')).error).toEqual({ error: 'A bearer token is needed' })
+  const error = { error: 'A bearer token is needed' }
+  const { api, sent, state, signIn } = openCalls(() => refusal('unauthorized', error.error))
+  expect((await api.GET('/conversations')).error).toEqual(error)
   expect([state.refreshes, sent.length]).toEqual([0, 1])
-  state.session = { access_token: 'new', user: { id: '1' } }
-  expect((await api.GET('/conversations')).error).toEqual({ error: 'A bearer token is needed' })
+  signIn('1', 'new')
+  expect((await api.GET('/conversations')).error).toEqual(error)
   expect([state.refreshes, sent.length]).toEqual([1, 2])
 })
 

@@ -36,6 +36,28 @@ export const fakeLocks = () => {
   return { request }
 }
 
+class CountingTarget extends EventTarget {
+  listeners = 0
+  override addEventListener = (type: string, listener: EventListener) => {
+    this.listeners++
+    super.addEventListener(type, listener)
+  }
+  override removeEventListener = (type: string, listener: EventListener) => {
+    this.listeners--
+    super.removeEventListener(type, listener)
+  }
+}
+/** The document and the window of a page. */
+export const fakePage = () => {
+  const document = Object.assign(new CountingTarget(), { visibilityState: 'visible' })
+  const window = new CountingTarget()
+  const show = (visibilityState: 'hidden' | 'visible') => {
+    document.visibilityState = visibilityState
+    document.dispatchEvent(new Event('visibilitychange'))
+  }
+  return { document, window, show, reconnect: () => window.dispatchEvent(new Event('online')) }
+}
+
 /** What a browser keeps of an origin, and the storage of each page of it. */
 export const openOrigin = () => {
   const values = new Map<string, unknown>()

@@ -1,296 +1,149 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Options } from '../../clients/inbox.ts'
-import { advance, openAs, openFixture, useFakeTime, withoutPolling } from './fixture.ts'
+import { advance, closeChannels, disconnect, forget, hear, markRead, network, offline, openAs } from './fixture.ts'
+import { openFixture, overload, playAll, type Row, type Scene, send, type, useFakeTime } from './fixture.ts'
+import { leave, repeat, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
 useFakeTime()
 
-describe('joining', () => {
-  test('sets the token before the first join and uses private channels', async () => {
-    const { client } = openAs(createSimulator(), 1, withoutPolling)
-    await advance(1000)
-    expect(client.log.indexOf('setAuth')).toBeLessThan(client.log.findIndex((line) => line.startsWith('channel')))
-    expect(client.log.filter((line) => line.startsWith('channel')).toSorted()).toEqual([
-      'channel typing:7 {"config":{"private":true}}',
-      'channel user:1 {"config":{"private":true,"broadcast":{"replication_ready":true}}}',
-    ])
-  })
+const live = { status: 'live', inbox: { status: 'live', error: null } }
+const inBrowser = { ...withoutPolling, browser: true } as const
+const never = { ...inBrowser, resyncJitter: 1e6 }
+const logs = (start: string, ...lines: string[]) => ({ client }: Scene) =>
+  expect(client.log.filter((line) => line.startsWith(start)).toSorted()).toEqual(lines)
+const refuseJoins = (value: boolean) => ({ client }: Scene) => client.control.refuseJoins = value
+const timeOutJoins = (value: boolean) => ({ client }: Scene) => client.control.joinsTimeOut = value
+const isBetween = (min: number, value: number, max: number) => {
+  expect(value).toBeGreaterThan(min)
+  expect(value).toBeLessThan(max)
+}
+const joinsBetween = (min: number, max: number) => ({ client }: Scene) =>
+  isBetween(min, client.log.filter((line) => line === 'subscribe user:1').length, max)
+const listeners = (count: number) => ({ page: { document, window } }: Scene) =>
+  expect([document.listeners, window.listeners]).toEqual([count, count])
+const isMissing = ({ chat, table }: Scene) => expect(chat.view.messages).not.toEqual(table)
+const comeBack = {
+  online: ({ page }: Scene) => page.reconnect(),
+  visible: ({ page }: Scene) => page.show('visible'),
+}
 
-  test('reads messages that arrived between the first read and the join', async () => {
-    const simulator = createSimulator(4)
-    simulator.setNetwork({ eventDelay: 0 })
-    const { chat } = openAs(simulator, 1, withoutPolling)
-    while (!chat.view.loaded) await advance(1)
-    expect(chat.view.status).toBe('offline')
-    simulator.insertMessage(2, { content: 'In between' })
-    await advance(1000)
-    expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'In between' }] })
-    expect(chat.view.messages).toEqual(simulator.table)
-  })
+// deno-fmt-ignore
+playAll([
+  ['the token is set before the first join, and the channels are private', withoutPolling,
+    leave, ({ openPage }) => openPage(), ({ client: { log } }) =>
+      expect(log.indexOf('setAuth')).toBeLessThan(log.findIndex((line) => line.startsWith('channel'))),
+    logs('channel', 'channel typing:7 {"config":{"private":true}}',
+      'channel user:1 {"config":{"private":true,"broadcast":{"replication_ready":true}}}')],
+  ['an event that comes while the client waits to catch up is shown at once, with what was missed before it',
+    { ...withoutPolling, resyncJitter: 1e6 },
+    disconnect, hear('Missed'), 3000, { status: 'catching up', messages: [] }, hear('Now'), 100, { isComplete: true }],
 
-  /** How long after the rejoin each of these clients reads what has changed, in milliseconds. */
-  const delaysAfter = async (lose: (fixture: Awaited<ReturnType<typeof openFixture>>) => unknown, options: Options) => {
-    const delays: number[] = []
-    for (let seed = 0; seed < 12; seed++) {
-      const fixture = await openFixture(options, 0, seed)
-      const { inbox, client, requests } = fixture
-      const isJoined = () => client.channels.find(({ topic }) => topic.includes('user:'))?.state === 'joined'
-      await lose(fixture)
-      while (!isJoined()) await advance(1)
-      const start = Date.now()
-      requests.length = 0
-      while (!requests.some((request) => request.includes('conversations/changes'))) await advance(1)
-      delays.push(Date.now() - start)
-      inbox.close()
-    }
-    return delays.toSorted((one, other) => one - other)
-  }
-
-  test('after a common disconnect, clients spread their reads over ten seconds', async () => {
-    const delays = await delaysAfter(({ client }) => client.disconnect(), withoutPolling)
-    expect(delays[0]).toBeLessThan(4000)
-    expect(delays.at(-1)).toBeGreaterThan(6000)
-    expect(delays.at(-1)).toBeLessThan(10_100)
-    // Not more than a third within any second, where all were.
-    for (const start of delays) {
-      expect(delays.filter((delay) => delay >= start && delay < start + 1000).length).toBeLessThanOrEqual(4)
-    }
-  })
-
-  test('also after an outage so long that each of them has polled meanwhile', async () => {
-    const delays = await delaysAfter(async ({ client }) => {
-      client.control.refuseJoins = true
-      client.disconnect()
-      await advance(70_000)
-      client.control.refuseJoins = false
-      // Long after the polls of this outage, and long before the next.
-    }, { poll: [55_000, 60_000] })
-    expect(delays.filter((delay) => delay < 1000).length).toBeLessThanOrEqual(4)
-    expect(delays.at(-1)).toBeGreaterThan(4000)
-  })
-
-  test('a client whose channel alone was closed reads within a second', async () => {
-    const delays = await delaysAfter(({ client }) => client.closeChannels(), withoutPolling)
-    expect(delays.at(-1)).toBeLessThan(1100)
-    expect(new Set(delays).size).toBeGreaterThan(6)
-  })
-
-  test('the spread can be set', async () => {
-    const delays = await delaysAfter(({ client }) => client.disconnect(), { ...withoutPolling, resyncJitter: 200 })
-    expect(delays.at(-1)).toBeLessThan(300)
-  })
-
-  test('an event that comes while the client waits is shown at once, with what was missed before it', async () => {
-    const { client, chat, insertMessage, table } = await openFixture({ ...withoutPolling, resyncJitter: 1e6 })
-    client.disconnect()
-    insertMessage(2, { content: 'Missed' })
-    await advance(3000)
-    expect(chat.view).toMatchObject({ status: 'catching up', messages: [] })
-    insertMessage(2, { content: 'Now' })
-    await advance(100)
-    expect(chat.view.messages).toEqual(table)
-  })
-})
-
-describe('after a lost connection', () => {
-  test('the views are offline, supabase-js rejoins, and missed messages are read', async () => {
-    const { client, inbox, chat, insertMessage, table, setNetwork } = await openFixture(withoutPolling)
-    setNetwork({ latency: 50 })
-    client.disconnect()
-    expect([inbox.view.status, chat.view.status]).toEqual(['offline', 'offline'])
-    insertMessage(2, { content: 'Missed' })
-    client.log.length = 0
-    await advance(12_000)
-    expect(chat.view.messages).toEqual(table)
-    expect([inbox.view.status, chat.view.status]).toEqual(['live', 'live'])
-    expect(client.log.filter((line) => line.startsWith('subscribe'))).toEqual([])
+  ['after a lost connection the views are offline, supabase-js rejoins, and missed messages are read', withoutPolling,
+    network({ latency: 50 }), disconnect, { status: 'offline', inbox: { status: 'offline' } }, hear('Missed'), forget,
+    12_000, { ...live, isComplete: true, texts: ['Missed'] }, logs('subscribe'),
     // The token may have expired meanwhile, and supabase-js would rejoin with the expired one.
-    expect(client.log).toContain('setAuth')
-  })
+    ({ client }) => expect(client.log).toContain('setAuth')],
+  ['while the connection is lost no typing event is sent', withoutPolling, disconnect, type, logs('send')],
+  ['a channel that does not rejoin in time is recreated', withoutPolling,
+    timeOutJoins(true), disconnect, 3000, timeOutJoins(false), forget, 35_000,
+    logs('subscribe', 'subscribe typing:7', 'subscribe user:1'), live],
+  ['rejoining does not send a message before the Retry-After has passed', withoutPolling,
+    overload(20), send('Patience'), 100, forget, repeat(18, disconnect, 1000), { posts: 0 },
+    network(), 60_000, { texts: ['Patience'], outgoing: [] }],
+  ['a channel that the server closed is recreated after setting the token, and missed messages are read',
+    withoutPolling,
+    closeChannels, hear('Missed'), { inbox: { status: 'offline' } }, 3000,
+    { status: 'live', isComplete: true, texts: ['Missed'] }, ({ client: { channels, log } }) => {
+      expect(channels.map(({ topic }) => topic).toSorted()).toEqual(['realtime:typing:7', 'realtime:user:1'])
+      expect(log.indexOf('setAuth')).toBeLessThan(log.indexOf('subscribe user:1'))
+      expect(log).toContain('setAuth')
+    }],
+  ['a channel that keeps being closed is recreated with growing backoff', withoutPolling,
+    repeat(300, closeChannels, 1000), joinsBetween(8, 20)],
+  ['a refused join is retried without end, and the view shows the reason', withoutPolling,
+    refuseJoins(true), closeChannels, 100_000, { inbox: { status: 'offline', error: { message: 'Unauthorized' } } },
+    joinsBetween(3, 8), refuseJoins(false), 40_000, live],
 
-  test('no typing event is sent', async () => {
-    const { client, chat } = await openFixture(withoutPolling)
-    client.disconnect()
-    chat.typing()
-    expect(client.log.filter((line) => line.startsWith('send'))).toEqual([])
-  })
+  ['a page that becomes visible reads what it missed', inBrowser,
+    network({ eventLoss: 1 }), hear('Missed'), ({ page }) => page.show('hidden'), 1000, { messages: [] },
+    comeBack.visible, 100, { isComplete: true }],
+  ['when the network returns, pending messages are sent and channels join at once', inBrowser,
+    hear('Hello'), 100, offline, timeOutJoins(true), closeChannels, send('Waiting'), markRead, 60_000,
+    network(), timeOutJoins(false), comeBack.online, 100,
+    { isComplete: true, messages: [{ read: true }, { content: 'Waiting' }], outgoing: [], status: 'live' },
+    ({ client }) => expect(client.channels.map(({ state }) => state)).toEqual(['joined', 'joined'])],
+  ['a hidden page is not polled', { browser: true },
+    ({ page }) => page.document.visibilityState = 'hidden', 600_000, { requests: [] },
+    ({ page }) => page.document.visibilityState = 'visible', 600_000,
+    ({ requestsWith }) => isBetween(9, requestsWith('conversations/changes').length, 21)],
+  ...Object.entries(comeBack).map(([how, back]): Row => [
+    `a client that was cut off alone reads at once when it is back: ${how}`, never,
+    disconnect, hear('Missed'), back, 3000, { status: 'live', texts: ['Missed'] },
+    // It also ends a wait that has begun.
+    disconnect, hear('Missed again'), 3000, isMissing, back, 100, { isComplete: true }]),
+  ['closing removes the listeners from the page', inBrowser,
+    listeners(1), leave, listeners(0)],
+])
 
-  test('a channel that does not rejoin in time is recreated', async () => {
-    const { client, chat } = await openFixture(withoutPolling)
-    client.control.joinsTimeOut = true
-    client.disconnect()
-    await advance(3000)
-    client.control.joinsTimeOut = false
-    client.log.length = 0
-    await advance(35_000)
-    const subscribed = client.log.filter((line) => line.startsWith('subscribe')).toSorted()
-    expect(subscribed).toEqual(['subscribe typing:7', 'subscribe user:1'])
-    expect(chat.view.status).toBe('live')
-  })
+test('messages that arrive between the first read and the join are read', async () => {
+  const simulator = createSimulator(4)
+  simulator.setNetwork({ eventDelay: 0 })
+  const { chat } = openAs(simulator, 1, withoutPolling)
+  while (!chat.view.loaded) await advance(1)
+  expect(chat.view.status).toBe('offline')
+  simulator.insertMessage(2, { content: 'In between' })
+  await advance(1000)
+  expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'In between' }] })
+  expect(chat.view.messages).toEqual(simulator.table)
+})
 
-  test('rejoining does not send a message before the Retry-After has passed', async () => {
-    const { chat, client, server, setNetwork, requests, requestsWith } = await openFixture(withoutPolling)
-    setNetwork({ overload: 1 })
-    server.retryAfter = 20
-    chat.send('Patience')
-    await advance(100)
+/** How long after the rejoin each of twelve clients reads what has changed, in milliseconds. */
+const delaysAfter = async (lose: (fixture: Awaited<ReturnType<typeof openFixture>>) => unknown, options: Options) => {
+  const delays: number[] = []
+  for (let seed = 0; seed < 12; seed++) {
+    const fixture = await openFixture(options, 0, seed)
+    const { inbox, client, requests } = fixture
+    const isJoined = () => client.channels.find(({ topic }) => topic.includes('user:'))?.state === 'joined'
+    await lose(fixture)
+    while (!isJoined()) await advance(1)
+    const start = Date.now()
     requests.length = 0
-    for (let second = 0; second < 18; second++) {
-      client.disconnect()
-      await advance(1000)
-    }
-    expect(requestsWith('1 POST')).toEqual([])
-    setNetwork({ overload: 0 })
-    await advance(60_000)
-    expect(chat.view).toMatchObject({ messages: [{ content: 'Patience' }], outgoing: [] })
-  })
-})
-
-describe('a channel that the server closed', () => {
-  test('is recreated after setting the token, and missed messages are read', async () => {
-    const { client, inbox, chat, insertMessage, table } = await openFixture(withoutPolling)
-    client.closeChannels()
-    insertMessage(2, { content: 'Missed' })
-    expect(inbox.view.status).toBe('offline')
-    await advance(3000)
-    expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'Missed' }] })
-    expect(chat.view.messages).toEqual(table)
-    const steps = client.log.filter((line) => line === 'setAuth' || line.includes('user:1'))
-      .map((line) => line.split(' ')[0])
-    expect(steps.slice(0, 2)).toEqual(['setAuth', expect.not.stringMatching('subscribe')])
-    expect(steps).toContain('subscribe')
-    expect(client.channels.map(({ topic }) => topic).toSorted()).toEqual(['realtime:typing:7', 'realtime:user:1'])
-  })
-
-  test('is recreated with growing backoff if it keeps being closed', async () => {
-    const { client } = await openFixture(withoutPolling)
-    for (let second = 0; second < 300; second++) {
-      await advance(1000)
-      client.closeChannels()
-    }
-    const joins = client.log.filter((line) => line === 'subscribe user:1').length
-    expect(joins).toBeGreaterThan(8)
-    expect(joins).toBeLessThan(20)
-  })
-})
-
-test('a refused join is retried without end, and the view shows the reason', async () => {
-  const { client, inbox, chat } = await openFixture(withoutPolling)
-  client.control.refuseJoins = true
-  client.closeChannels()
-  await advance(100_000)
-  expect(inbox.view).toMatchObject({ status: 'offline', error: { message: 'Unauthorized' } })
-  const attempts = client.log.filter((line) => line === 'subscribe user:1').length
-  expect(attempts).toBeGreaterThan(3)
-  expect(attempts).toBeLessThan(8)
-  client.control.refuseJoins = false
-  await advance(40_000)
-  expect(inbox.view).toMatchObject({ status: 'live', error: null })
-  expect(chat.view.status).toBe('live')
-})
-
-describe('resync in a browser', () => {
-  const stubPage = () => {
-    const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-    const window = new EventTarget()
-    const listeners = { count: 0 }
-    for (const target of [document, window]) {
-      for (const [name, change] of [['addEventListener', 1], ['removeEventListener', -1]] as const) {
-        const original = target[name]
-        target[name] = (...args: Parameters<typeof original>) => {
-          listeners.count += change
-          original.apply(target, args)
-        }
-      }
-    }
-    vi.stubGlobal('document', document)
-    vi.stubGlobal('addEventListener', window.addEventListener.bind(window))
-    vi.stubGlobal('removeEventListener', window.removeEventListener.bind(window))
-    const setVisibility = (state: 'hidden' | 'visible') => {
-      document.visibilityState = state
-      document.dispatchEvent(new Event('visibilitychange'))
-    }
-    return { document, window, listeners, setVisibility }
-  }
-
-  test('a page that becomes visible reads what it missed', async () => {
-    const { setVisibility } = stubPage()
-    const { chat, setNetwork, insertMessage, table } = await openFixture(withoutPolling)
-    setNetwork({ eventLoss: 1 })
-    insertMessage(2, { content: 'Missed' })
-    setVisibility('hidden')
-    await advance(1000)
-    expect(chat.view.messages).toEqual([])
-    setVisibility('visible')
-    await advance(100)
-    expect(chat.view.messages).toEqual(table)
-  })
-
-  test('when the network returns, pending messages are sent and channels join at once', async () => {
-    const { window } = stubPage()
-    const { client, chat, setNetwork, insertMessage, table } = await openFixture(withoutPolling)
-    insertMessage(2, { content: 'Hello' })
-    await advance(100)
-    setNetwork({ requestLoss: 1 })
-    client.control.joinsTimeOut = true
-    client.closeChannels()
-    chat.send('Waiting')
-    chat.markRead()
-    await advance(60_000)
-    setNetwork({ requestLoss: 0 })
-    client.control.joinsTimeOut = false
-    window.dispatchEvent(new Event('online'))
-    await advance(100)
-    expect(chat.view.messages).toEqual(table)
-    expect(chat.view).toMatchObject({
-      messages: [{ read: true }, { content: 'Waiting' }],
-      outgoing: [],
-      status: 'live',
-    })
-    expect(client.channels.map(({ state }) => state)).toEqual(['joined', 'joined'])
-  })
-
-  test('a hidden page is not polled', async () => {
-    const { document } = stubPage()
-    const { requests } = await openFixture()
-    document.visibilityState = 'hidden'
-    await advance(600_000)
-    expect(requests).toEqual([])
-    document.visibilityState = 'visible'
-    await advance(600_000)
-    const polls = requests.filter((request) => request.includes('conversations/changes')).length
-    expect(polls).toBeGreaterThanOrEqual(10)
-    expect(polls).toBeLessThanOrEqual(20)
-  })
-
-  test.each(['online', 'visible'])(
-    'a client that was cut off alone reads at once when it is back: %s',
-    async (back) => {
-      const { window, setVisibility } = stubPage()
-      const { client, chat, insertMessage, table } = await openFixture({ ...withoutPolling, resyncJitter: 1e6 })
-      client.disconnect()
-      insertMessage(2, { content: 'Missed' })
-      if (back === 'online') window.dispatchEvent(new Event('online'))
-      else setVisibility('visible')
-      await advance(3000)
-      expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'Missed' }] })
-      // It also ends a wait that has begun.
-      client.disconnect()
-      insertMessage(2, { content: 'Missed again' })
-      await advance(3000)
-      expect(chat.view.messages).not.toEqual(table)
-      if (back === 'online') window.dispatchEvent(new Event('online'))
-      else setVisibility('visible')
-      await advance(100)
-      expect(chat.view.messages).toEqual(table)
-    },
-  )
-
-  test('closing removes the listeners from the page', async () => {
-    const { listeners } = stubPage()
-    const { inbox } = await openFixture(withoutPolling)
-    expect(listeners.count).toBe(2)
+    while (!requests.some((request) => request.includes('conversations/changes'))) await advance(1)
+    delays.push(Date.now() - start)
     inbox.close()
-    expect(listeners.count).toBe(0)
-  })
+  }
+  return delays.toSorted((one, other) => one - other)
+}
+const within = (delays: number[], from: number, to: number) =>
+  delays.filter((delay) => delay >= from && delay < to).length
+const loseConnection = ({ client }: { client: { disconnect: () => void } }) => client.disconnect()
+const endureOutage: Parameters<typeof delaysAfter>[0] = async ({ client }) => {
+  client.control.refuseJoins = true
+  client.disconnect()
+  await advance(70_000)
+  client.control.refuseJoins = false
+}
+
+test('after a common disconnect, clients spread their reads over ten seconds', async () => {
+  const delays = await delaysAfter(loseConnection, withoutPolling)
+  expect(delays[0]).toBeLessThan(4000)
+  expect([within(delays, 6001, 10_100) > 0, within(delays, 10_100, Infinity)]).toEqual([true, 0])
+  // Not more than a third within any second, where all were.
+  for (const start of delays) expect(within(delays, start, start + 1000)).toBeLessThanOrEqual(4)
+})
+
+test('also after an outage so long that each of them has polled meanwhile', async () => {
+  // It ends long after the polls of this outage, and long before the next.
+  const delays = await delaysAfter(endureOutage, { poll: [55_000, 60_000] })
+  expect(within(delays, 0, 1000)).toBeLessThanOrEqual(4)
+  expect(delays.at(-1)).toBeGreaterThan(4000)
+})
+
+test('the spread can be set, and a client whose channel alone was closed reads within a second', async () => {
+  const set = await delaysAfter(loseConnection, { ...withoutPolling, resyncJitter: 200 })
+  expect(set.at(-1)).toBeLessThan(300)
+  const alone = await delaysAfter(({ client }) => client.closeChannels(), withoutPolling)
+  expect(alone.at(-1)).toBeLessThan(1100)
+  expect(new Set(alone).size).toBeGreaterThan(6)
 })

@@ -1,87 +1,56 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
-import { advance, openAs, openFixture, useFakeTime, withoutPolling } from './fixture.ts'
-import { createSimulator } from './network_simulator.ts'
+import { advance, closeChat, forget, hear, leave, markRead, network, openAs, openFixture } from './fixture.ts'
+import { playAll, repeat, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
 
 useFakeTime()
 
-describe('the list', () => {
-  test('holds conversations with unread counts and follows events', async () => {
-    const { inbox, insertMessage, conversation } = await openFixture({}, 3)
-    const expected = { me: { id: 1, name: 'Ana' }, unread: 3, loaded: true, status: 'live', error: null }
-    expect(inbox.view).toMatchObject(expected)
-    const { id } = insertMessage(2, { content: 'Are you there?' })
-    await advance(1000)
-    expect(inbox.view.unread).toBe(4)
-    expect(inbox.view.conversations).toMatchObject([{ id: conversation, unread: 4, Messages: [{ id }] }])
-  })
+/** Which connections were ended: 0 is the client's own, 1 that of typing. */
+const ended = (...connections: number[]) => ({ client: { log } }: Scene) =>
+  expect(log.filter((line) => line.startsWith('disconnect')).toSorted()).toEqual(
+    connections.map((n) => `disconnect ${n}`),
+  )
+const noTimers = () => expect(vi.getTimerCount()).toBe(0)
 
-  test('is throttled: a hundred events cause a few reads', async () => {
-    const { inbox, insertMessage, requestsWith } = await openFixture()
-    for (let count = 0; count < 100; count++) {
-      insertMessage(2, { content: `${count}` })
-      await advance(10)
-    }
-    await advance(2000)
-    expect(inbox.view.unread).toBe(100)
-    expect(requestsWith('1 GET conversations/unread').length).toBeLessThan(6)
-  })
+// deno-fmt-ignore
+playAll([
+  ['the list holds conversations with unread counts and follows events', { messages: 3 },
+    { inbox: { me: { id: 1, name: 'Ana' }, unread: 3, loaded: true, status: 'live', error: null } },
+    hear('Are you there?'), 1000, ({ inbox, table }) => expect(inbox.view.conversations)
+      .toMatchObject([{ id: 7, unread: 4, Messages: [{ id: table[3]!.id, content: 'Are you there?' }] }]),
+    { unread: 4 }],
+  ['the list is throttled: a hundred events cause a few reads', {},
+    repeat(100, hear('Hello'), 10), 2000, { unread: 100 },
+    ({ requestsWith }) => expect(requestsWith('1 GET conversations/unread').length).toBeLessThan(6)],
+  ['openWith returns the existing conversation with a user', {},
+    async ({ inbox }) => expect((await Promise.all([inbox.openWith(2), advance(100)]))[0].id).toBe(7)],
 
-  test('openWith returns the existing conversation with a user', async () => {
-    const { inbox, conversation } = await openFixture()
-    const opening = inbox.openWith(2)
-    await advance(100)
-    expect((await opening).id).toBe(conversation)
-  })
-})
-
-describe('closing', () => {
-  test('leaves no channel, timer, listener or request, and rejects pending promises', async () => {
-    const { inbox, chat, client, setNetwork, requests } = await openFixture({}, 60)
-    let calls = 0
-    inbox.subscribe(() => calls++)
-    chat.subscribe(() => calls++)
-    setNetwork({ latency: 1000 })
-    const answer = chat.send('Too late')
-    const older = chat.older()
-    chat.markRead()
-    inbox.close()
-    calls = 0
-    for (const promise of [answer, older]) await expect(promise).rejects.toMatchObject({ status: 0 })
+  ['closing leaves no channel, timer, listener or request, and rejects pending promises', { messages: 60 },
+    network({ latency: 1000 }), send('Too late'), markRead,
+    ({ chat, seen, inbox }) => {
+      chat.older().catch(({ status }) => seen.add(`older ${status}`))
+      inbox.close()
+      for (const one of [chat, inbox]) one.subscribe(() => seen.add('a change'))
+    },
     // supabase-js takes up to ten seconds to disconnect.
-    await advance(15_000)
-    const left = { channels: client.channels, auth: client.hasAuthListener, timers: vi.getTimerCount(), calls }
-    expect(left).toEqual({ channels: [], auth: false, timers: 0, calls: 0 })
-    requests.length = 0
-    await advance(300_000)
-    expect(requests).toEqual([])
-  })
-
-  test('leaves no channel or timer if it comes right after opening', async () => {
-    const { inbox, client } = openAs(createSimulator(), 1)
-    inbox.close()
-    await advance(60_000)
-    expect({ channels: client.channels, timers: vi.getTimerCount() }).toEqual({ channels: [], timers: 0 })
-  })
-
-  test('allows opening again at once, as React does in development', async () => {
-    const { inbox, client, simulator, insertMessage, table } = await openFixture()
-    inbox.close()
-    const again = openAs(simulator, 1, withoutPolling, client)
-    await advance(1000)
-    insertMessage(2, { content: 'Hello again' })
-    await advance(100)
-    expect(again.chat.view.messages).toEqual(table)
-    expect(again.inbox.view.status).toBe('live')
-  })
-})
-
-test('a client can have one inbox at a time', async () => {
-  const { inbox, client } = await openFixture()
-  expect(() => openInbox(client)).toThrow('close that one first')
-  inbox.close()
-  openInbox(client).close()
-})
+    15_000, { topics: [], answers: ['0 Closed before it was answered'], seen: ['older 0'] }, noTimers,
+    ({ client }) => expect(client.hasAuthListener).toBe(false), forget, 300_000, { requests: [] }],
+  ['closing right after opening leaves no channel or timer', {},
+    leave, 60_000, (scene) => Object.assign(scene, openAs(scene.simulator, 1)), leave, 60_000, noTimers,
+    { topics: [] }],
+  ['closing ends the connections, which would keep a process alive', {}, leave, 1000, { topics: [] }, ended(0, 1)],
+  ['closing a conversation ends the one for typing alone', {}, closeChat, 1000, { topics: ['user:1'] }, ended(1)],
+  ['a connection that is not open yet is left to supabase-js', {},
+    ({ client }) => client.control.isConnecting = true, leave, 1000, { topics: [] }, ended()],
+  ['the connection stays for a channel of the page', {},
+    ({ client }) => client.realtime.channel('own', {}), leave, 1000, { topics: ['own'] }, ended(1)],
+  ...[0, 30, 100].map((pause): Row => [`an inbox opened ${pause} ms after the last one joins at once`, {},
+    leave, pause, (scene) => Object.assign(scene, openAs(scene.simulator, 1, withoutPolling, scene.client)),
+    2000, { inbox: { status: 'live' } }, hear('Hello again'), 100, { isComplete: true, texts: ['Hello again'] }]),
+  ['a client can have one inbox at a time', {},
+    ({ client }) => expect(() => openInbox(client)).toThrow('close that one first'),
+    leave, ({ client }) => openInbox(client).close()],
+])
 
 test('an error thrown by a listener is reported as uncaught and does not affect other listeners', async () => {
   const { chat, insertMessage, table } = await openFixture()

@@ -4,34 +4,23 @@ import type { Outgoing } from '../../clients/outbox.ts'
 import type { Message } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
 
-const ana = 1
-const bob = 2
-
+const [ana, bob] = [1, 2]
 const message = (id: number, more: Partial<Message> = {}): Message => ({
-  id,
-  user_id: ana,
-  conversation_id: 7,
-  content: `Message ${id}`,
-  attachment: null,
-  read: false,
-  createdAt: '2026-11-21T08:00:00.000Z',
-  Sender: { id: ana, name: 'Ana' },
-  ...more,
+  ...{ id, user_id: ana, conversation_id: 7, content: `Message ${id}`, attachment: null, read: false },
+  ...{ createdAt: '2026-11-21T08:00:00.000Z', Sender: { id: ana, name: 'Ana' }, ...more },
 })
 const messages = (...ids: number[]) => ids.map((id) => message(id))
 const idsOf = (some: readonly Message[]) => some.map(({ id }) => id)
 
 describe('merging a page', () => {
-  test('appends the next page', () => {
-    expect(idsOf(merge(messages(3, 5), messages(6, 9)))).toEqual([3, 5, 6, 9])
-  })
-
-  test('prepends an older page', () => {
-    expect(idsOf(merge(messages(6, 9), messages(3, 5)))).toEqual([3, 5, 6, 9])
-  })
-
-  test('adds the new messages of an overlapping page once', () => {
-    expect(idsOf(merge(messages(3, 5, 6), messages(5, 6, 9)))).toEqual([3, 5, 6, 9])
+  test.each([
+    ['appends the next page', [3, 5], [6, 9]],
+    ['prepends an older page', [6, 9], [3, 5]],
+    ['adds the new messages of an overlapping page once', [3, 5, 6], [5, 6, 9]],
+  ])('%s', (_, known, page) => {
+    const before = Object.freeze(messages(...known))
+    expect(idsOf(merge(before, messages(...page)))).toEqual([...new Set([...known, ...page])].sort())
+    expect(before).toEqual(messages(...known))
   })
 
   test('returns the same array for a page without changes, so that nothing is rendered again', () => {
@@ -40,20 +29,11 @@ describe('merging a page', () => {
     expect(merge(known, [])).toBe(known)
   })
 
-  test('takes changed content from the page', () => {
+  test('takes changed content, and never sets read back to false, because responses may arrive out of order', () => {
     expect(merge(messages(3), [message(3, { content: 'Corrected' })])[0]!.content).toBe('Corrected')
-  })
-
-  test('never sets read back to false, because responses may arrive out of order', () => {
     const read = merge(messages(3), [message(3, { read: true })])
     expect(read[0]!.read).toBe(true)
     expect(merge(read, messages(3))[0]!.read).toBe(true)
-  })
-
-  test('does not modify its arguments', () => {
-    const known = Object.freeze(messages(3, 5))
-    merge(known, [message(5, { read: true }), message(6)])
-    expect(known).toEqual(messages(3, 5))
   })
 
   test('reproduces the table from pages of any size, repeated and overlapping', () => {
@@ -72,86 +52,49 @@ describe('merging a page', () => {
   })
 })
 
-describe('the position of an event', () => {
-  const event = (id: number, previous_id: number | null) => ({ conversation_id: 7, id, previous_id, user_id: ana })
-
-  test.each([
-    ['the first message of an empty conversation', event(5, null), 0, 'next'],
-    ['the message after the last known', event(9, 5), 5, 'next'],
-    ['a message after another unknown one', event(9, 7), 5, 'after gap'],
-    ['a known message', event(5, 3), 5, 'known'],
-    ['an older message, late', event(3, null), 5, 'known'],
-  ])('%s', (_, payload, last, position) => {
-    expect(positionOf(payload, last)).toBe(position)
-  })
+test.each([
+  ['the first message of an empty conversation', 5, null, 0, 'next'],
+  ['the message after the last known', 9, 5, 5, 'next'],
+  ['a message after another unknown one', 9, 7, 5, 'after gap'],
+  ['a known message', 5, 3, 5, 'known'],
+  ['an older message, late', 3, null, 5, 'known'],
+])('the position of the event of %s', (_, id, previous_id, last, position) => {
+  expect(positionOf({ conversation_id: 7, id, previous_id, user_id: ana }, last)).toBe(position)
 })
 
-describe('read markers', () => {
-  test('set read on received messages up to the given one, but not on own or later ones', () => {
-    const known = [message(1), message(2, { user_id: bob }), message(3, { user_id: bob }), message(4, { user_id: bob })]
-    expect(markReadUpTo(known, ana, 3).map(({ read }) => read)).toEqual([false, true, true, false])
-  })
-
-  test('return the same array if nothing changes', () => {
-    const known = [message(1), message(2, { user_id: bob, read: true })]
-    expect(markReadUpTo(known, ana, 9)).toBe(known)
-  })
-
-  test('are reread from before the first unread message, or from the end', () => {
-    expect(beforeUnread([message(3, { read: true }), message(5), message(6, { read: true })])).toBe(4)
-    expect(beforeUnread([message(3, { read: true })])).toBe(3)
-    expect(beforeUnread([])).toBe(0)
-  })
+test('read markers set read on received messages up to the given one, but not on own or later ones', () => {
+  const known = [message(1), ...[2, 3, 4].map((id) => message(id, { user_id: bob }))]
+  const marked = markReadUpTo(known, ana, 3)
+  expect(marked.map(({ read }) => read)).toEqual([false, true, true, false])
+  // Nothing is rendered again if nothing changes.
+  expect(markReadUpTo(marked, ana, 3)).toBe(marked)
 })
 
-describe('unconfirmed outgoing messages', () => {
-  const sent = (content: string, more: Partial<Outgoing> = {}): Outgoing => ({
-    client_id: content,
-    content,
-    attachment: null,
-    state: 'sending',
-    error: null,
-    message: null,
-    createdAt: '2026-11-21T08:00:00.000Z',
-    after: 5,
-    ...more,
-  })
-  const left = (outgoing: Outgoing[], known: Message[], answered: number[] = []) =>
-    unconfirmed(outgoing, known, ana, new Set(answered)).map(({ client_id }) => client_id)
+test('messages are reread from before the first unread one, or from the end', () => {
+  const [read, unread] = [message(3, { read: true }), message(5)]
+  expect([[read, unread, message(6, { read: true })], [read], []].map(beforeUnread)).toEqual([4, 3, 0])
+})
 
-  test('an answered one stays until its message is in the list', () => {
-    const answered = sent('Hi', { state: 'sent', message: message(9) })
-    expect(left([answered], messages(5))).toEqual(['Hi'])
-    expect(left([answered], messages(5, 9))).toEqual([])
-  })
+const attachment = { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 }
+const sent = (client_id: string, more: Partial<Outgoing> = {}): Outgoing => ({
+  ...{ client_id, content: 'Hi', attachment: null, state: 'sending', error: null, message: null, after: 5 },
+  ...{ createdAt: '2026-11-21T08:00:00.000Z', ...more },
+})
+const answered = sent('answered', { state: 'sent', message: message(9) })
+const known = (id: number, more: Partial<Message> = {}) => message(id, { content: 'Hi', ...more })
 
-  test('one without an answer is hidden once its message is in the list', () => {
-    expect(left([sent('Hi')], [...messages(5), message(9, { content: 'Hi' })])).toEqual([])
-  })
-
-  test.each([
-    ['is older', message(5, { content: 'Hi' }), []],
-    ['is the other participant’s', message(9, { content: 'Hi', user_id: bob }), []],
-    ['has other content', message(9, { content: 'Hello' }), []],
-    ['was the answer to another send', message(9, { content: 'Hi' }), [9]],
-    [
-      'has an attachment',
-      message(9, {
-        content: 'Hi',
-        attachment: { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 },
-      }),
-      [],
-    ],
-  ])('one without an answer stays if the message %s', (_, known, answered) => {
-    expect(left([sent('Hi')], [known], answered)).toEqual(['Hi'])
-  })
-
-  test('one message confirms only one of two sends with the same content', () => {
-    const twice = [sent('Hi', { client_id: 'first' }), sent('Hi', { client_id: 'second' })]
-    expect(left(twice, [message(9, { content: 'Hi' })])).toEqual(['second'])
-  })
-
-  test('a refused one stays', () => {
-    expect(left([sent('Hi', { state: 'refused' })], [message(9, { content: 'Hi' })])).toEqual(['Hi'])
-  })
+// deno-fmt-ignore
+test.each<[string, Outgoing[], Message[], number[], string[]]>([
+  ['an answered one stays until its message is in the list', [answered], messages(5), [], ['answered']],
+  ['an answered one goes when its message is in the list', [answered], messages(5, 9), [], []],
+  ['one without an answer is hidden once its message is in the list', [sent('A')], [...messages(5), known(9)], [], []],
+  ['it stays if the message is older', [sent('A')], [known(5)], [], ['A']],
+  ['it stays if the message is of the other', [sent('A')], [known(9, { user_id: bob })], [], ['A']],
+  ['it stays if the message has other content', [sent('A')], [message(9, { content: 'Hello' })], [], ['A']],
+  ['it stays if the message has an attachment', [sent('A')], [known(9, { attachment })], [], ['A']],
+  ['it stays if the message was the answer to another send', [sent('A')], [known(9)], [9], ['A']],
+  ['one message confirms only one of two sends with the same content', [sent('A'), sent('B')], [known(9)], [], ['B']],
+  ['a refused one stays', [sent('A', { state: 'refused' })], [known(9)], [], ['A']],
+])('of the unconfirmed messages %s', (_, outgoing, list, answers, left) => {
+  expect(unconfirmed(outgoing, list, ana, new Set(answers)).map(({ client_id }) => client_id)).toEqual(left)
 })

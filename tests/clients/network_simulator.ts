@@ -1,9 +1,9 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
-import type { ErrorCode } from '../../clients/errors.ts'
-import type { Change, Client, Draft, EventPayload, Message } from '../../clients/types.ts'
+import type { Client } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
 import { createEventLimit } from './event_limit.ts'
+import { createService, refusal } from './simulated_service.ts'
 
 /** Faults of the network: shares from 0 to 1, and times in milliseconds. */
 export interface Network {
@@ -19,24 +19,18 @@ export interface Network {
   latency: number
 }
 
+// deno-fmt-ignore
 export const goodNetwork: Network = {
-  eventLoss: 0,
-  eventDuplication: 0,
-  eventDelay: 5,
-  requestLoss: 0,
-  responseLoss: 0,
-  overload: 0,
-  latency: 5,
+  eventLoss: 0, eventDuplication: 0, eventDelay: 5, requestLoss: 0, responseLoss: 0, overload: 0, latency: 5,
 }
+// deno-fmt-ignore
 export const badNetwork: Network = {
-  eventLoss: 0.3,
-  eventDuplication: 0.2,
-  eventDelay: 4000,
-  requestLoss: 0.1,
-  responseLoss: 0.15,
-  overload: 0.1,
+  eventLoss: 0.3, eventDuplication: 0.2, eventDelay: 4000, requestLoss: 0.1, responseLoss: 0.15, overload: 0.1,
   latency: 1500,
 }
+
+/** What answers in place of the service. */
+export type Interceptor = (method: string, body: string, path: string) => Response | null
 
 type OnStatus = (status: string, error?: Error) => void
 type OnMessage = (message: Record<string, unknown>) => void
@@ -46,230 +40,71 @@ interface FakeChannel {
   state: 'new' | 'joined' | 'errored' | 'closed'
   handlers: [event: string, handler: OnMessage][]
   onStatus: OnStatus
-  on(type: string, filter: { event?: string }, handler: OnMessage): FakeChannel
-  subscribe(onStatus: OnStatus): FakeChannel
-  send(message: { event: string; payload: unknown }): Promise<string>
+  on: (type: string, filter: { event?: string }, handler: OnMessage) => FakeChannel
+  subscribe: (onStatus: OnStatus) => FakeChannel
+  send: (message: { event: string; payload: unknown }) => Promise<string>
   /** Closed by the server. */
-  close(): void
+  close: () => void
 }
 
-/** The service and its network in memory, with one conversation of Ana (1) and Bob (2) and any number of clients. */
+/** The simulated service and its network, with Ana (1), Bob (2), their conversation and any number of clients. */
 export const createSimulator = (seed = 1) => {
   const random = seededRandom(seed)
-  const people = [{ id: 1, name: 'Ana', email: 'ana@example.com' }, { id: 2, name: 'Bob', email: 'bob@example.com' }]
-  const conversation = 7
-  const table: Message[] = []
-  const sentByClientId = new Map<string, Message>()
-  /** What has changed, in order; a cursor is a position in it. */
-  const changes: (Change & { owner?: number })[] = []
-  const logChange = (kind: Change['kind'], id: number, owner?: number) => {
-    changes.push({ kind, conversation_id: conversation, id, ...(owner && { owner }) })
-  }
   const clients: { readonly channels: FakeChannel[] }[] = []
   /** Every request that reached the service, as "1 GET conversations". */
   const requests: string[] = []
   const requestsWith = (text: string) => requests.filter((request) => request.includes(text))
   const server = {
     network: goodNetwork,
-    nextId: 1,
     tokenExpired: false,
     refreshedAt: 0,
-    reservations: [] as { id: number; status?: string; offered_by?: number }[],
-    /** The user ids that each user has blocked. */
-    blocked: {} as Record<number, number[]>,
     /** If set, an overloaded service always answers 429 with this Retry-After in seconds; else 503 or 429. */
     retryAfter: 0,
-    /** Cursors before this one are refused, as after 30 days or a restore. */
-    oldestCursor: 0,
-    /** Answers in place of the service, as a proxy or a captive portal does; null lets the request through. */
-    intercept: null as ((method: string, body: string) => Response | null) | null,
+    /** As a proxy or a captive portal; null lets the request through. */
+    intercept: null as Interceptor | null,
     /** If set, Realtime drops the database's events beyond it, and closes channels to which others are delivered. */
     eventLimit: null as ReturnType<typeof createEventLimit> | null,
+    /** What was answered in place of the service. */
+    intercepted: [] as string[],
     sentEvents: 0,
     droppedEvents: 0,
     closedChannels: 0,
   }
-  const setNetwork = (change: Partial<Network>) => {
-    server.network = { ...server.network, ...change }
-  }
-
+  /** A good network but for these faults. */
+  const setNetwork = (faults: Partial<Network> = {}) => server.network = { ...goodNetwork, ...faults }
   const delay = (longest: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * longest))
 
   const deliver = (topic: string, event: string, payload: unknown, except?: FakeChannel) => {
     server.eventLimit?.count()
-    for (const { channels } of clients) {
-      for (const channel of channels.filter((known) => known.topic === `realtime:${topic}` && known !== except)) {
-        const times = random() < server.network.eventLoss ? 0 : random() < server.network.eventDuplication ? 2 : 1
-        for (let time = 0; time < times; time++) {
-          delay(server.network.eventDelay).then(() => {
-            if (channel.state !== 'joined') return
-            for (const [name, handler] of channel.handlers) if (name === event) handler({ payload })
-            server.eventLimit?.count()
-            if (!server.eventLimit?.isExceeded()) return
-            server.closedChannels++
-            channel.close()
-          })
-        }
+    const subscribed = clients.flatMap(({ channels }) => channels.filter((one) => one.topic === `realtime:${topic}`))
+    for (const channel of subscribed.filter((one) => one !== except)) {
+      const times = random() < server.network.eventLoss ? 0 : random() < server.network.eventDuplication ? 2 : 1
+      for (let time = 0; time < times; time++) {
+        delay(server.network.eventDelay).then(() => {
+          if (channel.state !== 'joined') return
+          for (const [name, handler] of channel.handlers) if (name === event) handler({ payload })
+          server.eventLimit?.count()
+          if (!server.eventLimit?.isExceeded()) return
+          server.closedChannels++
+          channel.close()
+        })
       }
     }
   }
-  const broadcast = (event: string, payload: Omit<EventPayload, 'conversation_id'>) => {
-    if (event === 'reservation.changed') logChange('reservation', payload.id)
-    for (const { id } of people) {
+  let lastId = 0
+  const service = createService({
+    people: [{ id: 1, name: 'Ana', email: 'ana@example.com' }, { id: 2, name: 'Bob', email: 'bob@example.com' }],
+    conversation: 7,
+    // Ids have gaps, because other conversations take some.
+    takeId: () => lastId += 1 + Math.floor(random() * 3),
+    broadcast(topic, event, payload) {
       server.sentEvents++
       if (server.eventLimit?.isExceeded()) server.droppedEvents++
-      else deliver(`user:${id}`, event, { conversation_id: conversation, ...payload })
-    }
-  }
+      else deliver(topic, event, payload)
+    },
+  })
 
-  /** Blocks or unblocks the other user. As on the platform, channels that are joined already stay joined. */
-  const setBlocked = (blocker: number, isBlocked: boolean) => {
-    const user_id = 3 - blocker
-    server.blocked[blocker] = isBlocked ? [user_id] : []
-    logChange('state', conversation, blocker)
-    const payload = { conversation_id: conversation, id: null, previous_id: null, user_id }
-    deliver(`user:${blocker}`, 'block.changed', payload)
-  }
-
-  /** Inserts a message as the database does: ids have gaps, because other conversations take some. */
-  const insertMessage = (sender: number, { content, attachment = null }: Draft): Message => {
-    const previous_id = table.at(-1)?.id ?? null
-    server.nextId += 1 + Math.floor(random() * 3)
-    const message: Message = {
-      id: server.nextId,
-      user_id: sender,
-      conversation_id: conversation,
-      content,
-      attachment,
-      read: false,
-      createdAt: new Date().toISOString(),
-      Sender: { id: sender, name: people[sender - 1]!.name },
-    }
-    table.push(message)
-    logChange('message', message.id)
-    broadcast('message.created', { id: message.id, previous_id, user_id: sender })
-    return { ...message }
-  }
-  const markRead = (reader: number, upTo: number, onlyThis = false) => {
-    const marked = table.filter(({ id, user_id, read }) =>
-      (onlyThis ? id === upTo : id <= upTo) && user_id !== reader && !read
-    )
-    for (const message of marked) message.read = true
-    const newest = marked.at(-1)
-    if (newest) logChange('read', newest.id)
-    if (newest) broadcast('message.read', { id: newest.id, previous_id: null, user_id: reader })
-  }
-
-  /** An admin corrects or removes a message, of which no event tells. */
-  const correctMessage = (message: Message, content: string) => {
-    message.content = content
-    logChange('message', message.id)
-  }
-  const removeMessage = (message: Message) => {
-    table.splice(table.indexOf(message), 1)
-    for (const [clientId, { id }] of sentByClientId) if (id === message.id) sentByClientId.delete(clientId)
-    logChange('message.removed', message.id)
-  }
-
-  const errorCodes: Record<number, ErrorCode> = {
-    401: 'unauthorized',
-    403: 'blocked',
-    404: 'not_found',
-    409: 'already_open',
-    410: 'cursor_expired',
-    429: 'rate_limited',
-    503: 'unavailable',
-  }
-  const errorResponse = (status: number, error: string, headers = {}, more = {}) =>
-    Response.json({ error, ...more }, { status, headers: { ...headers, 'X-Error-Code': errorCodes[status]! } })
-  /** The other participant's address is empty across a block. */
-  const contactFor = (me: number, person: typeof people[number]) => {
-    const isCut = Object.values(server.blocked).some(({ length }) => length) && person.id !== me
-    return { ...person, email: isCut ? '' : person.email }
-  }
-  const page = (messages: Message[], limit: number) =>
-    Response.json(messages.slice(0, limit), {
-      headers: messages.length > limit ? { Link: '<http://service/next>; rel="next"' } : {},
-    })
-
-  const respond = (me: number, method: string, url: URL, body: Record<string, unknown>): Response => {
-    const path = url.pathname.replace('/functions/v1/', '')
-    const number = (name: string) => Number(url.searchParams.get(name) ?? 0)
-    switch (`${method} ${path}`) {
-      case 'GET users/me':
-        return Response.json(people[me - 1])
-      case 'GET users/me/blocks': {
-        const createdAt = new Date().toISOString()
-        return Response.json((server.blocked[me] ?? []).map((user_id) => ({ user_id, name: '', createdAt })))
-      }
-      case 'GET conversations':
-        return Response.json([{
-          id: conversation,
-          Voyager: contactFor(me, people[0]!),
-          Local: contactFor(me, people[1]!),
-          partner: { id: 3 - me, name: people[2 - me]!.name, profile: null },
-          Messages: table.slice(-1),
-        }])
-      case 'GET conversations/changes': {
-        const after = url.searchParams.get('after')
-        if (after === null) return Response.json({ changes: [], cursor: `c${changes.length}`, more: false })
-        const from = Number(after.slice(1))
-        if (from < server.oldestCursor) return errorResponse(410, 'after: read everything anew')
-        const to = from + number('limit')
-        const entity = ({ kind, id }: Change) => `${kind.split('.')[0]} ${id}`
-        const page = changes.slice(from, to).filter(({ owner = me }) => owner === me)
-        const latest = page.filter((change, index) =>
-          !page.some((later, place) => place > index && entity(later) === entity(change))
-        )
-        return Response.json({
-          changes: latest.map(({ kind, conversation_id, id }) => ({ kind, conversation_id, id })),
-          cursor: `c${Math.min(to, changes.length)}`,
-          more: to < changes.length,
-        })
-      }
-      case 'GET conversations/unread': {
-        const unread = table.filter(({ read, user_id }) => !read && user_id !== me).length
-        const conversations = unread ? [{ conversation_id: conversation, unread }] : []
-        return Response.json({ total: unread, conversations })
-      }
-      case 'POST conversations':
-        return errorResponse(409, 'There is one', {}, { conversation_id: conversation })
-      case `GET conversations/${conversation}`:
-        return Response.json({
-          id: conversation,
-          Voyager: { id: 1, name: 'Ana' },
-          Local: { id: 2, name: 'Bob' },
-          Reservations: server.reservations,
-        })
-      case `GET conversations/${conversation}/messages`: {
-        if (url.searchParams.has('after_id')) {
-          return page(table.filter(({ id }) => id > number('after_id')), number('limit'))
-        }
-        const before = number('before_id') || Infinity
-        return page(table.filter(({ id }) => id < before).reverse(), number('limit'))
-      }
-      case `POST conversations/${conversation}/messages`: {
-        if (body.content === 'rude') return errorResponse(403, 'You cannot write to this person')
-        const clientId = body.client_id as string
-        const sent = sentByClientId.get(clientId) ?? insertMessage(me, body as unknown as Draft)
-        sentByClientId.set(clientId, sent)
-        return Response.json(sent, { status: 201 })
-      }
-      case `POST conversations/${conversation}/read`:
-        markRead(me, Number(body.up_to_message_id))
-        return Response.json({ success: true })
-      default: {
-        const [, rid] = /^GET conversations\/7\/reservations\/(\d+)$/.exec(`${method} ${path}`) ?? []
-        const reservation = server.reservations.find(({ id }) => id === Number(rid))
-        if (reservation) return Response.json({ ...reservation, history: [] })
-        return errorResponse(404, 'Conversation not found')
-      }
-    }
-  }
-
-  /**
-   * A supabase-js client as far as the module uses it. Requests go through the real one; Auth and Realtime are fakes.
-   */
+  /** A supabase-js client as far as the module uses it: requests go through the real one, the rest are fakes. */
   const openClient = (me: number) => {
     const log: string[] = []
     const control = {
@@ -288,10 +123,7 @@ export const createSimulator = (seed = 1) => {
     const allChannels = () => connections.flatMap(({ channels }) => channels)
     let authListener: ((event: string, session: unknown) => void) | undefined
     let tokens = 0
-    const sessionOf = (person: number) => ({
-      user: { id: `account ${person}` },
-      access_token: `token ${person} ${++tokens}`,
-    })
+    const sessionOf = (id: number) => ({ user: { id: `account ${id}` }, access_token: `token ${id} ${++tokens}` })
     let session: ReturnType<typeof sessionOf> | null = sessionOf(me)
 
     const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
@@ -301,25 +133,29 @@ export const createSimulator = (seed = 1) => {
       })
       const exchange = async () => {
         const url = new URL(String(input))
+        const path = url.pathname.replace('/functions/v1/', '')
         const method = init.method ?? 'GET'
         await delay(network.latency)
         init.signal?.throwIfAborted()
         if (random() < network.requestLoss) throw new TypeError('fetch failed')
-        const intercepted = server.intercept?.(method, `${init.body ?? ''}`)
-        if (intercepted) return intercepted
         const caller = Number(new Headers(init.headers).get('Authorization')?.split(' ')[2])
-        requests.push(`${caller} ${method} ${url.pathname.replace('/functions/v1/', '')}${url.search}`)
+        const request = `${caller} ${method} ${path}${url.search}`
+        const intercepted = server.intercept?.(method, `${init.body ?? ''}`, path)
+        if (intercepted) server.intercepted.push(request)
+        if (intercepted) return intercepted
+        requests.push(request)
         if (random() < network.overload) {
+          const headers = { 'Retry-After': `${server.retryAfter || 2}` }
           return server.retryAfter || random() < 0.5
-            ? errorResponse(429, 'Too many requests', { 'Retry-After': `${server.retryAfter || 2}` })
-            : errorResponse(503, 'The service is busy, please try again')
+            ? refusal('rate_limited', 'Too many requests, please try again later', headers)
+            : refusal('unavailable', 'The service is busy, please try again')
         }
         if (server.tokenExpired) {
           await delay(network.latency)
-          return errorResponse(401, 'The token has expired')
+          return refusal('unauthorized', 'The token has expired')
         }
         const body = init.body ? JSON.parse(String(init.body)) : {}
-        const response = respond(caller, method, url, body)
+        const response = service.respond(caller, method, path, url.searchParams, body)
         const text = await response.text()
         await delay(network.latency)
         if (random() < network.responseLoss) throw new TypeError('terminated')
@@ -336,33 +172,22 @@ export const createSimulator = (seed = 1) => {
     })
 
     const tellReady = (channel: FakeChannel) => {
-      if (control.readyAfter === null) return
-      const tell = () => {
-        if (channel.state !== 'joined') return
-        const [, handler] = channel.handlers.find(([event]) => event === 'system') ?? []
-        handler?.({ extension: 'system', status: 'ok', message: 'Replication connection established' })
-      }
-      if (control.readyAfter) setTimeout(tell, control.readyAfter)
-      else tell()
+      const [, handler] = channel.handlers.find(([event]) => event === 'system') ?? []
+      const message = { extension: 'system', status: 'ok', message: 'Replication connection established' }
+      if (channel.state === 'joined') handler?.(message)
     }
-    const join = (channel: FakeChannel) => {
-      delay(server.network.latency).then(() => {
-        if (channel.state === 'closed') return
-        if (control.joinsTimeOut) {
-          channel.state = 'errored'
-          return channel.onStatus('TIMED_OUT')
-        }
-        if (control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)) {
-          channel.state = 'errored'
-          channel.onStatus('CHANNEL_ERROR', new Error('Unauthorized'))
-          return
-        }
-        channel.state = 'joined'
-        channel.connection.isOpen = true
-        if (channel.topic.includes('user:')) control.newestAtJoin = table.at(-1)?.id ?? 0
-        channel.onStatus('SUBSCRIBED')
-        tellReady(channel)
-      })
+    const join = async (channel: FakeChannel): Promise<void> => {
+      await delay(server.network.latency)
+      if (channel.state === 'closed') return
+      const isRefused = control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)
+      channel.state = control.joinsTimeOut || isRefused ? 'errored' : 'joined'
+      if (control.joinsTimeOut) return channel.onStatus('TIMED_OUT')
+      if (isRefused) return channel.onStatus('CHANNEL_ERROR', new Error('Unauthorized'))
+      channel.connection.isOpen = true
+      if (channel.topic.includes('user:')) control.newestAtJoin = service.table.at(-1)?.id ?? 0
+      channel.onStatus('SUBSCRIBED')
+      if (control.readyAfter) setTimeout(tellReady, control.readyAfter, channel)
+      else if (control.readyAfter === 0) tellReady(channel)
     }
     const closeChannel = (channel: FakeChannel) => {
       if (channel.state === 'closed') return
@@ -381,23 +206,15 @@ export const createSimulator = (seed = 1) => {
       constructor() {
         connections.push(this)
       }
-      getChannels() {
-        return this.channels
-      }
-      isConnected() {
-        return this.isOpen
-      }
-      isConnecting() {
-        return control.isConnecting
-      }
+      getChannels = () => this.channels
+      isConnected = () => this.isOpen
+      isConnecting = () => control.isConnecting
+      connect = () => this.channels.filter(({ state }) => state === 'new').forEach(join)
       async disconnect() {
         log.push(`disconnect ${connections.indexOf(this)}`)
         this.isDisconnecting = true
         await delay(10 * server.network.latency)
         this.isOpen = this.isDisconnecting = false
-      }
-      connect() {
-        this.channels.filter(({ state }) => state === 'new').forEach(join)
       }
       async setAuth() {
         await delay(server.network.latency)
@@ -461,7 +278,7 @@ export const createSimulator = (seed = 1) => {
         for (const channel of allChannels().filter(({ state }) => state === 'joined')) {
           channel.state = 'errored'
           channel.onStatus('CHANNEL_ERROR')
-          delay(1500).then(() => channel.state === 'errored' && join(channel))
+          delay(1500).then(() => channel.state === 'errored' ? join(channel) : undefined)
         }
       },
       /** The server closes the channels, as it does when a token expires; supabase-js does not rejoin them. */
@@ -498,22 +315,5 @@ export const createSimulator = (seed = 1) => {
     return client as unknown as Client & typeof client
   }
 
-  return {
-    server,
-    setNetwork,
-    table,
-    requests,
-    requestsWith,
-    setBlocked,
-    people,
-    conversation,
-    random,
-    insertMessage,
-    markRead,
-    correctMessage,
-    removeMessage,
-    changes,
-    openClient,
-    broadcast,
-  }
+  return { ...service, service, server, setNetwork, requests, requestsWith, random, openClient }
 }

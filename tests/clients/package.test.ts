@@ -6,12 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build, type Rolldown } from 'vite'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, test, vi } from 'vitest'
 import { hasBrowser, openBrowser } from '../demo/browser.ts'
 import { installPackage } from '../tools/installed_package.ts'
-import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { until } from '../tools/search.ts'
 
+// Ten seconds on a quiet machine.
+vi.setConfig({ testTimeout: 300_000 })
 const { origin, publishableKey } = inject('stack')
 const { folder, files, size } = installPackage(['ws', '@types/react', 'react-dom'])
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -19,23 +21,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const run = (command: string, args: string[]) => promisify(execFile)(command, args, { cwd: folder })
 const bin = (name: string) => resolve('node_modules/.bin', name)
 
-/** What talk.js needs, and the end of its conversation: the partner who answers. */
+/** What talk.js needs, its end of the conversation (the partner who answers), and what it should print. */
 const openTalk = async (text: string) => {
   const [ana, ben] = [await signUp('Ana'), await signUp('Ben', { is_searchable: true })]
   const id = await openConversation(ana, ben)
   const answer = async () => {
     const asked = (body: { content: string }[] | undefined) => body?.some(({ content }) => content === text) ?? false
-    await until(() => ben.call('GET', `/conversations/${id}/messages`), ({ body }) => asked(body), 40)
+    await until(() => ben.call('GET', `/conversations/${id}/messages`), ({ body }) => asked(body), 200)
     await sendMessage(ben, id, `${text} Yes.`)
   }
-  const account = { email: ana.email, password: ana.password }
-  return { ana, ben, id, answer, settings: { origin, key: publishableKey, ...account, partner: ben.id, text } }
+  const settings = { origin, key: publishableKey, email: ana.email, password: ana.password, partner: ben.id, text }
+  return { ana, ben, id, answer, settings, expected: { messages: [text, `${text} Yes.`], partner: 'Ben', error: null } }
 }
-const expected = (text: string, { name }: Person) => ({
-  messages: [text, `${text} Yes.`],
-  partner: name,
-  error: null,
-})
 
 test('the package is small and has what it exports, and sources in its source maps', () => {
   const read = (name: string) => readFileSync(join(folder, 'node_modules/voyagers-and-locals-client', name), 'utf8')
@@ -59,17 +56,18 @@ test('the package is small and has what it exports, and sources in its source ma
 })
 
 // After the last channel supabase-js leaves a timer of ten seconds, so these run at the same time.
-test.concurrent('a program on Node signs in, writes, hears an answer, closes and ends', async ({ expect }) => {
-  const { ben, settings, answer } = await openTalk('Node?')
-  const [{ stdout }] = await Promise.all([run(process.execPath, ['node.js', JSON.stringify(settings)]), answer()])
-  expect(JSON.parse(stdout)).toEqual(expected('Node?', ben))
-})
-
-test.concurrent('so does a program on Deno, with types', async ({ expect }) => {
-  const { ben, settings, answer } = await openTalk('Deno?')
-  const args = ['run', '--check', '-A', 'deno.ts', JSON.stringify(settings)]
-  const [{ stdout }] = await Promise.all([run(bin('deno'), args), answer()])
-  expect(JSON.parse(stdout)).toEqual(expected('Deno?', ben))
+test.concurrent.for(
+  [
+    ['Node', process.execPath, ['node.js']],
+    ['Deno, with types,', bin('deno'), ['run', '--check', '-A', 'deno.ts']],
+  ] as const,
+)('a program on %s signs in, writes, hears an answer, reads it, closes and ends', async (
+  [runtime, command, args],
+  { expect },
+) => {
+  const { settings, answer, expected } = await openTalk(`${runtime}?`)
+  const [{ stdout }] = await Promise.all([run(command, [...args, JSON.stringify(settings)]), answer()])
+  expect(JSON.parse(stdout)).toEqual(expected)
 })
 
 test.concurrent('so does the script in docs/tour.md', async ({ expect }) => {
@@ -90,54 +88,52 @@ test('the types are strict for the moduleResolutions bundler and node16', async 
   await expect(result.catch(({ stdout }) => ({ stdout }))).resolves.toMatchObject({ stdout: '' })
 })
 
-describe.runIf(hasBrowser)('a page made with Vite, on another origin', () => {
-  test('signs in, writes and hears an answer, and its React hooks follow', async () => {
-    const { output } = await build({
-      root: folder,
-      configFile: false,
-      logLevel: 'error',
-      build: { write: false, minify: false, rolldownOptions: { input: join(folder, 'page.js') } },
-    }) as Rolldown.RolldownOutput
-    const server = createServer(({ url }, response) => {
-      response.setHeader('Content-Type', url === '/page.js' ? 'text/javascript' : 'text/html')
-      response.end(
-        url === '/page.js' ? output[0].code : '<!doctype html><script type="module" src="/page.js"></script>',
-      )
-    })
-    await once(server.listen(0, 'localhost'), 'listening')
-    const browser = await openBrowser()
-    try {
-      const { ana, ben, id, settings, answer } = await openTalk('Vite?')
-      const page = await browser.newPage()
-      const errors: string[] = []
-      page.on('console', (message) => {
-        // The conversation exists; openWith takes its id from the refusal.
-        if (message.type() === 'error' && !message.text().includes('status of 409')) errors.push(message.text())
-      })
-      page.on('pageerror', ({ message }) => errors.push(message))
-      await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`)
-      await page.waitForFunction('window.run')
-      const [result] = await Promise.all([page.evaluate(`run(${JSON.stringify(settings)})`), answer()])
-      expect(result).toEqual(expected('Vite?', ben))
-
-      const shown = () => page.locator('li').allTextContents()
-      await page.getByRole('heading', { name: 'Ana' }).waitFor()
-      await page.getByRole('button', { name: 'Send' }).click()
-      await page.locator('li', { hasText: 'Goodbye.' }).waitFor()
-      await sendMessage(ben, id, 'See you.')
-      await page.locator('li', { hasText: 'See you.' }).waitFor()
-      expect(await shown()).toEqual(['Vite?', 'Vite? Yes.', 'Goodbye.', 'See you.'])
-
-      // The next user of the page sees nothing of the last.
-      await page.evaluate('signOut()')
-      await page.getByText('Signed out').waitFor()
-      await page.evaluate(`signIn(${JSON.stringify({ email: ben.email, password: ben.password })})`)
-      await page.getByRole('heading', { name: 'Ben' }).waitFor()
-      expect(await page.getByRole('heading', { name: ana.name }).count()).toBe(0)
-      expect(errors).toEqual([])
-    } finally {
-      await browser.close()
-      server.close()
-    }
+test.runIf(hasBrowser)('so does a page made with Vite, on another origin, and its React hooks follow', async () => {
+  const { output } = await build({
+    root: folder,
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, minify: false, rolldownOptions: { input: join(folder, 'page.js') } },
+  }) as Rolldown.RolldownOutput
+  const server = createServer(({ url }, response) => {
+    response.setHeader('Content-Type', url === '/page.js' ? 'text/javascript' : 'text/html')
+    response.end(
+      url === '/page.js' ? output[0].code : '<!doctype html><script type="module" src="/page.js"></script>',
+    )
   })
+  await once(server.listen(0, 'localhost'), 'listening')
+  const browser = await openBrowser()
+  try {
+    const { ana, ben, id, settings, answer, expected } = await openTalk('Vite?')
+    const page = await browser.newPage()
+    const errors: string[] = []
+    page.on('console', (message) => {
+      // The conversation exists; openWith takes its id from the refusal.
+      if (message.type() === 'error' && !message.text().includes('status of 409')) errors.push(message.text())
+    })
+    page.on('pageerror', ({ message }) => errors.push(message))
+    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`)
+    await page.waitForFunction('window.run')
+    const [result] = await Promise.all([page.evaluate(`run(${JSON.stringify(settings)})`), answer()])
+    expect(result).toEqual(expected)
+
+    const shown = () => page.locator('li').allTextContents()
+    await page.getByRole('heading', { name: 'Ana' }).waitFor()
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('li', { hasText: 'Goodbye.' }).waitFor()
+    await sendMessage(ben, id, 'See you.')
+    await page.locator('li', { hasText: 'See you.' }).waitFor()
+    expect(await shown()).toEqual(['Vite?', 'Vite? Yes.', 'Goodbye.', 'See you.'])
+
+    // The next user of the page sees nothing of the last.
+    await page.evaluate('signOut()')
+    await page.getByText('Signed out').waitFor()
+    await page.evaluate(`signIn(${JSON.stringify({ email: ben.email, password: ben.password })})`)
+    await page.getByRole('heading', { name: 'Ben' }).waitFor()
+    expect(await page.getByRole('heading', { name: ana.name }).count()).toBe(0)
+    expect(errors).toEqual([])
+  } finally {
+    await browser.close()
+    server.close()
+  }
 })

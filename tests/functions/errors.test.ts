@@ -4,30 +4,51 @@ import { expect, test, vi } from 'vitest'
 import { codeOf, errorCodes, statuses } from '../../functions/_shared/error_codes.ts'
 import { ConnectionLoss, onError } from '../../functions/_shared/errors.ts'
 
-const answerTo = async (fields: Record<string, string>) => {
-  const app = new Hono().onError(onError)
-  app.get('/', () => {
-    throw Object.assign(new Error(fields.message), fields)
+/** The answer of a function in which this is thrown: status, code and body, and what it logs. */
+const answerTo = async (error: Error) => {
+  const log = (['warn', 'error'] as const).map((level) => vi.spyOn(console, level).mockImplementation(() => {}))
+  const app = new Hono().onError(onError).get('/', () => {
+    throw error
   })
   const answer = await app.request('/')
-  return { status: answer.status, body: await answer.json() }
+  const body = await answer.json()
+  const logged = log.flatMap(({ mock }) => mock.calls).join()
+  vi.restoreAllMocks()
+  return { answer: [answer.status, answer.headers.get('X-Error-Code'), body], logged }
 }
 
-const codeOfError = async (fields: Record<string, string>): Promise<string | null> => {
-  const app = new Hono().onError(onError)
-  app.get('/', () => {
-    throw Object.assign(new Error('x'), fields)
-  })
-  return (await app.request('/')).headers.get('X-Error-Code')
-}
+const closed = { error: 'Closed on Sundays' }
+type Row = [what: string, fields: Record<string, string>, status: number, code: string, more?: object]
+// deno-fmt-ignore
+const answers: Row[] = [
+  ['a code in the hint', { code: 'PT409', hint: 'overlap' }, 409, 'overlap'],
+  ['a hint that is the code of another status', { code: 'PT403', hint: 'overlap' }, 403, 'forbidden'],
+  ['a hint that is no code', { code: 'PT403', hint: 'Ask us' }, 403, 'forbidden'],
+  ['no hint', { code: 'PT404' }, 404, 'not_found'],
+  ['JSON as its detail', { code: 'PT409', detail: '{"conversation_id": 7}' }, 409, 'conflict', { conversation_id: 7 }],
+  // A trigger of the operator may have any text there.
+  ...['no JSON', '[1]', '7', 'null', '', '{"error": "another"}'].map((detail) =>
+    [`the detail ${detail}`, { code: 'PT403', detail }, 403, 'forbidden'] as Row
+  ),
+  ['a constraint', { code: '23514', constraint: closed.error }, 400, 'invalid'],
+]
+test.each(answers)('what the SQL raises is the answer, with %s', async (_, fields, status, code, more = {}) => {
+  const { answer, logged } = await answerTo(Object.assign(new Error(closed.error), fields))
+  expect([answer, logged]).toEqual([[status, code, { ...closed, ...more }], ''])
+})
 
-test('an error of the SQL has the code of its hint, or that of its status', async () => {
-  expect(await codeOfError({ code: 'PT409', hint: 'overlap' })).toBe('overlap')
-  expect(await codeOfError({ code: 'PT403', hint: 'overlap' })).toBe('forbidden')
-  expect(await codeOfError({ code: 'PT403', hint: 'Ask us' })).toBe('forbidden')
-  expect(await codeOfError({ code: 'PT404' })).toBe('not_found')
-  expect(await codeOfError({ code: '23514', constraint: 'no' })).toBe('invalid')
-  expect(await codeOfError({ code: '57014' })).toBe('unavailable')
+test.each(['PT200', 'PT99', 'PT600', 'P0001'])('a code %s is no status: its text is not passed on', async (code) => {
+  const { answer, logged } = await answerTo(Object.assign(new Error('secret'), { code }))
+  expect(answer).toEqual([500, 'internal', { error: 'Internal server error' }])
+  expect(logged).toContain('Unhandled error')
+})
+
+test('a statement that took too long or lost its connection is 503; the loss is logged with its reason', async () => {
+  const busy = [503, 'unavailable', { error: 'The service is busy, please try again' }]
+  expect((await answerTo(Object.assign(new Error('x'), { code: '57014' }))).answer).toEqual(busy)
+  const { answer, logged } = await answerTo(new ConnectionLoss('invalid peer certificate: UnknownIssuer'))
+  expect(answer).toEqual(busy)
+  expect(logged).toMatch(/Database connection failed.*UnknownIssuer/)
 })
 
 // A status with several codes says too little: these refusals have the first of them.
@@ -41,61 +62,17 @@ const general = [
 
 test('every refusal of the SQL names a code of its status, where that has several', () => {
   const files = readdirSync('sql/schema', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql'))
-  const refusals = files.flatMap((file) =>
-    [...readFileSync(`sql/schema/${file}`, 'utf8').matchAll(/raise sqlstate '(PT\d+)'( using\s[^;]*)/g)].map((
-      [, state, rest],
-    ) => ({
-      file,
-      state: state!,
-      text: `${state}${rest}`.replaceAll(/\n\s+/g, ' '),
-    }))
-  )
+  const refusals = files.flatMap((file) => {
+    const raised = readFileSync(`sql/schema/${file}`, 'utf8').matchAll(/raise sqlstate '(PT\d+)'( using\s[^;]*)/g)
+    return [...raised].map(([, state, rest]) => ({ file, text: `${state}${rest}`.replaceAll(/\n\s+/g, ' ') }))
+  })
   expect(refusals.length).toBeGreaterThan(60)
-  const unclear = refusals.filter(({ state, text }) => {
-    const status = Number(state.slice(2))
-    if (!errorCodes.includes(codeOf(status)) || statuses[codeOf(status)] !== status) return true
-    const hints = [.../hint = (.*)$/.exec(text)?.[1]?.matchAll(/'(\w+)'/g) ?? []].map(([, hint]) => hint)
-    if (hints.some((hint) => !errorCodes.some((code) => code === hint && statuses[code] === status))) return true
-    const isSingle = errorCodes.filter((code) => statuses[code] === status).length === 1
-    return !isSingle && !/hint = /.test(text) && !general.some((pattern) => pattern.test(text))
+  const unclear = refusals.filter(({ text }) => {
+    const status = Number(text.slice(2, 5))
+    const codes: string[] = errorCodes.filter((code) => statuses[code] === status)
+    const hints = [.../hint = (.*)$/.exec(text)?.[1]?.matchAll(/'(\w+)'/g) ?? []].map(([, hint]) => hint!)
+    if (statuses[codeOf(status)] !== status || hints.some((hint) => !codes.includes(hint))) return true
+    return codes.length > 1 && !/hint = /.test(text) && !general.some((pattern) => pattern.test(text))
   })
   expect(unclear).toEqual([])
-})
-
-test('what the SQL raises is the answer, with the JSON of its detail', async () => {
-  expect(await answerTo({ code: 'PT409', message: 'There is one', detail: '{"conversation_id": 7}' }))
-    .toEqual({ status: 409, body: { error: 'There is one', conversation_id: 7 } })
-  expect(await answerTo({ code: 'PT404', message: 'Not found' })).toEqual({ status: 404, body: { error: 'Not found' } })
-})
-
-test.each(['no JSON', '[1]', '7', 'null', '', '{"error": "another"}'])(
-  'any other detail, as a trigger of the operator may have, changes nothing: %j',
-  async (detail) => {
-    expect(await answerTo({ code: 'PT403', message: 'Closed on Sundays', detail }))
-      .toEqual({ status: 403, body: { error: 'Closed on Sundays' } })
-  },
-)
-
-test.each(['PT200', 'PT99', 'PT600', 'P0001'])(
-  'a code %s is no status, and its text is not passed on',
-  async (code) => {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-    expect(await answerTo({ code, message: 'secret' })).toEqual({
-      status: 500,
-      body: { error: 'Internal server error' },
-    })
-    expect(log).toHaveBeenCalled()
-    log.mockRestore()
-  },
-)
-
-test('a connection to the database that cannot be opened, or is lost, is in the log with its reason', async () => {
-  const log = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  const app = new Hono().onError(onError)
-  app.get('/', () => {
-    throw new ConnectionLoss('invalid peer certificate: UnknownIssuer')
-  })
-  expect((await app.request('/')).status).toBe(503)
-  expect(String(log.mock.calls)).toMatch(/Database connection failed.*UnknownIssuer/)
-  log.mockRestore()
 })

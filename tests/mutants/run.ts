@@ -1,0 +1,161 @@
+/**
+ * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
+ * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--only=PATTERN]
+ * All mutants of the functions whose text differs from that of REF are tried, for so many seconds; so many of all other
+ * functions; every one of policies and row level security; and one in so many of grants (0: none). PATTERN chooses
+ * functions by name. Prints a Report as JSON.
+ */
+import { parseArgs } from 'node:util'
+import { connection, loadRules, runTests } from '../rules/fixture.ts'
+import { files as pgtapFiles, read } from '../db/database.ts'
+import { changedSince } from './changed.ts'
+import { type Mutant, mutantsOf, sample } from './functions.ts'
+
+export interface Report {
+  /** What fails without a mutant; the mutants are not tried then. */
+  broken: string[]
+  /** How many were tried, by kind, and how many of them no database takes. */
+  tried: Record<string, number>
+  invalid: number
+  /** What nothing noticed, without those of accepted.txt. */
+  survivors: string[]
+  /** Lines of accepted.txt that are noticed. */
+  outdated: string[]
+  seconds: number
+}
+
+const options = {
+  seed: { type: 'string', default: '1' },
+  functions: { type: 'string', default: '40' },
+  grants: { type: 'string', default: '40' },
+  base: { type: 'string', default: '' },
+  seconds: { type: 'string', default: '60' },
+  only: { type: 'string', default: '' },
+} as const
+const { values: { base, only, ...numbers } } = parseArgs({ args: Deno.args, options })
+const { seed, functions, grants, seconds } = Object.fromEntries(
+  Object.entries(numbers).map(([name, value]) => [name, Number(value)]),
+) as Record<keyof typeof numbers, number>
+
+const print = console.log
+const say = (line: string) => Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`))
+for (const level of ['log', 'info', 'warn', 'error'] as const) console[level] = () => {}
+
+await loadRules()
+await connection.run(`set track_functions = 'all'`)
+
+// Which tests call a function, and how long each takes. Functions that Postgres inlines are not counted.
+const callers = new Map<string, string[]>()
+const durations = new Map<string, number>()
+const nameOf = ({ file, name }: { file: string; name: string }) => `${file}: ${name}`
+let started = performance.now()
+const results = await runTests({
+  inspect: async (test) => {
+    durations.set(nameOf(test), performance.now() - started)
+    const called = await connection.query(
+      `select format('%s.%s', schemaname, funcname) as name from pg_stat_xact_user_functions`,
+      [],
+    )
+    for (const { name } of called) callers.set(String(name), [...callers.get(String(name)) ?? [], nameOf(test)])
+    await connection.query('select pg_stat_force_next_flush()', [])
+    started = performance.now()
+  },
+})
+await connection.run(read('first_failure.sql'))
+// A file that ends its own transaction would end the mutant's as well. Those about cost look at plans, and a connection
+// that has run other files has others.
+const pgtap = pgtapFiles.filter((file) => !/\/cost\./.test(file) && !/^(commit|rollback)/m.test(read(file)))
+const pgtapFailure = async (file: string): Promise<string | null> => {
+  await connection.run('savepoint file')
+  const run = () => connection.run(`set local search_path = tap, public; ${read(file)}; select * from finish();`)
+  return await run().then(() => null, (error) => `${file}: ${error.message}`).finally(() =>
+    connection.run('rollback to file')
+  )
+}
+
+/** What noticed most mutants so far comes first, then what is quick. */
+const noticed = new Map<string, number>()
+const byUse = (one: string, other: string) =>
+  (noticed.get(other) ?? 0) - (noticed.get(one) ?? 0) || (durations.get(one) ?? 0) - (durations.get(other) ?? 0)
+const firstToFail = async (names: string[], fails: (name: string) => Promise<boolean>): Promise<string | null> => {
+  for (const name of names.toSorted(byUse)) {
+    if (!await fails(name)) continue
+    noticed.set(name, (noticed.get(name) ?? 0) + 1)
+    return name
+  }
+  return null
+}
+const ruleFails = async (name: string): Promise<boolean> => {
+  const [result] = await runTests({ isWanted: (test) => nameOf(test) === name, isInside: true, milliseconds: 10_000 })
+  return result!.error !== null
+}
+const allRules = results.map(nameOf)
+const isRight = ({ subject }: Mutant) => !subject.includes('.')
+const detect = async (mutant: Mutant): Promise<string | null> => {
+  const inPgtap = () => firstToFail(pgtap, async (file) => await pgtapFailure(file) !== null)
+  if (isRight(mutant)) return await inPgtap() ?? await firstToFail(allRules, ruleFails)
+  return await firstToFail(callers.get(mutant.subject) ?? allRules, ruleFails) ?? await inPgtap()
+}
+
+const accepted = new Set(
+  Deno.readTextFileSync(new URL('accepted.txt', import.meta.url)).split('\n').filter((line) => line.startsWith('- '))
+    .map((line) => line.slice(2)),
+)
+const report: Report = { broken: [], tried: {}, invalid: 0, survivors: [], outdated: [], seconds: 0 }
+const tryAll = async (kind: string, mutants: Mutant[], until = Infinity): Promise<void> => {
+  for (const mutant of mutants) {
+    if (performance.now() > until) break
+    await connection.run('begin')
+    const isValid = await connection.run(mutant.statement).then(() => true, () => false)
+    if (!isValid) report.invalid++
+    else {
+      const detector = await detect(mutant)
+      report.tried[kind] = (report.tried[kind] ?? 0) + 1
+      if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
+      if (!detector && !accepted.has(mutant.what)) report.survivors.push(mutant.what)
+      if (!detector) say(`survives: ${mutant.what}`)
+    }
+    await connection.run('rollback')
+  }
+}
+
+const definitions = await connection.query(
+  `select format('%s.%s', nspname, proname) as name, pg_get_functiondef(pg_proc.oid) as definition
+   from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+   where prokind = 'f' and nspname in ('public', 'private', 'api') and format('%s.%s', nspname, proname) ~ $1
+     and not exists (
+       select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e'
+     )
+   order by 1`,
+  [only],
+) as { name: string; definition: string }[]
+
+started = performance.now()
+await connection.run('begin')
+report.broken = results.filter(({ error }) => error).map(({ file, name, error }) => `${file}: ${name}: ${error}`)
+for (const file of pgtap) report.broken.push(...[await pgtapFailure(file) ?? []].flat())
+await connection.run('rollback')
+await connection.run(`set statement_timeout = '5s'`)
+if (report.broken.length === 0) {
+  const changed = base ? changedSince(base) : new Set<string>()
+  const mutants = definitions.flatMap(({ name, definition }) => mutantsOf(name, definition))
+  const [own, others] = [true, false].map((isChanged) =>
+    mutants.filter(({ subject }) => changed.has(subject) === isChanged)
+  )
+  say(`${definitions.length} functions, ${changed.size} changed, ${mutants.length} mutants, ${allRules.length} rules`)
+  await tryAll('changed', sample(own!, own!.length, seed), performance.now() + seconds * 1000)
+  await tryAll('function', sample(others!, functions, seed))
+  if (grants > 0) {
+    const all =
+      (await connection.query(read('../mutants/rights.sql'), []) as Record<'kind' | 'what' | 'statement', string>[])
+        .map(({ kind, what, statement }) => ({ subject: kind, what: `${kind}: ${what}`, statement }))
+    const isEvery = ({ subject }: Mutant) => subject === 'policy' || subject === 'row level security'
+    await tryAll('policy', all.filter(isEvery))
+    const rest = all.filter((mutant) => !isEvery(mutant))
+    await tryAll('grant', sample(rest, Math.ceil(rest.length / grants), seed))
+  }
+}
+report.seconds = Math.round((performance.now() - started) / 1000)
+print(JSON.stringify(report))
+Deno.exit(0)
