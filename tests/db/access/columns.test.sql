@@ -50,7 +50,7 @@ from (
       ('private.search_lexicon', 'word', ''),
       ('private.search_lexicon_queue', 'profile_id', ''),
       ('private.search_locks', 'profile_id', ''),
-      ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', ''),
+      ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold, trust', ''),
       ('private.search_places', 'adjectives, names, parts', ''),
       ('private.search_removed_words', 'word', ''),
       ('private.search_words', 'profile_id, words', ''),

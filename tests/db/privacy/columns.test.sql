@@ -49,7 +49,7 @@ from (
     ('private.search_lexicon', 'word', 'erase'),
     ('private.search_lexicon_queue', 'profile_id', 'erase'),
     ('private.search_locks', 'profile_id', 'erase'),
-    ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', 'none'),
+    ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold, trust', 'none'),
     ('private.search_places', 'adjectives, names, parts', 'none'),
     ('private.search_removed_words', 'word', 'erase'),
     ('private.search_words', 'profile_id, words', 'erase'),
