@@ -150,22 +150,36 @@ test('a refused recipient ends the mail to them alone, and no message waits for 
 })
 
 test('thirty devices that never answer delay no other device and no webhook', async () => {
-  const slow = await Promise.all(['Kim', 'Lea', 'Mia'].map(join))
   const victim = await join('Nia')
-  for (const person of [...slow, victim]) await settle(person, { email: false })
-  const hanging = new Set<string>()
-  for (const person of slow) for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
+  await settle(victim, { email: false })
   const device = await withDevice(victim)
   const conversation = await openConversation(ana, victim)
-  pushService.control.hangs = (name) => hanging.has(name)
-  await writeTo(...slow)
-  await until(() => (void run(), pushService.control.hanging === 30))
-  const sent = await sendMessage(ana, conversation, 'Hello')
-  void run()
-  await until(() => pushesTo(device).length > 0 && webhook.events.some(({ data }) => data.id === sent.id))
-  // None of them has been given up yet.
-  expect(pushService.control.hanging).toBe(30)
-  pushService.control.hangs = null
+  let hangingThen = 0
+  pushService.control.answer = (name) => {
+    if (name === device.name) hangingThen = pushService.control.hanging
+    return null
+  }
+  // The worker gives a device 5 s. If all of it took almost as long, that shows nothing.
+  for (let took = Infinity; took > 4000;) {
+    const slow = await Promise.all(['Kim', 'Lea', 'Mia'].map(join))
+    const hanging = new Set<string>()
+    for (const person of slow) {
+      await settle(person, { email: false })
+      for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
+    }
+    pushService.control.hangs = (name) => hanging.has(name)
+    await writeTo(...slow)
+    const start = Date.now()
+    await until(() => (void run(), pushService.control.hanging === 30))
+    const [{ length }, sent] = [pushesTo(device), await sendMessage(ana, conversation, 'Hello')]
+    void run()
+    await until(() => pushesTo(device).length > length && webhook.events.some(({ data }) => data.id === sent.id))
+    took = Date.now() - start
+    pushService.control.hangs = null
+    if (took > 4000) await until(() => pushService.control.hanging === 0)
+  }
+  expect(hangingThen).toBe(30)
+  pushService.control.answer = null
 })
 
 test('the webhook gets the events of a conversation in order, each once', async () => {
