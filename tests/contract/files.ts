@@ -1,11 +1,9 @@
-import postgres from 'postgres'
-import { afterAll, expect, inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { claimsOf } from '../tools/jwt.ts'
-import { databaseUrl } from '../tools/own_stack.ts'
 import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { rawRequest } from '../tools/raw_request.ts'
 import { samples } from '../tools/samples.ts'
-import { openClient, supplied } from './project.ts'
+import { openClient } from './project.ts'
 
 const { origin, publishableKey, secretKey } = inject('stack')
 export const storageUrl = `${origin}/storage/v1`
@@ -14,14 +12,6 @@ export const image = { 'Content-Type': 'image/png' }
 export const service = openClient(origin, undefined, secretKey).storage
 export const anonymous = openClient(origin).storage
 export type Bucket = ReturnType<typeof service.from>
-
-/** The SQL editor. PGlite has none for a test. */
-export const useSql = () => {
-  const address = supplied?.databaseUrl ?? databaseUrl
-  const sql = address ? postgres(address, { max: 1, onnotice: () => {} }) : null
-  afterAll(() => sql?.end())
-  return sql!
-}
 
 export const person = async (name: string) => {
   const one = await signUp(name)

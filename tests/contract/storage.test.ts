@@ -17,7 +17,6 @@ const { anonymous, can, expectOutcome, image, outcome, pair, person, png, public
 const { service, statusOf, storageUrl } = files
 const rowPolicy = '403 new row violates row-level security policy'
 const notFound = '404 Object not found'
-const sql = files.useSql()
 const form = (bytes = png, type = 'image/png') => new Blob([bytes], { type })
 const bytesOf = async (answer: PromiseLike<{ data: Blob | null }>) =>
   new Uint8Array(await (await answer).data!.arrayBuffer())
@@ -140,19 +139,6 @@ describe('who may do what', () => {
     await expectOutcome(notFound, ana.attachments.download(path))
     await expectOutcome(rowPolicy, put(ana.avatars, photo))
     expect(await uploads()).toEqual([rowPolicy, rowPolicy])
-  })
-
-  test.runIf(sql)('a suspended person has no rights, except by what was given before', async () => {
-    const { ana, ben, newPath } = await pair()
-    const [path, photo] = [newPath(), ben.newPhoto()]
-    await can(put(ana.attachments, path), put(ben.avatars, photo))
-    const { data } = await ben.attachments.createSignedUrl(path, 600)
-    await sql`select restrict_person(${ben.id}, 'suspend', 'Test')`
-    await expectOutcome(notFound, ben.attachments.download(path), ben.attachments.createSignedUrl(path, 600))
-    const uploads = [put(ben.attachments, newPath()), put(ben.avatars, ben.newPhoto()), replace(ben.avatars, photo)]
-    await expectOutcome(rowPolicy, ...uploads)
-    expect([await statusOf(data!.signedUrl), await statusOf(publicUrl(photo))]).toEqual([200, 200])
-    await can(ana.attachments.download(path))
   })
 
   test.runIf(supplied)('an upload in pieces has the same rights, which are checked for each piece', async () => {
@@ -288,37 +274,6 @@ test('Storage refuses in these words, and answers a part of a file', async () =>
   }
   const headers = { 'content-range': 'bytes 0-69/70', 'content-type': 'image/png', 'accept-ranges': 'bytes' }
   expect(await get(`authenticated/${file}`, ana, { Range: 'bytes=0-2047' })).toMatchObject({ status: 206, headers })
-})
-
-describe.runIf(sql)('the runbook', () => {
-  /** The names that its query below these words finds. */
-  const foundBy = async (words: string): Promise<string[]> => {
-    const page = readFileSync('docs/runbook.md', 'utf8')
-    const [, query] = new RegExp(`${words}.*?\`\`\`sql\\n(.*?)\`\`\``, 's').exec(page)!
-    return (await sql.unsafe(query!)).map(({ name }) => name)
-  }
-
-  test('finds avatars of a person whom an admin erases, which Storage alone can remove', async () => {
-    const eva = await person('Eva')
-    const photo = eva.newPhoto()
-    await can(put(eva.avatars, photo))
-    await sql`select erase_person(${eva.id}, 'Test')`
-    expect(await foundBy('### 8\\. ')).toContain(photo)
-    await expect(sql`delete from storage.objects where name = ${photo}`).rejects.toThrow('Use the Storage API instead')
-    expect((await service.from('avatars').remove([photo])).data).toMatchObject([{ name: photo }])
-    expect(await foundBy('### 8\\. ')).not.toContain(photo)
-    expect(await statusOf(publicUrl(photo))).toBe(400)
-  })
-
-  test('finds files that were uploaded and not sent, a day later', async () => {
-    const paths = [newPath(), newPath(), newPath()]
-    await can(...paths.map((path) => put(ana.attachments, path)))
-    for (const url of [paths[0], `attachments/${paths[1]}`]) expect((await send(ana, { url })).status).toBe(201)
-    const found = async () => (await foundBy('uploaded and never sent')).filter((name) => paths.includes(name))
-    expect(await found()).toEqual([])
-    await sql`update storage.objects set created_at = now() - interval '2 days' where name in ${sql(paths)}`
-    expect(await found()).toEqual([paths[2]])
-  })
 })
 
 describe('a request', () => {

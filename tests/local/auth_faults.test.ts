@@ -148,7 +148,7 @@ test.each(['', 'on'])(
   },
 )
 
-test('a CAPTCHA is shown to Auth once, though a pending account takes two requests, and no profile has it', () => {
+test('a CAPTCHA is shown to Auth once, though a pending account takes two requests, and to nobody else', () => {
   expect(report.pending.requests).toEqual([
     'signup no address sb_publishable_test solved',
     // The secret key is asked for none.

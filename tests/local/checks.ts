@@ -12,7 +12,7 @@ export interface Result {
 
 for (const name of ['client_address', 'embeddings', 'mutex', 'requests']) await import(`./${name}.checks.ts`)
 
-const minutes = 3
+const minutes = 10
 const runInWorker = async (name: string): Promise<string | null> => {
   const worker = new Worker(import.meta.url, { type: 'module', name })
   const { promise, resolve } = Promise.withResolvers<string | null>()

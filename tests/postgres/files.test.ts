@@ -1,6 +1,8 @@
 // What the Edge Functions do with files while Storage is well, down, silent, busy or wrong.
+import { readFileSync } from 'node:fs'
+import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
-import { can, type Owner, pair as openPair, person, png, put, replace, service, useSql } from '../contract/files.ts'
+import * as files from '../contract/files.ts'
 import { databaseUrl } from '../tools/own_stack.ts'
 import { expectError } from '../tools/responses.ts'
 import { joined, strangers } from '../tools/samples.ts'
@@ -8,7 +10,8 @@ import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { openStorage } from '../tools/storage.ts'
 
 const { origin, jwtSecret } = inject('stack')
-const sql = useSql()
+const { can, pair: openPair, person, png, publicUrl, put, replace, service, statusOf } = files
+const sql = postgres(databaseUrl!, { max: 1, onnotice: () => {} })
 let storage: Awaited<ReturnType<typeof openStorage>>
 let conversations: ServedFunction, users: ServedFunction
 beforeAll(async () => {
@@ -28,17 +31,18 @@ afterEach(() => {
   storage.behaviour = 'normal'
   storage.requests.length = 0
 })
-afterAll(() => {
+afterAll(async () => {
   conversations.stop()
   users.stop()
   storage.close()
+  await sql.end()
 })
 
-const addAvatars = (who: Owner, ...names: string[]) =>
+const addAvatars = (who: files.Owner, ...names: string[]) =>
   can(...names.map((name) => put(who.avatars, `${who.account}/${name}`)))
-const filesOf = async ({ account }: Owner): Promise<string[]> =>
+const filesOf = async ({ account }: files.Owner): Promise<string[]> =>
   (await sql`select name from storage.objects where owner_id = ${account} order by name`).map(({ name }) => name)
-const erase = (who: Owner) => who.call('DELETE', `${users.base}/users/me`)
+const erase = (who: files.Owner) => who.call('DELETE', `${users.base}/users/me`)
 const lastRefusal = () =>
   JSON.parse(conversations.log().split('\n').findLast((line) => line.includes('Storage refused'))!)
 
@@ -182,3 +186,35 @@ test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
     expect(storage.requests.filter(({ path }) => path === '/elsewhere')).toEqual([])
   },
 )
+
+describe('the runbook', () => {
+  /** The names that its query below these words finds. */
+  const foundBy = async (words: string): Promise<string[]> => {
+    const page = readFileSync('docs/runbook.md', 'utf8')
+    const [, query] = new RegExp(`${words}.*?\`\`\`sql\\n(.*?)\`\`\``, 's').exec(page)!
+    return (await sql.unsafe(query!)).map(({ name }) => name)
+  }
+
+  test('finds avatars of a person whom an admin erases, which Storage alone can remove', async () => {
+    const eva = await person('Eva')
+    const photo = eva.newPhoto()
+    await can(put(eva.avatars, photo))
+    await sql`select erase_person(${eva.id}, 'Test')`
+    expect(await foundBy('### 8\\. ')).toContain(photo)
+    await expect(sql`delete from storage.objects where name = ${photo}`).rejects.toThrow('Use the Storage API instead')
+    expect((await service.from('avatars').remove([photo])).data).toMatchObject([{ name: photo }])
+    expect(await foundBy('### 8\\. ')).not.toContain(photo)
+    expect(await statusOf(publicUrl(photo))).toBe(400)
+  })
+
+  test('finds files that were uploaded and not sent, a day later', async () => {
+    const { ana, newPath, send } = await openPair()
+    const paths = [newPath(), newPath(), newPath()]
+    await can(...paths.map((path) => put(ana.attachments, path)))
+    for (const url of [paths[0], `attachments/${paths[1]}`]) expect((await send(ana, { url })).status).toBe(201)
+    const found = async () => (await foundBy('uploaded and never sent')).filter((name) => paths.includes(name))
+    expect(await found()).toEqual([])
+    await sql`update storage.objects set created_at = now() - interval '2 days' where name in ${sql(paths)}`
+    expect(await found()).toEqual([paths[2]])
+  })
+})
