@@ -44,6 +44,9 @@ test.each([['voyager', 0], ['local', 1]])(
     for (const { channel } of both) await expect(channel.httpSend('typing', {})).rejects.toThrow('Unauthorized')
     expect(both.map(({ broadcasts }) => broadcasts.length)).toEqual([1, 1])
 
+    const [refused] = await joinBoth()
+    expect(refused).toMatchObject({ status: 'CHANNEL_ERROR', reason: `Unauthorized: ${error}` })
+
     await blocker.call('DELETE', `/users/me/blocks/${blocked.id}`)
     const [again, other] = await joinBoth()
     await other!.channel.send(typing)
