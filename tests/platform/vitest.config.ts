@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      project('off', ['tests/contract/*.test.ts', 'tests/platform/*.test.ts']),
+      project('off', ['tests/contract/{auth,storage}.test.ts', 'tests/platform/*.test.ts']),
       project('on', ['tests/contract/auth.test.ts']),
     ],
   },
