@@ -105,7 +105,7 @@ const onPgliteProjects = () => [
 
 export default defineConfig({
   test: {
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
     ...(hasServer ? { projects: onServerProjects() } : { globalSetup: [stack], projects: onPgliteProjects() }),
   },

@@ -274,6 +274,13 @@ test('protocol 1.0.0 works too', async () => {
   const device = await openDevice(ben, { vsn: '1.0.0' })
   const id = await openConversation(ana, ben)
   expect(await received(device)).toMatchObject([[{ event: 'conversation.created', payload: { id } }]])
+  const [anas, bens] = await Promise.all([
+    listen(await connect(ana.token), `typing:${id}`),
+    listen(await connect(ben.token, { vsn: '1.0.0' }), `typing:${id}`),
+  ])
+  for (const { channel } of [anas, bens]) await channel.send(typed({ who: 'Inês' }))
+  await until(() => [anas, bens].every(({ broadcasts }) => broadcasts.length > 0))
+  expect([anas.broadcasts[0]!.payload, bens.broadcasts[0]!.payload]).toEqual(Array(2).fill({ who: 'Inês' }))
 })
 
 test('an invalid key is rejected, on both ways', async () => {

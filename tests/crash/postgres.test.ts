@@ -1,29 +1,23 @@
 // A Postgres server of its own with fsync and synchronous_commit on, killed as a whole or one backend as it commits. A
 // kill proves that no acknowledged write exists only in a process's memory. Power loss is not tested.
-import postgres from 'postgres'
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { startDurablePostgres } from '../tools/durable_postgres.ts'
 import { pause } from '../tools/wait.ts'
 import { type Crash, expectNoLoss, killServer, runCrashLoad, timeout } from './crash_load.ts'
 
-/** Runs statements one by one, again until the server is up; returns the rows of the last. */
-const query = async (url: string, ...statements: string[]): Promise<postgres.Row[]> => {
-  while (true) {
-    const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} })
-    try {
-      let rows: postgres.Row[] = []
-      for (const statement of statements) rows = await sql.unsafe(statement)
-      return rows
-    } catch {
-      await pause(50)
-    } finally {
-      await sql.end({ timeout: 1 })
-    }
-  }
-}
-
 test('kills of the stack, of Postgres, and of a committing backend neither lose nor duplicate a message', async () => {
   const { url, kill, stopImmediately, again } = await startDurablePostgres()
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
+  /** Runs a statement, again until the server is up. */
+  const query = async (statement: string): Promise<pg.QueryResultRow[]> => {
+    while (true) {
+      const result = await pool.query(statement).catch(() => pause(50))
+      if (result) return result.rows
+    }
+  }
   const end = (how: () => unknown): Crash => async (_, onCrash) => {
     await how()
     onCrash()
@@ -31,24 +25,22 @@ test('kills of the stack, of Postgres, and of a committing backend neither lose 
   }
   /** Kills a backend that sends a message. The settings delay its commit where the condition finds it. */
   const killBackend = (settings: Record<string, string>, condition: string): Crash => async (_, onCrash) => {
-    const alter = (change: (name: string) => string) => [
-      ...Object.keys(settings).map((name) => `alter system ${change(name)}`),
-      'select pg_reload_conf()',
-    ]
-    await query(url, ...alter((name) => `set ${name} = ${settings[name]}`))
-    let backend: postgres.Row | undefined
+    const alter = async (change: (name: string) => string) => {
+      for (const name of Object.keys(settings)) await query(`alter system ${change(name)}`)
+      await query('select pg_reload_conf()')
+    }
+    await alter((name) => `set ${name} = ${settings[name]}`)
+    let backend: pg.QueryResultRow | undefined
     while (!backend) {
-      ;[backend] = await query(
-        url,
-        `select pid from pg_stat_activity
-         where application_name = 'edge_functions' and state = 'active' and query like '%send_message%' and ${condition}
-         limit 1`,
-      )
+      ;[backend] = await query(`
+        select pid from pg_stat_activity
+        where application_name = 'edge_functions' and state = 'active' and query like '%send_message%' and ${condition}
+        limit 1`)
     }
     process.kill(backend.pid, 'SIGKILL')
     onCrash()
     await pause(100)
-    await query(url, ...alter((name) => `reset ${name}`))
+    await alter((name) => `reset ${name}`)
   }
   const crashes: [string, Crash][] = [
     ['kill -9 of the stack', killServer],

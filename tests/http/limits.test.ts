@@ -197,7 +197,7 @@ describe('anonymous clients are limited by address', () => {
   })
 
   test('invalid addresses are no error, and share a limit', async () => {
-    const odd = ['', 'unknown', '_hidden', ':::', '1.2.3', 'x'.repeat(2000), "'; select 1", '<script>']
+    const odd = ['unknown', '_hidden', ':::', '1.2.3', 'x'.repeat(2000), "'; select 1", '<script>']
     const recover = (text: string) => request('POST', '/auth/recover', { email: uniqueEmail() }, from(text))
     const answers = statuses(await Promise.all(odd.map(recover)))
     expect(answers).toEqual([...several(burst, 202), ...several(odd.length - burst, 429)])

@@ -49,6 +49,7 @@ test.each(paths)('at $path a wrong method gets 405 with Allow, before authentica
   }
 })
 
+const shown = ['Content-Type', 'Cache-Control', 'WWW-Authenticate', 'X-Content-Type-Options', 'X-Error-Code', 'Link']
 const readable = operations.filter(({ method }) => method === 'GET')
 test.each(readable)('HEAD $path returns the headers of GET without the body', async (operation) => {
   const subject = { user: ana.id, profile: ana.profileId, conversation, message: 1, reservation: 1 }
@@ -57,20 +58,11 @@ test.each(readable)('HEAD $path returns the headers of GET without the body', as
   for (const send of [call, ana.call]) {
     const [get, head, again] = [await send('GET', path), await send('HEAD', path), await send('GET', path)]
     expect([head.status, head.text, opaqueTag(head)]).toEqual([get.status, '', opaqueTag(get)])
-    for (
-      const name of [
-        'Content-Type',
-        'Cache-Control',
-        'WWW-Authenticate',
-        'X-Content-Type-Options',
-        'X-Error-Code',
-        'Link',
-      ]
-    ) expect(head.headers.get(name)).toBe(get.headers.get(name))
+    for (const name of shown) expect(head.headers.get(name)).toBe(get.headers.get(name))
     // A download is streamed, so nobody knows its length.
     if (get.headers.has('Content-Disposition')) expect(sizeOf(head)).toBeNull()
     // Supabase's runtime compresses the bodies of GET, and other tests change what everybody reads.
-    else if (get.headers.has('Content-Encoding') || sizeOf(get) !== sizeOf(again)) {
+    else if (get.headers.has('Content-Encoding') || get.text !== again.text) {
       expect(sizeOf(head)).toMatch(/^[1-9]/)
     } else expect(sizeOf(head)).toBe(sizeOf(get))
   }

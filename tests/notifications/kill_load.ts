@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
+import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { startDurablePostgres } from '../tools/durable_postgres.ts'
@@ -15,28 +15,12 @@ import { pause, until } from '../tools/wait.ts'
 
 const secretKey = 'sb_secret_kills'
 
-/**
- * postgres.js writes to a lost connection once more, outside of any promise (supabase/local/connection_loss.ts).
- * Vitest would take that for a failure; everything else goes to its own listeners.
- */
-const ignoreLostConnections = (): void => {
-  const listeners = process.listeners('uncaughtException')
-  process.removeAllListeners('uncaughtException')
-  process.on('uncaughtException', (error, origin) => {
-    if (error.stack?.includes('postgres/src/connection.js')) return
-    for (const listener of listeners) listener(error, origin)
-  })
-  onTestFinished(() => {
-    process.removeAllListeners('uncaughtException')
-    for (const listener of listeners) process.on('uncaughtException', listener)
-  })
-}
-
 /** A Postgres with the migrations, and a function that kills it and starts it again. */
 const startPostgres = async () => {
   const { folder, url, kill, again } = await startDurablePostgres()
-  const sql = postgres(url, { max: 8, onnotice: () => {}, backoff: () => 0.1 })
-  onTestFinished(() => sql.end({ timeout: 1 }))
+  const pool = new pg.Pool({ connectionString: url, max: 8 })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
   const migrations = readdirSync('supabase/migrations').sort().map((file) => `supabase/migrations/${file}`)
   const files = ['tests/postgres/platform.sql', ...migrations].flatMap((file) => ['-f', file])
   const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
@@ -45,7 +29,7 @@ const startPostgres = async () => {
     kill()
     await again()
   }
-  return { folder, sql, kill: killAndStart, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
+  return { folder, pool, kill: killAndStart, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
 }
 
 /** A receiver, which is started again at the same port when it was killed, and what it has written so far. */
@@ -115,13 +99,12 @@ const startWorkers = async (env: Record<string, string>) => {
 
 /** Starts all of it. The delay is in seconds; `speedup` divides the time until another attempt. */
 export const startAll = async ({ delay, speedup }: { delay: number; speedup: number }) => {
-  ignoreLostConnections()
   const database = await startPostgres()
   const [mail, push] = await Promise.all([
     startReceiver('mail', database.folder),
     startReceiver('push', database.folder),
   ])
-  await database.sql.unsafe(`
+  await database.pool.query(`
     create or replace function private.back_off(failures integer) returns interval language sql volatile as
       $$ select interval '15 seconds' / ${speedup} * 3 ^ least(failures, 6) * (1 + random() / 2) $$
   `)
@@ -140,5 +123,5 @@ export const startAll = async ({ delay, speedup }: { delay: number; speedup: num
     VAPID_PRIVATE_KEY: (await crypto.subtle.exportKey('jwk', keys.privateKey)).d!,
     VAPID_SUBJECT: 'mailto:no-reply@voyagers.example',
   })
-  return { sql: database.sql, mail, push, kills: { database, worker, mail, push } }
+  return { pool: database.pool, mail, push, kills: { database, worker, mail, push } }
 }

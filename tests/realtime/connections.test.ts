@@ -31,12 +31,8 @@ const answersOthers = async () => expect((await call('GET', '/users/interests'))
 
 test('malformed frames are ignored, those of a topic that was not joined refused, except phx_leave', async () => {
   const { socket, send, frames, replies } = await open()
-  for (const text of ['', '{', 'null', '[]', '["1","1"]', '{"topic":7}', '[null,null,"realtime:a","phx_join",7]']) {
-    socket.send(text)
-  }
-  for (const hex of ['', '03', '03ffffffffffff', '040101000161', '0300000101000161657b']) {
-    socket.send(Buffer.from(hex, 'hex'))
-  }
+  for (const frame of ['', '{', '["1","1"]', Buffer.from('03ffffffffffff', 'hex')]) socket.send(frame)
+  send(null, null, 'realtime:a', 'phx_join', 7)
   send('1', '2', 'realtime:a', 'access_token', { access_token: 'x' })
   send('1', '3', 'realtime:a', 'phx_leave', {})
   send('1', '4', 'room', 'phx_join', {})
