@@ -13,7 +13,7 @@ const onServer = [
   'tests/http/*.test.ts',
   'tests/attack/{mass_assignment,matrix}.test.ts',
   'tests/clients/{account_switch,live}.test.ts',
-  'tests/contract/realtime_client.test.ts',
+  'tests/contract/{auth,realtime_client}.test.ts',
   'tests/crash/postgres.test.ts',
   'tests/db/schedules.test.ts',
   'tests/doctor/doctor.test.ts',
@@ -23,6 +23,8 @@ const onServer = [
   // npm run test:crash runs all.
   ...(process.env.CRASH_SENDS ? ['tests/crash/*.test.ts'] : []),
 ]
+// On a server these meet the functions as they are deployed.
+const onBundled = ['tests/http/*.test.ts', 'tests/contract/auth.test.ts']
 // npm run test:platform and test:generators run these.
 const onDemand = ['tests/{platform,generators}/**']
 
@@ -63,7 +65,7 @@ const onBundles = ({ version, deno }: { version: string; deno: string }, index: 
   test: {
     ...shared,
     name: `bundles on ${version}`,
-    include: ['tests/http/*.test.ts'],
+    include: onBundled,
     globalSetup: [stack],
     env: { FUNCTIONS_DENO: deno, TEST_DATABASE_URL: `${process.env.TEST_DATABASE_URL}_on_bundles_${index}` },
   },
@@ -75,7 +77,7 @@ const onServerProjects = () => [
       ...shared,
       name: 'sources',
       include: onServer,
-      exclude: ['tests/http/**'],
+      exclude: onBundled,
       globalSetup: ['tests/postgres/build.ts', stack],
     },
   },
