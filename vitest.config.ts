@@ -5,70 +5,34 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
-// npm run test:platform runs tests/platform, with Supabase's own servers; npm run test:generators tests/generators.
-// Slow tests run once. Mutants, schedules and the quality of the search, which are SQL alone, are quicker on a server,
-// and response times vary less there. Tests that start their own stack on PGlite, or no stack, do not depend on it.
+// Each file runs once: on a server what needs one, or is quicker there, and the endpoints as they are deployed; on
+// PGlite the rules, and what the local stack has of its own.
 const onServer = [
-  'tests/postgres/**',
+  'tests/postgres/**/*.test.ts',
+  'tests/{fuzz,mutants}/*.test.ts',
+  'tests/http/*.test.ts',
+  'tests/attack/{mass_assignment,matrix}.test.ts',
+  'tests/clients/{account_switch,live}.test.ts',
+  'tests/contract/realtime_client.test.ts',
   'tests/crash/postgres.test.ts',
+  'tests/db/schedules.test.ts',
+  'tests/doctor/doctor.test.ts',
   'tests/notifications/{kills,post}.test.ts',
-  'tests/mutants/**',
-  'tests/{clients/live,db/schedules,doctor/doctor,fuzz/cost,fuzz/model_faults}.test.ts',
+  'tests/realtime/postgres.test.ts',
   'tests/search/quality.test.ts',
-  // What differs on PGlite is the gateway, the Data API and the Realtime of one machine.
-  'tests/http/{account_enumeration,auth,email_confirmation,embeddings,erase,export,limits}.test.ts',
-  'tests/http/{first_contact,reservations,search*}.test.ts',
-]
-const onPglite = [
-  // The mutants run the rules on a server.
-  'tests/rules/**',
-  'tests/demo/**',
-  'tests/doctor/faults.test.ts',
-  'tests/notifications/{addresses,cuts,worker}.test.ts',
-  'tests/search/embedder.test.ts',
-  'tests/functions/**',
-  'tests/reference/**',
-  'tests/local/**',
-  // These use the network simulator.
-  'tests/clients/!(account_switch|deno|live).test.ts',
-  'tests/fuzz/seeded_faults.test.ts',
   // npm run test:crash runs all.
-  ...(process.env.CRASH_SENDS ? [] : ['tests/crash/{pglite,storage}.test.ts']),
+  ...(process.env.CRASH_SENDS ? ['tests/crash/*.test.ts'] : []),
 ]
+// npm run test:platform and test:generators run these.
+const onDemand = ['tests/{platform,generators}/**']
 
-// These take half a minute to two and a half, so they start first.
+// These take longest, so they start first.
 const slow = [
-  ...[
-    'mutants/mutants',
-    'attack/matrix',
-    'attack/data_api',
-    'crash/pglite',
-    'clients/live',
-    'clients/package',
-    'clients/realtime',
-    'demo/one_person',
-    'demo/two_people',
-    'doctor/doctor',
-    'doctor/faults',
-    'functions/pool',
-    'fuzz/cost',
-  ],
-  ...[
-    'http/embeddings',
-    'http/hostile',
-    'http/account_enumeration',
-    'http/email_confirmation',
-    'local/auth_errors',
-    'local/embedding_failures',
-    'local/lifecycle',
-    'notifications/kills',
-    'notifications/worker',
-    'postgres/outage',
-    'postgres/starvation',
-    'postgres/walk',
-    'realtime/events',
-    'search/sync',
-  ],
+  ...['attack/data_api', 'attack/matrix', 'clients/live', 'clients/package', 'contract/auth', 'crash/pglite'],
+  ...['demo/chat', 'demo/people', 'demo/pages', 'demo/together', 'doctor/doctor', 'doctor/faults', 'fuzz/cost'],
+  ...['http/embeddings', 'http/hostile', 'http/limits', 'http/protocol', 'local/checks', 'local/lifecycle'],
+  ...['mutants/mutants', 'notifications/kills', 'notifications/worker', 'postgres/outage', 'postgres/starvation'],
+  ...['postgres/walk', 'rules/rules'],
 ]
 
 class SlowFirst extends BaseSequencer {
@@ -79,12 +43,11 @@ class SlowFirst extends BaseSequencer {
 }
 
 const shared = {
-  include: ['tests/**/*.test.ts'],
   // A test without an assertion cannot fail.
   expect: { requireAssertions: true },
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   // The first who needs a stack with demo data makes it.
-  hookTimeout: 120_000,
+  hookTimeout: 240_000,
   // A process for each file took a tenth of the processor time.
   isolate: false,
 }
@@ -93,14 +56,14 @@ const shared = {
 const stack = 'tests/tools/stack.ts'
 
 /**
- * On a server the HTTP tests meet the functions as they are deployed: the bundles, on the platform's Deno. On PGlite
- * some meet the sources on the pinned one. npm run test:bundles meets the bundles on both.
+ * On a server the HTTP tests meet the functions as they are deployed: the bundles, on the platform's Deno; with
+ * npm run test:bundles on the pinned one, too.
  */
 const onBundles = ({ version, deno }: { version: string; deno: string }, index: number) => ({
   test: {
     ...shared,
     name: `bundles on ${version}`,
-    include: ['tests/http/**/*.test.ts'],
+    include: ['tests/http/*.test.ts'],
     globalSetup: [stack],
     env: { FUNCTIONS_DENO: deno, TEST_DATABASE_URL: `${process.env.TEST_DATABASE_URL}_on_bundles_${index}` },
   },
@@ -111,7 +74,8 @@ const onServerProjects = () => [
     test: {
       ...shared,
       name: 'sources',
-      exclude: [...onPglite, 'tests/http/**', 'tests/{platform,generators}/**'],
+      include: onServer,
+      exclude: ['tests/http/**'],
       globalSetup: ['tests/postgres/build.ts', stack],
     },
   },
@@ -124,15 +88,16 @@ const onPgliteProjects = () => [
     test: {
       ...shared,
       name: 'desktop',
-      exclude: [...onServer, 'tests/{platform,generators}/**'],
+      include: ['tests/**/*.test.ts'],
+      exclude: [...onServer, ...onDemand],
     },
   },
-  // The demo's tests again, with the screen of a phone.
+  // The demo's pages again, with the screen of a phone.
   {
     test: {
       ...shared,
       name: 'phone',
-      include: ['tests/demo/{one_person,two_people}.test.ts'],
+      include: ['tests/demo/pages.test.ts'],
       env: { SCREEN: 'phone' },
     },
   },

@@ -2,8 +2,8 @@ import type { ReservationDetail, ReservationStep } from './types.ts'
 
 /**
  * What a participant can do about a reservation now; `change` is a counter offer. The service decides
- * (api.step_reservation), and tests/http/reservations.test.ts compares. Whoever cannot reach the other, across a block
- * or after an erasure, can only leave.
+ * (api.step_reservation), and tests/rules/reservations.rules.ts compares. Whoever cannot reach the other, across a
+ * block or after an erasure, can only leave.
  */
 export const stepsOf = (
   { status, offered_by }: Pick<ReservationDetail, 'status' | 'offered_by'>,

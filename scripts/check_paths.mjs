@@ -16,7 +16,9 @@ const roots = new Set(
 /** Code names files from the root, a room of the schema, or without the ending that its kind has. */
 const exists = (path) =>
   ['', 'sql/schema/', 'tests/', 'supabase/'].some((folder) =>
-    ['', '.ts', '.test.ts', '.test.sql', '.mjs'].some((ending) => paths.has(folder + path + ending))
+    ['', '.ts', '.test.ts', '.rules.ts', '.checks.ts', '.test.sql', '.mjs'].some((ending) =>
+      paths.has(folder + path + ending)
+    )
   )
 
 /** a/{b,c}.ts names two files. */

@@ -1,4 +1,4 @@
-/** Fills a database with the generated profiles of generated.ts, for speed.ts and tests/fuzz/cost.ts. */
+/** Fills a database with the generated profiles of generated.ts, for speed.ts and costliest.ts. */
 import type { Database } from '../../supabase/local/database.ts'
 import { model, type Profile } from './generated.ts'
 

@@ -59,7 +59,7 @@ const types = { getTypeParser: () => (text: string) => text }
 /**
  * A pool that never hands one caller's rows to another. Each connection runs one statement at a time, nothing is
  * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip
- * (tests/postgres/round_trips.test.ts counts). Each connection prepares what it is sent, until a pooler answers that a
+ * (tests/postgres/pooler.test.ts counts). Each connection prepares what it is sent, until a pooler answers that a
  * statement is not there, or already there: then nothing is prepared any more. Postgres enforces the statement timeout;
  * `answerMilliseconds` is for silent connections.
  */

@@ -103,7 +103,7 @@ export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> =
   const body: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
     await response?.json().catch(() => null)
   // If Auth does not answer here, it will not answer the sign-up either.
-  if (!body) return serviceUnavailable()
+  if (!response?.ok || !body) return serviceUnavailable()
   fetchedAt = performance.now()
   return authSettings = {
     signUpDisabled: body.disable_signup === true || body.external?.email === false,

@@ -12,7 +12,13 @@ import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
-import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
+import {
+  authClient,
+  invalidCredentials,
+  readAuthSettings,
+  refreshSession,
+  throwAuthError,
+} from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 
@@ -176,11 +182,12 @@ const independentOfAccount = new Set([
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
+  if (independentOfAccount.has(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
-  // server, a timeout) would reveal that the address is known.
+  // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
+  // every address.
   const isTimeout = error.status === 504 || / due to timeout$/.test(error.message)
-  const isUnavailable = !isTimeout && (!error.status || error.status > 500 || /^captcha /.test(error.message))
-  if (isUnavailable || independentOfAccount.has(error.code ?? '')) throwAuthError(error)
+  if (!isTimeout && (!error.status || error.status > 500)) await readAuthSettings(0)
   log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })
 }
 

@@ -15,7 +15,6 @@ import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
 
 const conversations = createApp('conversations')
-const { firstContactLimit } = settings
 const messageNotFound = 'No such message, or the caller is not a participant'
 const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
 
@@ -158,7 +157,7 @@ conversations.post(
         ...draft,
         client_id,
         matches_mime_type,
-        first_contact_limit: firstContactLimit,
+        first_contact_limit: settings.firstContactLimit,
       }})`
     }
     const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, client_id, send, Boolean(attachment))

@@ -11,8 +11,6 @@ import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { forbidden, notFound } from './refusals.ts'
 
-const { firstContactLimit } = settings
-
 const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
@@ -36,7 +34,7 @@ reservations.post(
     const offer = (db: Rpc) =>
       db`offer_reservation(
         conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
-        first_contact_limit => ${firstContactLimit}
+        first_contact_limit => ${settings.firstContactLimit}
       )`
     const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, client_id, offer)
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
@@ -70,7 +68,7 @@ reservations.patch(
     await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
       conversation => ${id}, reservation => ${rid}, changes => ${c.var.json},
-      first_contact_limit => ${firstContactLimit}
+      first_contact_limit => ${settings.firstContactLimit}
     )`
     return sendJson(c, await call)
   },
@@ -117,7 +115,7 @@ for (const { step, summary, json, codes } of steps) {
       await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
-        first_contact_limit => ${firstContactLimit})`
+        first_contact_limit => ${settings.firstContactLimit})`
       return sendJson(c, await call)
     },
   )

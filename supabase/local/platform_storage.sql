@@ -1,6 +1,6 @@
 -- The part of schema storage that our policies use. Runs before the migrations, if the database has no such schema. No
 -- Storage server uses it here, so there is no storage.migrations, the table of Storage's own migrations.
--- tests/platform/storage_stand_ins.test.ts compares it with Storage's own.
+-- tests/platform/storage.test.ts compares it with Storage's own.
 create schema storage;
 grant usage on schema storage to anon, authenticated, service_role;
 

@@ -1,269 +1,109 @@
+/** Every role on every documented operation, about what is their own, another's and what does not exist. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { exampleRequest, isAboutSomething, type Subject } from '../tools/example_requests.ts'
 import { faults, type Operation, operations } from '../tools/openapi.ts'
-import { type Answer, type Person, signUp, uniqueEmail } from '../tools/people.ts'
+import { type Answer, signUp } from '../tools/people.ts'
 import { callAs, createFixture, disclosures, type Fixture, type Role, roles, snapshot } from './fixture.ts'
 
-// The object of a request: the caller's own, another user's, or an unknown one.
 const ownerships = ['own', "another's", 'unknown'] as const
 type Ownership = typeof ownerships[number]
-type Parameters = Record<string, number | string>
 
-/** How a route is called, and the status for an active user. */
-interface Row {
-  path?: (role: Role, ownership: Ownership) => Parameters
-  body?: (role: Role, ownership: Ownership) => unknown
-  own: number
-  "another's": number
-  unknown: number
-  /** Ends the caller's session or account, so a new user calls it. */
-  endsSession?: boolean
-  /** Creates an account, which takes a tenth of a second, so it is called once for each role. */
-  isSlow?: boolean
-  /** Exceptions that depend on more than the token. */
-  except?: Partial<Record<Role, Partial<Record<Ownership, number>>>>
-}
-
-const unknownId = 2 ** 40
 let fixture: Fixture
 beforeAll(async () => {
   fixture = await createFixture()
 })
 
+const unknown: Subject = Object.fromEntries(
+  ['user', 'profile', 'conversation', 'message', 'reservation'].map((name) => [name, 2 ** 40]),
+) as unknown as Subject
 const userRole = (role: Role) => role === 'anonymous' ? 'voyager' : role
-const conversationOf = (role: Role, ownership: Ownership) => {
-  if (ownership === 'unknown') return { id: unknownId, received: unknownId, sent: unknownId, offer: unknownId }
-  if (ownership === 'own') return fixture.conversations[userRole(role)]
-  return fixture.conversations[role === 'voyager' || role === 'local' ? 'outsider' : 'voyager']
-}
-const userOf = (role: Role, ownership: Ownership): number =>
-  ownership === 'unknown' ? unknownId : ownership === 'own' ? fixture.people[userRole(role)].id : fixture.stranger.id
-const partnerOf = (
-  role: Role,
-): Person => ({ voyager: fixture.people.local, outsider: fixture.friend }[role as string] ?? fixture.people.voyager)
-
-// About the caller alone: other ids in the request are ignored.
-const personal = (status: number, body?: Row['body']): Row => ({
-  body,
-  own: status,
-  "another's": status,
-  unknown: status,
-})
-const publicRoute = personal
-const ofConversation = (status: number, body?: Row['body']): Row => ({
-  path: (role, ownership) => ({ id: conversationOf(role, ownership).id }),
-  body,
-  own: status,
-  "another's": 404,
-  unknown: 404,
-})
-const ofReservation = (status: number, body?: Row['body']): Row => ({
-  ...ofConversation(status, body),
-  path: (role, ownership) => {
-    const { id, offer } = conversationOf(role, ownership)
-    return { id, rid: offer }
-  },
-})
-/** For the secret key only: user tokens make no difference. */
-const secretKeyOnly = { ...publicRoute(401), except: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
-
-/** The expected statuses of every route. The first test fails if a documented route is missing. */
-const matrix: Record<string, Row> = {
-  'POST /auth/signup': {
-    ...publicRoute(201, () => ({ email: uniqueEmail(), password: 'correct horse', name: 'New' })),
-    isSlow: true,
-  },
-  'POST /auth/login': {
-    body: (role, ownership) => ({
-      email: ownership === 'own'
-        ? fixture.people[userRole(role)].email
-        : ownership === 'unknown'
-        ? uniqueEmail()
-        : fixture.stranger.email,
-      password: ownership === 'own' ? fixture.people[userRole(role)].password : 'another password',
-    }),
-    own: 200,
-    "another's": 401,
-    unknown: 401,
-    except: { deactivated: { own: 403 }, erased: { own: 401 } },
-  },
-  'POST /auth/refresh': publicRoute(401, () => ({ refresh_token: 'guessed' })),
-  'POST /auth/logout': { ...personal(204), endsSession: true },
-  'POST /auth/recover': publicRoute(202, (role, ownership) => ({
-    email: ownership === 'unknown'
-      ? uniqueEmail()
-      : ownership === 'own'
-      ? fixture.people[userRole(role)].email
-      : fixture.stranger.email,
-  })),
-  'POST /users': { ...publicRoute(201, () => ({ email: uniqueEmail(), name: 'New', role: 'admin' })), isSlow: true },
-  'GET /users/me': personal(200),
-  'DELETE /users/me': { ...personal(204), endsSession: true },
-  'GET /users/me/export': personal(200),
-  'GET /users/me/reservations': personal(200),
-  'GET /users/me/reports': personal(200),
-  'POST /users/me/reports': {
-    body: (role, ownership) => ({
-      user_id: userOf(role, ownership),
-      reason: 'other',
-    }),
-    own: 400,
-    "another's": 201,
-    unknown: 404,
-  },
-  'GET /users/me/blocks': personal(200),
-  'PUT /users/me/blocks/{user_id}': {
-    path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
-    own: 400,
-    "another's": 204,
-    unknown: 404,
-  },
-  'DELETE /users/me/blocks/{user_id}': {
-    path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
-    own: 400,
-    "another's": 204,
-    unknown: 404,
-  },
-  'GET /users/me/devices': personal(200),
-  'PUT /users/me/devices/{device}': {
-    ...personal(204, () => ({
-      endpoint: `https://push.example/${crypto.randomUUID()}`,
-      keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
-    })),
-    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
-  },
-  'DELETE /users/me/devices/{device}': {
-    ...personal(204),
-    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
-  },
-  'GET /users/me/notifications': personal(200),
-  'PATCH /users/me/notifications': personal(200, () => ({ previews: true })),
-  'GET /users/push-key': publicRoute(200),
-  'GET /users/unsubscribe': publicRoute(400),
-  'POST /users/unsubscribe': publicRoute(400),
-  'PATCH /users/profile': personal(
-    200,
-    (role, ownership) => ({ id: userOf(role, ownership), user_id: userOf(role, ownership), first_name: role }),
-  ),
-  'PUT /users/profile/interests': personal(
-    200,
-    (role, ownership) => ({ user_id: userOf(role, ownership), interest_ids: [fixture.interest] }),
-  ),
-  'PATCH /users/searchable': personal(200, (role, ownership) => ({
-    user_id: userOf(role, ownership),
-    is_searchable: role !== 'outsider',
-  })),
-  'GET /users/interests': publicRoute(200),
-  'GET /users/search': publicRoute(200),
-  'GET /users/search/complete': personal(200),
-  'GET /users/{id}': {
-    path: (role, ownership) => ({
-      id: ownership === 'unknown'
-        ? unknownId
-        : ownership === 'own'
-        ? fixture.people[userRole(role)].profileId
-        : role === 'outsider'
-        ? fixture.friend.profileId
-        : fixture.people.outsider.profileId,
-    }),
-    own: 200,
-    // Hidden even from its owner: this is the public view.
-    "another's": 403,
-    unknown: 404,
-    except: { outsider: { own: 403 }, deactivated: { own: 403 }, erased: { own: 404 } },
-  },
-  'GET /conversations': personal(200),
-  'POST /conversations': {
-    body: (role, ownership) => ({
-      other_user_id: ownership === "another's" ? partnerOf(role).id : userOf(role, ownership),
-      voyager_id: fixture.stranger.id,
-      user_id: fixture.stranger.id,
-    }),
-    own: 400,
-    "another's": 409,
-    unknown: 404,
-  },
-  'GET /conversations/unread': personal(200),
-  'GET /conversations/{id}': ofConversation(200),
-  'GET /conversations/{id}/messages': ofConversation(200),
-  'POST /conversations/{id}/messages': ofConversation(
-    201,
-    () => ({ content: 'Attempted', user_id: fixture.stranger.id }),
-  ),
-  'PATCH /conversations/{id}/messages/{messageId}/read': {
-    path: (role, ownership) => {
-      const { id, received } = conversationOf(role, ownership)
-      return { id, messageId: received }
-    },
-    own: 200,
-    "another's": 404,
-    unknown: 404,
-  },
-  'POST /conversations/{id}/read': ofConversation(200, (role, ownership) => ({
-    up_to_message_id: conversationOf(role, ownership).received,
-  })),
-  'GET /conversations/states': personal(200),
-  'GET /conversations/changes': personal(200),
-  'PUT /conversations/{id}/state': ofConversation(200, () => ({ archived: true, pinned: true })),
-  'POST /conversations/{id}/reservations': ofConversation(201, () => ({
-    title: 'Attempted',
-    price: 1,
-    date: '2036-06-01T12:00:00Z',
-  })),
-  'GET /conversations/{id}/reservations/{rid}': ofReservation(200),
-  'PATCH /conversations/{id}/reservations/{rid}': ofReservation(200, () => ({})),
-  'POST /conversations/{id}/reservations/{rid}/accept': ofReservation(200, () => ({ revision: 1, note: 'Attempted' })),
-  'POST /conversations/{id}/reservations/{rid}/decline': ofReservation(409, () => ({ note: 'Attempted' })),
-  'POST /conversations/{id}/reservations/{rid}/cancel': ofReservation(200, () => ({ note: 'Attempted' })),
-  'POST /conversations/{id}/reservations/{rid}/complete': ofReservation(409, () => ({ note: 'Attempted' })),
-  'GET /health': publicRoute(200),
-  'GET /health/metrics': secretKeyOnly,
-  'POST /embed': secretKeyOnly,
-  'POST /notify': secretKeyOnly,
+const subjectOf = (role: Role, ownership: Ownership): Subject => {
+  if (ownership === 'unknown') return unknown
+  if (ownership === 'own') return fixture.subjects[userRole(role)]
+  const other = fixture.subjects[role === 'voyager' || role === 'local' ? 'outsider' : 'voyager']
+  return { ...other, user: fixture.stranger.id, profile: fixture.people.outsider.profileId }
 }
 
-const expected = ({ name, token }: Operation, role: Role, ownership: Ownership): number => {
-  const row = matrix[name]!
-  const exception = row.except?.[role]?.[ownership]
-  if (exception) return exception
+const requestOf = (operation: Operation, role: Role, ownership: Ownership) => {
+  const request = exampleRequest(operation, subjectOf(role, ownership))
+  // Somebody has to stay hidden.
+  if (role === 'outsider' && operation.name === 'PATCH /users/searchable') {
+    return { ...request, body: { is_searchable: false } }
+  }
+  if (operation.name !== 'POST /auth/login' || ownership === 'unknown') return request
+  const { email, password } = ownership === 'own' ? fixture.people[userRole(role)] : fixture.stranger
+  return { ...request, body: { email, password: ownership === 'own' ? password : 'another password' } }
+}
+
+/** What an active user gets where it is not success for their own, and 404 for anybody else's and the unknown. */
+const exceptions: Record<string, (role: Role, ownership: Ownership) => number | false> = {
+  'POST /auth/login': (role, ownership) =>
+    ownership !== 'own' || role === 'erased' ? 401 : role === 'deactivated' && 403,
+  'POST /auth/refresh': () => 401,
+  'PUT /users/me/blocks/{user_id}': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 204,
+  'DELETE /users/me/blocks/{user_id}': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 204,
+  'GET /users/unsubscribe': () => 400,
+  'POST /users/unsubscribe': () => 400,
+  // Hidden even from its owner: this is the public view.
+  'GET /users/{id}': (role, ownership) =>
+    ownership === "another's" || ownership === 'own' && ['outsider', 'deactivated'].includes(role)
+      ? 403
+      : role === 'erased' && 404,
+  'POST /conversations': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 201,
+  'POST /conversations/{id}/reservations/{rid}/decline': (_, ownership) => ownership === 'own' && 409,
+  'POST /conversations/{id}/reservations/{rid}/complete': (_, ownership) => ownership === 'own' && 409,
+}
+/** These end the caller's session or account, so a new user calls them. */
+const endsSession = ['POST /auth/logout', 'DELETE /users/me']
+
+const expectedStatus = ({ name, token, needsSecretKey, answers }: Operation, role: Role, ownership: Ownership) => {
+  if (needsSecretKey) return 401
   if (token === 'needed') {
     if (role === 'anonymous' || role === 'erased') return 401
     if (role === 'deactivated') return 403
   }
-  return row[ownership]
+  const success = Object.keys(answers).filter((status) => status < '300').map(Number)
+  return exceptions[name]?.(role, ownership) || (ownership === 'own' ? success.at(-1)! : 404)
 }
 
-const request = async ({ name, method, path, token }: Operation, role: Role, ownership: Ownership): Promise<Answer> => {
-  const { path: parameters, body, endsSession } = matrix[name]!
-  const values = parameters?.(role, ownership) ?? {}
-  const address = path.replace(/\{(\w+)\}/g, (_, parameter: string) => String(values[parameter]))
-  const isActive = !['anonymous', 'deactivated', 'erased'].includes(role)
-  if (endsSession && token === 'needed' && isActive) {
-    return await (await signUp('Temporary')).call(method, address, body?.(role, ownership))
-  }
-  return await callAs(fixture, role, method, address, body?.(role, ownership))
-}
-
-test('every documented route is in the matrix', () => {
-  expect(operations.map(({ name }) => name).filter((name) => !(name in matrix))).toEqual([])
-})
-
-describe.each(operations.filter(({ name }) => name in matrix))('$name', (operation) => {
-  const asked = matrix[operation.name]!.isSlow ? ['own'] as const : ownerships
+describe.each(operations)('$name', (operation) => {
+  const { name, method, token, needsSecretKey, answers, headers } = operation
+  // An operation on the caller alone is asked once.
+  const asked = isAboutSomething(operation) || name === 'POST /auth/login' ? ownerships : ['own'] as const
   const cells = roles.flatMap((role) =>
-    asked.map((ownership) => ({ role, ownership, status: expected(operation, role, ownership) }))
+    asked.map((ownership) => ({
+      role,
+      ownership,
+      status: expectedStatus(operation, role, ownership),
+    }))
   )
   const check = async ({ role, ownership, status }: typeof cells[number]): Promise<Answer> => {
-    const answer = await request(operation, role, ownership)
+    const { path, body } = requestOf(operation, role, ownership)
+    const isActive = !['anonymous', 'deactivated', 'erased'].includes(role)
+    const answer = endsSession.includes(name) && isActive
+      ? await (await signUp('Temporary')).call(method, path, body)
+      : await callAs(fixture, role, method, path, body)
     // A log-in returns the data of the account that logs in.
-    const reader = operation.name === 'POST /auth/login' ? userRole(role) : role
-    expect({ role, ownership, status: answer.status, disclosed: disclosures(reader, answer, fixture) })
-      .toEqual({ role, ownership, status, disclosed: [] })
-    if (status === 401 && operation.token === 'needed' && matrix[operation.name] !== secretKeyOnly) {
+    const reader = name === 'POST /auth/login' ? userRole(role) : role
+    const schema = answers[answer.status]
+    expect({
+      role,
+      ownership,
+      status: answer.status,
+      text: answer.text,
+      disclosed: disclosures(reader, answer, fixture),
+      faults: schema ? faults(schema, answer.body) : [],
+    }).toEqual({ role, ownership, status, text: expect.any(String), disclosed: [], faults: [] })
+    const isPublic = ['GET /users/interests', 'GET /users/push-key', 'GET /users/{id}'].includes(name) && status < 400
+    expect(answer.headers.get('Cache-Control')).toMatch(isPublic ? /^public, max-age=3600$/ : /no-store/)
+    if (status >= 400) {
+      const codes = headers[status]!['X-Error-Code']!.schema!.enum
+      expect(codes).toContain(answer.headers.get('X-Error-Code'))
+    }
+    if (status === 401 && token === 'needed' && !needsSecretKey) {
       const challenge = role === 'anonymous' ? 'Bearer' : 'Bearer error="invalid_token"'
       expect(answer.headers.get('WWW-Authenticate')).toBe(challenge)
     }
-    const schema = operation.answers[answer.status]
-    if (schema) expect(faults(schema, answer.body)).toEqual([])
     return answer
   }
 
@@ -275,7 +115,7 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     }
     expect(await snapshot(fixture)).toEqual(before)
     // A 404 must not reveal whether the object exists. A public profile may say that it is hidden.
-    if (operation.token !== 'needed') return
+    if (token !== 'needed') return
     for (const role of ['voyager', 'local', 'outsider'] as const) {
       const other = refusals[`${role} another's`]
       if (other?.status !== 404) continue
@@ -285,19 +125,19 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     }
   })
 
-  // Some routes refuse every user token.
+  // Some operations refuse every user token.
   const answered = cells.filter(({ status }) => status < 400)
   test.skipIf(answered.length === 0)('shows the other callers only permitted data', async () => {
     for (const cell of answered) await check(cell)
   })
 })
 
-test('deactivated and erased accounts get 403 and 401 without further details', async () => {
+test('deactivated and erased accounts are told so, and nothing else', async () => {
   const answers = await Promise.all(
     (['deactivated', 'erased'] as const).map((role) => callAs(fixture, role, 'GET', '/users/me')),
   )
-  expect(answers.map(({ status, body }) => [status, body.error])).toEqual([
-    [403, 'This account is deactivated'],
-    [401, 'This account no longer exists'],
+  expect(answers.map(({ status, body, headers }) => [status, body, headers.get('X-Error-Code')])).toEqual([
+    [403, { error: 'This account is deactivated' }, 'deactivated'],
+    [401, { error: 'This account no longer exists' }, 'unauthorized'],
   ])
 })

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type HttpResponse, openHttpClient, ResponseTimeout } from '../tools/http_client.ts'
 import { pause } from '../tools/wait.ts'
 
+/** A message of a writer, who sends one after the other and counts them. */
 export interface Sent {
   writer: number
-  /** Counts the writer's messages, which are sent one after the other. */
   sequence: number
   clientId: string
   content: string
@@ -15,7 +15,6 @@ export interface Acknowledged extends Sent {
   id: number
   text: string
 }
-
 interface Profile {
   token: string
   city: string
@@ -24,96 +23,70 @@ interface Profile {
 }
 
 /** What the clients sent and received. */
-export interface Ledger {
-  acknowledged: Acknowledged[]
+const newLedger = () => ({
+  acknowledged: [] as Acknowledged[],
   /** Abandoned after a failure: stored once or not at all. */
-  unacknowledged: Sent[]
+  unacknowledged: [] as Sent[],
   /** Attempts after the first. */
-  retries: number
+  retries: 0,
   /** Responses with Idempotency-Replayed. */
-  replays: number
+  replays: 0,
   /** Acknowledged changes of profiles, each followed by a search. */
-  changes: number
-  profiles: Profile[]
+  changes: 0,
   /** Broken promises, a line each. */
-  violations: string[]
+  violations: [] as string[],
   /** Milliseconds from each crash to the acknowledgement of the first message sent after it. */
-  recoveries: number[]
-}
-
-type Send = (method: string, path: string, token: string | null, body?: unknown) => Promise<HttpResponse>
+  recoveries: [] as number[],
+})
 
 // A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just
 // as Node reuses it for the next request, fetch neither sends that request nor fails.
 const request = openHttpClient(60_000)
-const sender = (base: string): Send => (method, path, token, body) =>
+const sendTo = (base: string) => (method: string, path: string, token: string | null, body?: unknown) =>
   request(base, {
     method,
     path,
     headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
+type Send = ReturnType<typeof sendTo>
 
-const pick = <Value>(values: Value[]): Value => values[Math.floor(Math.random() * values.length)]!
-
+const aMoment = () => pause(20 + Math.random() * 80)
 /** Retries until the response is not 503. */
 const retry = async (attempt: () => Promise<HttpResponse>): Promise<HttpResponse> => {
   while (true) {
-    try {
-      const answer = await attempt()
-      if (answer.status !== 503) return answer
-    } catch {
-      // The connection was lost.
-    }
-    await pause(20 + Math.random() * 80)
+    const answer = await attempt().catch(() => null)
+    if (answer && answer.status !== 503) return answer
+    await aMoment()
   }
 }
-
-const writers = 16
-const profileOwners = 3
 
 /**
  * Sixteen writers in eight conversations, each with one message in flight, and three users who change their profiles,
  * until so many messages are acknowledged. Call `run` once; `crashed` records the time of a crash.
  */
 export const openLoad = async (base: string, direct: string, sends: number) => {
-  const send = sender(base)
-  const sendDirectly = sender(direct)
-  const ledger: Ledger = {
-    acknowledged: [],
-    unacknowledged: [],
-    retries: 0,
-    replays: 0,
-    changes: 0,
-    profiles: [],
-    violations: [],
-    recoveries: [],
-  }
+  const [send, sendDirectly] = [sendTo(base), sendTo(direct)]
+  const ledger = newLedger()
   const signUp = async (city: string): Promise<{ id: number; token: string }> => {
-    const email = `${randomUUID()}@example.com`
-    const answer = await sendDirectly('POST', '/auth/signup', null, {
-      email,
-      password: 'correct horse',
-      name: 'Ana',
-      city,
-    })
-    if (answer.status !== 201) throw new Error(`sign-up answered ${answer.status} ${answer.text}`)
-    const { user, access_token } = JSON.parse(answer.text)
+    const account = { email: `${randomUUID()}@example.com`, password: 'correct horse', name: 'Ana', city }
+    const { status, text } = await sendDirectly('POST', '/auth/signup', null, account)
+    if (status !== 201) throw new Error(`sign-up answered ${status} ${text}`)
+    const { user, access_token } = JSON.parse(text)
     return { id: user.id, token: access_token }
   }
   const users = await Promise.all(Array.from({ length: 5 }, () => signUp('Letterton')))
   const participants: { token: string; conversation: number }[] = []
   for (const [index, voyager] of users.entries()) {
     for (const local of users.slice(index + 1)) {
-      const answer = await sendDirectly('POST', '/conversations', voyager.token, { other_user_id: local.id })
-      const { id: conversation } = JSON.parse(answer.text)
-      participants.push({ token: voyager.token, conversation }, { token: local.token, conversation })
+      const { text } = await sendDirectly('POST', '/conversations', voyager.token, { other_user_id: local.id })
+      for (const { token } of [voyager, local]) participants.push({ token, conversation: JSON.parse(text).id })
     }
   }
-  for (let index = 0; index < profileOwners; index++) {
+  const profiles: Profile[] = []
+  for (let index = 0; index < 3; index++) {
     const city = `Crashby ${randomUUID()}`
-    const { token } = await signUp(city)
-    ledger.profiles.push({ token, city, is_searchable: false, biography: '' })
+    profiles.push({ token: (await signUp(city)).token, city, is_searchable: false, biography: '' })
   }
 
   let crashedAt: number | null = null
@@ -123,18 +96,12 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
   /** Sends a message until it is acknowledged; one in ten is abandoned after the first failure. */
   const sendMessage = async (message: Sent): Promise<void> => {
     const isAbandoned = Math.random() < 0.1
+    const { conversation, token, content, clientId } = message
     while (true) {
       const start = performance.now()
       try {
-        const { status, headers, text } = await send(
-          'POST',
-          `/conversations/${message.conversation}/messages`,
-          message.token,
-          {
-            content: message.content,
-            client_id: message.clientId,
-          },
-        )
+        const path = `/conversations/${conversation}/messages`
+        const { status, headers, text } = await send('POST', path, token, { content, client_id: clientId })
         if (status === 201) {
           if (headers['idempotency-replayed']) ledger.replays++
           ledger.acknowledged.push({ ...message, id: JSON.parse(text).id, text })
@@ -146,48 +113,38 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
         }
         if (status !== 503) {
           ledger.violations.push(`A message was answered ${status} ${text}`)
-          ledger.unacknowledged.push(message)
-          return
+          return void ledger.unacknowledged.push(message)
         }
       } catch (error) {
         // The connection was lost, so the message may have arrived or not. A missing response is a violation.
         if (error instanceof ResponseTimeout) ledger.violations.push('A message had no response within a minute')
       }
       if (isAbandoned) {
-        ledger.unacknowledged.push(message)
         started--
-        return
+        return void ledger.unacknowledged.push(message)
       }
       ledger.retries++
-      await pause(20 + Math.random() * 80)
+      await aMoment()
     }
   }
-
-  const write = async (writer: number): Promise<void> => {
-    const participant = participants[writer]!
+  const write = async (participant: typeof participants[number], writer: number): Promise<void> => {
     for (let sequence = 0; started < sends; sequence++) {
       started++
-      const content = `${writer}:${sequence}`
-      await sendMessage({ writer, sequence, clientId: randomUUID(), content, ...participant })
+      await sendMessage({ writer, sequence, clientId: randomUUID(), content: `${writer}:${sequence}`, ...participant })
     }
   }
 
-  const checkSearch = async (profile: Profile, send: Send): Promise<void> => {
-    const path = `/users/search?filterCity=${encodeURIComponent(profile.city)}`
+  const checkSearch = async ({ city, is_searchable, biography }: Profile, send: Send): Promise<void> => {
+    const path = `/users/search?filterCity=${encodeURIComponent(city)}`
     const { status, text } = await retry(() => send('GET', path, null))
     const found = status === 200 ? JSON.parse(text).hits.map((hit: Profile) => hit.biography) : status
-    const expected = profile.is_searchable ? [profile.biography] : []
-    if (JSON.stringify(found) !== JSON.stringify(expected)) {
-      ledger.violations.push(`A search found ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`)
-    }
+    const [is, expected] = [found, is_searchable ? [biography] : []].map((value) => JSON.stringify(value))
+    if (is !== expected) ledger.violations.push(`A search found ${is} instead of ${expected}`)
   }
-
   const changeProfile = async (profile: Profile): Promise<void> => {
     for (let count = 0; !isOver; count++) {
-      const change = {
-        is_searchable: Math.random() < 0.6,
-        biography: `Change ${count} to ${pick(['chess', 'boats', 'jazz'])}`,
-      }
+      const biography = `Change ${count} to ${['chess', 'boats', 'jazz'][count % 3]}`
+      const change = { is_searchable: Math.random() < 0.6, biography }
       const { status, text } = await retry(() => send('PATCH', '/users/profile', profile.token, change))
       if (status !== 200) ledger.violations.push(`A change was answered ${status} ${text}`)
       Object.assign(profile, change)
@@ -202,14 +159,14 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
     crashed: () => void (crashedAt = performance.now()),
     recovered: () => crashedAt === null,
     run: async (): Promise<void> => {
-      const changing = ledger.profiles.map(changeProfile)
-      await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
+      const changing = profiles.map(changeProfile)
+      await Promise.all(participants.slice(0, 16).map(write))
       isOver = true
       await Promise.all(changing)
     },
     /** Checks without the proxy that a search finds each profile as its last change was acknowledged. */
     verifySearch: async () => {
-      for (const profile of ledger.profiles) await checkSearch(profile, sendDirectly)
+      for (const profile of profiles) await checkSearch(profile, sendDirectly)
     },
   }
 }

@@ -1,32 +1,32 @@
+// The server of the demo page, and what needs no browser of the demo and the page of admins.
 import { gzipSync } from 'node:zlib'
-import { expect, inject, test, vi } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
+import { plainWords } from '../../admin/api.ts'
+import { everybody, formatRoute, parseRoute, type Route } from '../../demo/router.ts'
 import { demo } from '../../supabase/local/demo.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { testKeys } from '../tools/stack.ts'
 
 const { origin } = inject('stack')
 
-test('the Content-Security-Policy allows the page to load from and connect to its own server only', async () => {
-  const { status, headers } = await fetch(`${origin}/demo`)
-  expect(status).toBe(200)
-  expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
-  const policy = headers.get('Content-Security-Policy')!.split('; ')
-  expect(policy).toContain("default-src 'none'")
-  expect(policy).toContain("script-src 'self'")
-  expect(policy).toContain(`connect-src 'self' ws://${new URL(origin).host} wss://${new URL(origin).host}`)
-  expect(policy).toEqual(expect.arrayContaining(["require-trusted-types-for 'script'", 'trusted-types service-worker']))
-  for (const file of ['main.js', 'style.css', 'icon.svg', 'config.json']) {
-    const { status, headers } = await fetch(`${origin}/demo/${file}`)
-    expect([file, status, headers.get('X-Content-Type-Options')]).toEqual([file, 200, 'nosniff'])
-    expect(headers.get('Access-Control-Allow-Origin')).toBeNull()
-  }
-  for (const path of ['/side-by-side', '/people?q=jazz', '/people/12', '/c/7', '/c/seven', '/me']) {
+test('the page is served under the address of each of its pages, and asks its own server only', async () => {
+  for (const path of ['', '/side-by-side', '/people?q=jazz', '/people/12', '/c/7', '/c/seven', '/me']) {
     const response = await fetch(`${origin}/demo${path}`)
-    expect([path, response.status, await response.text()]).toEqual([
-      path,
-      200,
-      expect.stringContaining('"/demo/main.js"'),
-    ])
+    const policy = response.headers.get('Content-Security-Policy')!.split('; ')
+    expect(policy).toEqual(expect.arrayContaining([
+      "default-src 'none'",
+      "script-src 'self'",
+      `connect-src 'self' ws://${new URL(origin).host} wss://${new URL(origin).host}`,
+      "require-trusted-types-for 'script'",
+      'trusted-types service-worker',
+    ]))
+    const html = expect.stringContaining('"/demo/main.js"')
+    expect([path, response.status, await response.text()]).toEqual([path, 200, html])
+  }
+  for (const path of ['', '/main.js', '/style.css', '/icon.svg', '/config.json']) {
+    const { status, headers } = await fetch(`${origin}/demo${path}`)
+    const shown = [headers.get('X-Content-Type-Options'), headers.get('Access-Control-Allow-Origin')]
+    expect([path, status, ...shown]).toEqual([path, 200, 'nosniff', null])
   }
   for (const path of ['/pane.ts', '/styles/base.css', '/people/1/2', '/you']) {
     expect([path, (await fetch(`${origin}/demo${path}`)).status]).toEqual([path, 404])
@@ -34,21 +34,15 @@ test('the Content-Security-Policy allows the page to load from and connect to it
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
 })
 
-test('the page contains the publishable key and no secret', async () => {
-  const config = await (await fetch(`${origin}/demo/config.json`)).text()
-  expect(config).toContain(testKeys.publishableKey)
+test('the page has the publishable key and no secret, and less than 100 kB of compressed scripts', async () => {
+  const read = async (path: string) => (await fetch(`${origin}/demo${path}`)).text()
+  expect(await read('/config.json')).toContain(testKeys.publishableKey)
   for (const path of ['', '/config.json', '/main.js']) {
-    const text = await (await fetch(`${origin}/demo${path}`)).text()
+    const text = await read(path)
     for (const secret of [testKeys.secretKey, testKeys.jwtSecret]) expect(text).not.toContain(secret)
   }
-})
-
-test('all scripts together have less than 100 kB when they are compressed', async () => {
-  const sizes = await Promise.all(['main', 'service_worker'].map(async (name) => {
-    const response = await fetch(`${origin}/demo/${name}.js`)
-    return gzipSync(await response.text()).length
-  }))
-  expect(sizes[0]! + sizes[1]!).toBeLessThan(100_000)
+  const scripts = await Promise.all(['/main.js', '/service_worker.js'].map(read))
+  expect(gzipSync(scripts[0]!).length + gzipSync(scripts[1]!).length).toBeLessThan(100_000)
 })
 
 test('a failed build answers 500 with the reason, and the next request builds again', async () => {
@@ -57,10 +51,8 @@ test('a failed build answers 500 with the reason, and the next request builds ag
   const page = demo(readSettings({}), testKeys, make)
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const refused = await page.request('/')
-  expect([refused.status, await refused.text()]).toEqual([
-    500,
-    'The demo page could not be built, everything else works: no bundler here\n',
-  ])
+  const text = 'The demo page could not be built, everything else works: no bundler here\n'
+  expect([refused.status, await refused.text()]).toEqual([500, text])
   expect(logged).toHaveBeenCalledOnce()
   logged.mockRestore()
   broken = false
@@ -76,4 +68,52 @@ test('passwords are included for demo accounts only, and only on a loopback host
   expect(await logIns({ SEED: 'demo', HOST: '0.0.0.0' })).toEqual([])
   expect(await logIns({ SEED: 'none' })).toEqual([])
   expect((await (await fetch(`${origin}/demo/config.json`)).json()).logIns).toEqual([])
+})
+
+describe('an address of the demo', () => {
+  const jazz = { q: 'jazz & tea', interests: ['Jazz', 'Tea'], cities: ['São Paulo'], countries: ['Brazil'], like: 12 }
+  test.each<[Route, string]>([
+    [{ page: 'inbox' }, '/demo'],
+    [{ page: 'me' }, '/demo/me'],
+    [{ page: 'conversation', id: 7 }, '/demo/c/7'],
+    [{ page: 'profile', id: 12 }, '/demo/people/12'],
+    [{ page: 'people', search: everybody }, '/demo/people'],
+    [{ page: 'people', search: { ...everybody, q: 'jazz' } }, '/demo/people?q=jazz'],
+    [
+      { page: 'people', search: jazz },
+      '/demo/people?q=jazz+%26+tea&like=12&interest=Jazz&interest=Tea&city=S%C3%A3o+Paulo&country=Brazil',
+    ],
+  ])('for %j is %s, and back', (route, address) => {
+    expect(formatRoute(route)).toBe(address)
+    expect(parseRoute(`http://127.0.0.1:54321${address}#there`)).toEqual(route)
+  })
+  test('that nobody has made is unknown, and a bad id of whom to be like is none', () => {
+    for (const path of ['c/seven', 'c/0', 'c/-1', 'c/7/8', 'c/', 'you', 'people/1e3']) {
+      expect([path, parseRoute(`/demo/${path}`)]).toEqual([path, { page: 'unknown' }])
+    }
+    expect(parseRoute('/demo/people?like=x')).toEqual({ page: 'people', search: everybody })
+  })
+})
+
+test.each([
+  [
+    'error: new row for relation "reservations" violates check constraint "price is not negative"',
+    'Not saved. The rule is: price is not negative',
+  ],
+  [
+    'conflicting key value violates exclusion constraint "accepted reservations of a host do not overlap"',
+    'Not saved. The rule is: accepted reservations of a host do not overlap',
+  ],
+  [
+    'null value in column "date" of relation "reservations" violates not-null constraint',
+    'Not saved: date must not be empty',
+  ],
+  ['invalid input syntax for type numeric: "a \n b"', 'Not saved: “a \n b” is not a number'],
+  ['permission denied for table reports', 'permission denied for table reports'],
+  [
+    'error: duplicate key value violates unique constraint "users_email_key"',
+    'duplicate key value violates unique constraint "users_email_key"',
+  ],
+])('admins read the error %j as %j', (message, shown) => {
+  expect(plainWords(message)).toBe(shown)
 })

@@ -1,7 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { faults as faultsOf, type Operation, type Schema } from '../tools/openapi.ts'
-import { anyValue, bodyText, type Fixture, valid } from './arbitraries.ts'
 import type { HttpRequest } from '../tools/http_client.ts'
+import { faults as faultsOf, type Operation, parameterFaults, type Schema } from '../tools/openapi.ts'
+import { anyValue, bodyText, valid } from './arbitraries.ts'
+import type { Fixture } from './fixture.ts'
 
 /** A request, with what the document says about it. */
 export interface GeneratedRequest extends HttpRequest {
@@ -10,41 +11,20 @@ export interface GeneratedRequest extends HttpRequest {
   /** Which values are invalid according to the document. */
   faults: string[]
 }
-
-// These delete the caller, so they need a disposable one.
-const deletesCaller = new Set(['DELETE /users/me'])
-
-const tokenOf = (
-  { name }: Operation,
-  { tokens, disposableToken }: Fixture,
-  mustBeValid: boolean,
-): Arbitrary<string | undefined> => {
-  const working = deletesCaller.has(name) ? fc.constant(disposableToken) : fc.constantFrom(...tokens)
-  if (mustBeValid) return working
-  const broken = working.chain((token) => fc.constantFrom(`${token}x`, token.slice(0, -9), 'x', 'a.b.c'))
-  return fc.oneof({ weight: 12, arbitrary: working }, fc.constant(undefined), broken)
+/** A request before it is written down. */
+interface Parts {
+  token: string | undefined
+  path: Record<string, string>
+  query: [name: string, text: string][]
+  /** A part of the query that is not well encoded, so that nobody can say what is wrong with it. */
+  escape: string
+  key: string | null
+  headers: Record<string, string>
+  type: string | null
+  body: string | null
 }
 
-const unusualHeaders: [string, string][] = [
-  ['X-Request-Id', 'x'.repeat(300)],
-  ['X-Request-Id', "1' or 1=1 --"],
-  ['If-None-Match', '*'],
-  ['If-None-Match', 'W/"x", ,'],
-  ['Accept', 'text/xml;q=nan'],
-  ['Accept-Encoding', 'gzip;q=2, x'],
-  ['Content-Encoding', 'gzip'],
-  ['Range', 'bytes=9-1'],
-  ['Origin', 'null'],
-  ['Cookie', 'a=b; role=service_role'],
-  ['X-HTTP-Method-Override', 'DELETE'],
-  ['Prefer', 'count=exact, handling=strict'],
-  ['X-Forwarded-For', '::1, x'],
-  ['X-Forwarded-Host', 'evil.example'],
-  ['Accept-Profile', 'auth'],
-  ['Idempotency-Key', 'x'],
-  ['X-Client-Info', '\xff\xfe'],
-]
-
+const one = fc.constantFrom
 /**
  * A value or null, by weight. fc.option is not used because its frequency is inverted, with 1 for never. A value that
  * does not cause the failure shrinks to null.
@@ -55,22 +35,12 @@ const maybe = <Value>(arbitrary: Arbitrary<Value>, some: number, none: number): 
 // The field name for valuesByName: `id` is a conversation's, except under /users.
 const fieldName = ({ path }: Operation, name: string): string =>
   name === 'id' && path.startsWith('/users/') ? 'profile_id' : name
-
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 const toText = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
-
 // A parameter is one path segment: values that would change the path's structure are replaced.
 const asSegment = (value: unknown): string => encode(toText(value)).replace(/^\.{0,2}$/, 'x')
-
-const isDigits = (text: string): boolean => /^\d+$/.test(text)
-
-/** The faults of a parameter, whose value is text; [] also if the document does not say. */
-const parameterFaults = (schema: Schema, text: string, name: string): string[] => {
-  if (schema.type !== 'integer') return faultsOf(schema, text, name)
-  if (!isDigits(text)) return [`${name} is not a number`]
-  // A limit above the maximum is reduced, not rejected.
-  return faultsOf(name === 'limit' ? { ...schema, maximum: undefined } : schema, Number(text), name)
-}
+const placed = ({ parameters }: Operation, place: string) => parameters.filter((one) => one.in === place)
+const takesKey = (operation: Operation) => placed(operation, 'header').some(({ name }) => name === 'idempotency-key')
 
 const bodyFaults = (schema: Schema, text: string): string[] => {
   try {
@@ -80,139 +50,126 @@ const bodyFaults = (schema: Schema, text: string): string[] => {
     return ['the body is not JSON']
   }
 }
-
-// At most one of these; the schema does not say that they exclude each other.
-const cursors = new Set(['before_id', 'after_id', 'order'])
-
-const isForSecretKey = ({ name }: Operation): boolean =>
-  ['POST /embed', 'POST /notify', 'GET /health/metrics'].includes(name)
-
-const validBody = ({ name }: Operation, schema: Schema, fixture: Fixture): Arbitrary<unknown> => {
-  const generated = valid(schema, fixture)
-  const known = fixture.bodies[name]
-  return known ? fc.oneof(fc.constantFrom(...known), generated) : generated
+const faultsIn = (operation: Operation, { path, query, escape, key, type, body }: Parts): string[] => {
+  if (escape) return []
+  const isJson = operation.body && !(operation.isBodyOptional && type === null && !body)
+  return [
+    ...placed(operation, 'path').flatMap(({ name, schema }) =>
+      parameterFaults(schema, decodeURIComponent(path[name]!), name)
+    ),
+    ...placed(operation, 'query').flatMap(({ name, schema }) => {
+      const values = query.filter(([given, value]) => given === name && value !== '').map(([, value]) => value)
+      if (values.length > 1 && !name.startsWith('filter')) return [`${name} is repeated`]
+      return values.flatMap((value) => parameterFaults(schema, value.toWellFormed(), name))
+    }),
+    ...key === null ? [] : parameterFaults({ type: 'string', format: 'uuid' }, key, 'idempotency-key'),
+    ...isJson ? bodyFaults(operation.body!, body ?? '') : [],
+    ...isJson && !type?.startsWith('application/json') ? ['the body has another content type'] : [],
+  ]
+}
+const written = (operation: Operation, parts: Parts, valid: boolean): GeneratedRequest => {
+  const { token, path, query, escape, key, headers, type, body } = parts
+  const pairs = [...query.map(([name, value]) => `${encode(name)}=${encode(value)}`), ...escape ? [escape] : []]
+  return {
+    method: operation.method,
+    path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name]!) +
+      (pairs[0] ? `?${pairs.join('&')}` : ''),
+    headers: {
+      ...headers,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(type !== null && body !== null && { 'Content-Type': type }),
+      ...(key !== null && { 'Idempotency-Key': Buffer.from(key).toString('latin1') }),
+    },
+    ...(body !== null && { body }),
+    valid,
+    faults: faultsIn(operation, parts),
+  }
 }
 
-/** Requests that only permissions or missing rows may cause to fail. */
-const validRequest = (operation: Operation, fixture: Fixture): Arbitrary<GeneratedRequest> =>
-  fc.record({
-    token: tokenOf(operation, fixture, true),
-    parameters: fc.tuple(...operation.parameters.map(({ schema, name, required }) => {
-      const value = valid(schema, fixture, fieldName(operation, name))
-      return required ? value : maybe(value, 1, 1).map((given) => given ?? undefined)
-    })),
-    body: operation.body ? validBody(operation, operation.body, fixture) : fc.constant(undefined),
+// At most one of these; the schema does not say that they exclude each other.
+const cursors = ['before_id', 'after_id', 'order']
+/** A request that only permissions or missing rows may cause to fail. */
+const validParts = (operation: Operation, fixture: Fixture): Arbitrary<Parts> => {
+  const { name, body: schema, needsSecretKey } = operation
+  const generated = schema ? valid(schema, fixture) : fc.constant(null)
+  const known = fixture.bodies[name]
+  const values = operation.parameters.map((parameter) => {
+    const value = valid(parameter.schema, fixture, fieldName(operation, parameter.name))
+    return (parameter.required ? value : maybe(value, 1, 1)).map((value) => ({ ...parameter, value }))
+  })
+  return fc.record({
+    // Whoever deletes the caller needs one of their own.
+    token: name === 'DELETE /users/me' ? fc.constant(fixture.disposableToken) : one(...fixture.tokens),
+    given: fc.tuple(...values).map((all) => all.filter(({ value }) => value !== null && value !== '')),
+    body: known ? fc.oneof(one(...known), generated) : generated,
     // Routes for the secret key alone do not accept a token.
-    secretKey: maybe(fc.constant(fixture.secretKey), isForSecretKey(operation) ? 3 : 0, 1),
-  }).map(({ token, parameters, body, secretKey }) => {
-    const given = operation.parameters.map((parameter, place) => ({ ...parameter, value: parameters[place] }))
-      .filter(({ value }) => value !== undefined && value !== '')
-    const cursor = given.find(({ name }) => cursors.has(name))
-    const query = given.filter((one) => one.in === 'query' && (!cursors.has(one.name) || one === cursor))
-    const message = body as Record<string, unknown> | undefined
+    apikey: maybe(fc.constant(fixture.secretKey), needsSecretKey ? 3 : 0, 1),
+  }).map(({ token, given, body, apikey }) => {
+    const cursor = given.find(({ name }) => cursors.includes(name))
+    const of = (place: string): [string, string][] =>
+      given.filter((one) => one.in === place && (!cursors.includes(one.name) || one === cursor))
+        .map(({ name, value }) => [name, toText(value)])
+    const { 'idempotency-key': key = null, ...headers } = Object.fromEntries(of('header'))
+    const message = body as Record<string, unknown> | null
     // The schema does not say that Idempotency-Key and client_id exclude each other, that a message needs content or an
     // attachment, and a report either a person or a message.
-    if (message && given.some(({ in: place }) => place === 'header')) delete message.client_id
-    if (operation.name.endsWith('/messages') && message) {
-      if (!message.content) message.content = 'Hello'
-    }
-    if (operation.name.endsWith('/reports') && message) {
+    if (message && key) delete message.client_id
+    if (message && name.endsWith('/messages')) message.content ||= 'Hello'
+    if (message && name.endsWith('/reports')) {
       if (message.message_id) delete message.user_id
       else message.user_id ??= fixture.users[0]
     }
     return {
-      method: operation.method,
-      path: pathOf(operation, (name) => String(given.find((one) => one.in === 'path' && one.name === name)!.value)) +
-        queryText(query.map(({ name, value }) => [name, encode(toText(value))])),
-      headers: {
-        ...(token && { Authorization: `Bearer ${token}` }),
-        ...(secretKey && { apikey: secretKey }),
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...Object.fromEntries(
-          given.filter((one) => one.in === 'header').map(({ name, value }) => [name, String(value)]),
-        ),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      valid: true,
-      faults: [],
-    }
-  })
-
-const pathOf = ({ path }: Operation, valueOf: (name: string) => string): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => valueOf(name))
-
-const queryText = (pairs: [string, string][]): string =>
-  pairs.length === 0 ? '' : `?${pairs.map(([name, value]) => `${encode(name)}=${value}`).join('&')}`
-
-const types = [...Array<string>(3).fill('application/json'), 'application/json; charset=utf-8', 'text/plain']
-
-/** Requests of which any part may be invalid. */
-const anyRequest = (operation: Operation, fixture: Fixture): Arbitrary<GeneratedRequest> => {
-  const inQuery = operation.parameters.filter((parameter) => parameter.in === 'query')
-  const names = [...inQuery.map(({ name }) => name), 'unknown']
-  const parameter = fc.constantFrom(...names).chain((name) => {
-    const schema = inQuery.find((one) => one.name === name)?.schema ?? {}
-    return fc.tuple(fc.constant(name), anyValue(schema, fixture, name).map(toText))
-  })
-  const escapes = fc.constantFrom('%', '%zz', '%00', '%ED%A0%80', '%ff', '+', '%c0%ae', '&', '=', '%u0031')
-  return fc.record({
-    token: tokenOf(operation, fixture, false),
-    path: fc.tuple(
-      ...operation.parameters.filter((one) => one.in === 'path').map(({ name, schema }) =>
-        fc.oneof(
-          valid(schema, fixture, fieldName(operation, name)),
-          anyValue(schema, fixture, fieldName(operation, name)),
-        ).map(asSegment)
-      ),
-    ),
-    query: fc.array(parameter, { maxLength: inQuery.length > 0 ? 4 : 1 }),
-    escape: maybe(fc.tuple(fc.constantFrom(...names), escapes), 1, 7),
-    idempotencyKey: maybe(fc.oneof(fc.uuid({ version: 4 }), fc.constantFrom('x', '0'.repeat(36), 'é', '{}')), 1, 2),
-    apikey: maybe(fc.constantFrom(...fixture.apiKeys, 'x'), 1, 2),
-    unusual: fc.array(fc.constantFrom(...unusualHeaders), { maxLength: 2 }),
-    type: maybe(fc.constantFrom(...types), 19, 1),
-    body: operation.body ? bodyText(operation.body, fixture) : maybe(fc.constantFrom('{}', 'x'), 1, 8),
-  }).map(({ token, path, query, escape, idempotencyKey, apikey, unusual, type, body }) => {
-    const places = operation.parameters.filter((one) => one.in === 'path')
-    const takesKey = operation.parameters.some(({ name }) => name === 'idempotency-key')
-    const isAbsent = operation.isBodyOptional && type === null && body === ''
-    const sent = query.map(([name, value]): [string, string] => [name, encode(value)])
-    const faults = [
-      ...places.flatMap(({ name, schema }, place) => parameterFaults(schema, decodeURIComponent(path[place]!), name)),
-      ...inQuery.flatMap(({ name, schema }) => {
-        const values = query.filter(([given, value]) => given === name && value !== '').map(([, value]) => value)
-        if (values.length > 1 && !name.startsWith('filter')) return [`${name} is repeated`]
-        return values.flatMap((value) => parameterFaults(schema, value.toWellFormed(), name))
-      }),
-      ...(takesKey && idempotencyKey !== null
-        ? parameterFaults({ type: 'string', format: 'uuid' }, idempotencyKey, 'idempotency-key')
-        : []),
-      ...(operation.body && !isAbsent ? bodyFaults(operation.body, body ?? '') : []),
-      ...(operation.body && !isAbsent && !type?.startsWith('application/json')
-        ? ['the body has another content type']
-        : []),
-    ]
-    return {
-      method: operation.method,
-      path: pathOf(operation, (name) => path[places.findIndex((one) => one.name === name)]!) +
-        queryText([...sent, ...(escape ? [escape] : [])]),
-      headers: {
-        ...Object.fromEntries(unusual),
-        ...(token && { Authorization: `Bearer ${token}` }),
-        ...(type !== null && body !== null && { 'Content-Type': type }),
-        ...(takesKey && idempotencyKey !== null &&
-          { 'Idempotency-Key': Buffer.from(idempotencyKey).toString('latin1') }),
-        ...(apikey !== null && { apikey }),
-      },
-      ...(body !== null && { body }),
-      valid: false,
-      faults: escape ? [] : faults,
+      token,
+      ...{ path: Object.fromEntries(of('path')), query: of('query'), escape: '', key, type: 'application/json' },
+      headers: { ...headers, ...(apikey && { apikey }) },
+      body: body === null ? null : JSON.stringify(body),
     }
   })
 }
 
-export const requestsFor = (operation: Operation, fixture: Fixture): Arbitrary<GeneratedRequest> =>
-  fc.oneof(
-    { weight: 2, arbitrary: validRequest(operation, fixture) },
-    { weight: 3, arbitrary: anyRequest(operation, fixture) },
+// deno-fmt-ignore
+const unusualHeaders: [string, string][] = [
+  ['X-Request-Id', 'x'.repeat(300)], ['X-Request-Id', "1' or 1=1 --"], ['If-None-Match', '*'],
+  ['If-None-Match', 'W/"x", ,'], ['Accept', 'text/xml;q=nan'], ['Accept-Encoding', 'gzip;q=2, x'],
+  ['Content-Encoding', 'gzip'], ['Range', 'bytes=9-1'], ['Origin', 'null'], ['Cookie', 'a=b; role=service_role'],
+  ['X-HTTP-Method-Override', 'DELETE'], ['Prefer', 'count=exact, handling=strict'], ['X-Forwarded-For', '::1, x'],
+  ['X-Forwarded-Host', 'evil.example'], ['Accept-Profile', 'auth'], ['X-Client-Info', '\xff\xfe'],
+]
+const escapes = ['%', '%zz', '%00', '%ED%A0%80', '%ff', '+', '%c0%ae', '&', '=', '%u0031']
+
+type Change = (parts: Parts) => Partial<Parts>
+/** What makes a part of a request unusual or invalid. */
+const changes = (operation: Operation, fixture: Fixture): Arbitrary<Change> => {
+  const parameter = (place: string) =>
+    one(...placed(operation, place), { name: 'unknown', schema: {} }).chain(({ name, schema }) =>
+      fc.tuple(fc.constant(name), anyValue(schema, fixture, fieldName(operation, name)))
+    )
+  const inPath = parameter('path')
+  const inQuery = parameter('query')
+  const header = fc.oneof(one(...unusualHeaders), fc.tuple(fc.constant('apikey'), one(...fixture.apiKeys, 'x')))
+  const body = operation.body ? bodyText(operation.body, fixture) : one('{}', 'x')
+  // deno-fmt-ignore
+  const all: [weight: number, arbitrary: Arbitrary<Change>][] = [
+    [1, one(undefined, 'x', 'a.b.c').map((token) => () => ({ token }))],
+    [1, one(-9, -1).map((end) => ({ token }) => ({ token: token?.slice(0, end) }))],
+    [1, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
+    [2, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
+    [1, fc.tuple(inQuery, one(...escapes)).map(([[name], text]) => () => ({ escape: `${name}=${text}` }))],
+    [takesKey(operation) ? 1 : 0, one('x', '0'.repeat(36), 'é', '{}').map((key) => () => ({ key }))],
+    [1, header.map(([name, value]) => ({ headers }) => ({ headers: { ...headers, [name]: value } }))],
+    [1, one('text/plain', 'application/json; charset=utf-8', null).map((type) => () => ({ type }))],
+    [3, body.map((body) => () => ({ body }))],
+  ]
+  return fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })))
+}
+
+export const requestsFor = (operation: Operation, fixture: Fixture): Arbitrary<GeneratedRequest> => {
+  const valid = validParts(operation, fixture)
+  const changed = fc.tuple(valid, fc.array(changes(operation, fixture), { minLength: 1, maxLength: 3 }))
+    .map(([parts, all]) => all.reduce((changed, change) => ({ ...changed, ...change(changed) }), parts))
+  return fc.oneof(
+    { weight: 2, arbitrary: valid.map((parts) => written(operation, parts, true)) },
+    { weight: 3, arbitrary: changed.map((parts) => written(operation, parts, false)) },
   )
+}

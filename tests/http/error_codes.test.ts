@@ -1,8 +1,12 @@
+// The X-Error-Code of refusals of one status that mean different things. tests/http/protocol.test.ts has the others.
 import { beforeAll, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, openConversation, type Person, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, openConversation, type Person, signUp } from '../tools/people.ts'
 
-const codeOf = ({ status, headers }: Answer) => `${status} ${headers.get('X-Error-Code')}`
 const ahead = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
+const expectCode = async (answer: Promise<Answer>, code: string) => {
+  const { status, headers, text } = await answer
+  expect(`${status} ${headers.get('X-Error-Code')}`, text).toBe(code)
+}
 
 let ana: Person
 let ben: Person
@@ -13,85 +17,49 @@ beforeAll(async () => {
   conversation = await openConversation(ana, ben)
 })
 
-const send = (sender: Person, id = conversation, body: object = { content: 'Hello' }) =>
+const open = (one: Person, other: Person) => one.call('POST', '/conversations', { other_user_id: other.id })
+const send = (sender: Person, id: number, body: object = { content: 'Hello' }) =>
   sender.call('POST', `/conversations/${id}/messages`, body)
-const offer = (sender: Person, id: number, fields: object = {}) =>
-  sender.call('POST', `/conversations/${id}/reservations`, {
-    ...{ title: 'A night', price: 40, date: ahead(24), ends_at: ahead(48) },
-    ...fields,
-  })
+const offer = (sender: Person, id: number, fields: object = {}) => {
+  const stay = { title: 'A night', price: 40, date: ahead(24), ends_at: ahead(48) }
+  return sender.call('POST', `/conversations/${id}/reservations`, { ...stay, ...fields })
+}
 
-test('an answer without an error has no code', async () => {
-  expect(codeOf(await ana.call('GET', '/users/me'))).toBe('200 null')
-})
-
-test('errors of every status have their code', async () => {
-  const raw = (type: string, body: string) =>
-    call('POST', '/auth/login', undefined, { raw: body, headers: { 'Content-Type': type } })
-  const key = crypto.randomUUID()
-  await send(ana, conversation, { content: 'One', client_id: key })
-  const answers: [string, Answer][] = [
-    ['400 invalid', await raw('application/json', '{')],
-    ['401 unauthorized', await call('GET', '/users/me')],
-    ['401 unauthorized', await call('GET', '/users/me', undefined, { token: `${ana.token}x` })],
-    ['401 unauthorized', await call('POST', '/auth/refresh', { refresh_token: 'x' })],
-    ['401 invalid_credentials', await call('POST', '/auth/login', { email: ana.email, password: 'wrong horse' })],
-    ['403 not_public', await call('GET', `/users/${(await signUp('Shy')).profileId}`)],
-    ['404 not_found', await ana.call('GET', '/conversations/999999999')],
-    ['404 not_found', await call('GET', '/nothing')],
-    ['405 method_not_allowed', await call('PUT', '/users/me')],
-    ['409 already_open', await ben.call('POST', '/conversations', { other_user_id: ana.id })],
-    ['409 email_taken', await call('POST', '/users', { email: ana.email, name: 'Ana' })],
-    ['413 too_large', await raw('application/json', `"${'x'.repeat(102_400)}"`)],
-    ['415 unsupported_media_type', await raw('text/plain', '{}')],
-    ['422 key_reused', await send(ana, conversation, { content: 'Two', client_id: key })],
-  ]
-  for (const [code, answer] of answers) expect(codeOf(answer)).toBe(code)
+test('a conversation that is open and a key that was used', async () => {
+  await expectCode(open(ben, ana), '409 already_open')
+  const client_id = crypto.randomUUID()
+  await expectCode(send(ana, conversation, { content: 'One', client_id }), '201 null')
+  await expectCode(send(ana, conversation, { content: 'Two', client_id }), '422 key_reused')
 })
 
 test('only who has blocked somebody reads blocked', async () => {
-  const [cleo, dana] = [await signUp('Cleo'), await signUp('Dana')]
+  const [cleo, dana, other] = [await signUp('Cleo'), await signUp('Dana'), await signUp('Other')]
   const id = await openConversation(cleo, dana)
-  const other = await signUp('Other')
   for (const person of [dana, other]) await cleo.call('PUT', `/users/me/blocks/${person.id}`)
-  const attempts = (person: Person, partner: Person) =>
-    Promise.all([
-      ...person === other || partner === other
-        ? [person.call('POST', '/conversations', { other_user_id: partner.id })]
-        : [send(person, id), offer(person, id)],
-    ])
-  for (const answer of [...await attempts(cleo, dana), ...await attempts(cleo, other)]) {
-    expect(codeOf(answer)).toBe('403 blocked')
-  }
-  for (const answer of [...await attempts(dana, cleo), ...await attempts(other, cleo)]) {
-    expect(codeOf(answer)).toBe('403 forbidden')
-  }
+  for (const refused of [send(cleo, id), offer(cleo, id), open(cleo, other)]) await expectCode(refused, '403 blocked')
+  for (const refused of [send(dana, id), offer(dana, id), open(other, cleo)]) await expectCode(refused, '403 forbidden')
 })
 
-test('a deactivated caller, a hidden profile and a full list have codes of their own', async () => {
+test('a full list, a hidden profile and a deactivated caller', async () => {
   const person = await signUp('Person')
-  for (let n = 0; n < 10; n++) expect((await register(person)).status).toBe(204)
-  expect(codeOf(await register(person))).toBe('400 too_many')
+  const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
+  const register = (n: number) =>
+    person.call('PUT', `/users/me/devices/${crypto.randomUUID()}`, { endpoint: `https://push.example.com/${n}`, keys })
+  for (let n = 0; n < 10; n++) await expectCode(register(n), '204 null')
+  await expectCode(register(10), '400 too_many')
   await asAdmin('POST', 'rpc/restrict_person', { person: person.id, restriction: 'hide', note: 'A test' })
-  expect(codeOf(await person.call('PATCH', '/users/searchable', { is_searchable: true }))).toBe('403 hidden')
+  await expectCode(person.call('PATCH', '/users/searchable', { is_searchable: true }), '403 hidden')
   await asAdmin('PATCH', `users?id=eq.${person.id}`, { is_active: false })
-  expect(codeOf(await person.call('GET', '/users/me'))).toBe('403 deactivated')
+  await expectCode(person.call('GET', '/users/me'), '403 deactivated')
 })
 
-const register = (person: Person) =>
-  person.call('PUT', `/users/me/devices/${crypto.randomUUID()}`, {
-    endpoint: `https://push.example.com/${crypto.randomUUID()}`,
-    keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
-  })
-
-test('a step that is not possible is a conflict, and a second stay at once an overlap', async () => {
-  const path = `/conversations/${conversation}/reservations`
-  const accept = async (title: string) => {
-    const { body } = await offer(ana, conversation, { title })
-    return await ben.call('POST', `${path}/${body.id}/accept`, { revision: body.revision })
+test('an old offer, a second stay at once, and a step that is not possible', async () => {
+  const step = async (title: string, name: string, revision: number, fields: object = {}) => {
+    const { body } = await offer(ana, conversation, { title, ...fields })
+    return await ben.call('POST', `/conversations/${conversation}/reservations/${body.id}/${name}`, { revision })
   }
-  expect((await accept('One')).status).toBe(200)
-  expect(codeOf(await accept('Two'))).toBe('409 overlap')
-  const { body } = await offer(ana, conversation, { title: 'Three', ends_at: null })
-  expect(codeOf(await ana.call('POST', `${path}/${body.id}/decline`))).toBe('409 conflict')
+  await expectCode(step('One', 'accept', 2), '409 stale_revision')
+  await expectCode(step('Two', 'accept', 1), '200 null')
+  await expectCode(step('Three', 'accept', 1), '409 overlap')
+  await expectCode(step('Four', 'complete', 1, { ends_at: null }), '409 conflict')
 })

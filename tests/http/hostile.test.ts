@@ -1,4 +1,8 @@
+/** Requests that no client sends: the operations, parameters and fields are those of docs/openapi.json. */
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { exampleRequest, type Subject } from '../tools/example_requests.ts'
+import { internals } from '../tools/internals.ts'
+import { faults, type Operation, operations, parameterFaults, resolved, type Schema } from '../tools/openapi.ts'
 import {
   type Answer,
   asAdmin,
@@ -13,142 +17,160 @@ import { rawRequest } from '../tools/raw_request.ts'
 type Sent = { token?: string; headers?: Record<string, string>; body?: string | Uint8Array; chunked?: boolean }
 type Got = Pick<Answer, 'status' | 'body' | 'text'>
 
-const { pathname } = new URL(inject('stack').base)
-
+const { base, secretKey } = inject('stack')
+const { pathname } = new URL(base)
 const send = (method: string, path: string, { token, headers, body, chunked }: Sent = {}): Promise<Got> =>
   rawRequest(method, pathname + path, {
     ...(token && { Authorization: `Bearer ${token}` }),
     ...(chunked && { 'Transfer-Encoding': 'chunked' }),
     ...headers,
   }, body)
-
 const json = { 'Content-Type': 'application/json' }
-const sendJson = (method: string, path: string, body: string) =>
-  send(method, path, { token: ana.token, headers: json, body })
 
-/** An error with the public shape that reveals no internals. */
-const expectRefusal = ({ status, body, text }: Got, expected: number, about: unknown = '', named = '') => {
-  expect({ about, status, body }).toEqual({ about, status: expected, body: { error: expect.stringContaining(named) } })
-  expect(text).not.toMatch(/sql|stack|pg_|at file|select |internal|\bzod\b|deno|relation|column/i)
+/** An error with the public shape, whose text has this word and reveals no internals. */
+const expectRefusal = ({ status, body, text }: Got, expected: number, word: string, about: unknown = '') => {
+  expect({ about, status, body }).toEqual({ about, status: expected, body: { error: expect.stringContaining(word) } })
+  expect(text).not.toMatch(internals)
 }
-
-/** Malformed encoding is refused before any parameter is looked at. */
-const isWellEncoded = (text: string): boolean => !/%(?![0-9a-f]{2})|%(ED%A0%80|c0%ae|ff)/i.test(text)
 
 let ana: Person
 let ben: Person
-let conversation: number
-let message: number
+let subject: Subject
 beforeAll(async () => {
   ana = await signUp('Ana')
   ben = await signUp('Ben')
-  conversation = await openConversation(ana, ben)
-  message = (await sendMessage(ben, conversation, 'Hello')).id
+  const conversation = await openConversation(ana, ben)
+  const message = (await sendMessage(ben, conversation, 'Hello')).id
+  const offer = { title: 'Walk', price: 1, date: '2037-01-01T10:00:00Z' }
+  const { body } = await ben.call('POST', `/conversations/${conversation}/reservations`, offer)
+  subject = { user: ben.id, profile: ben.profileId, conversation, message, reservation: body.id }
 })
 
-/** Every route with a request body, and a valid body. */
-const routesWithBody = (): [method: string, path: string, body: Record<string, unknown>][] => [
-  ['POST', '/auth/signup', { email: uniqueEmail(), password: 'correct horse', name: 'Somebody' }],
-  ['POST', '/auth/login', { email: ana.email, password: ana.password }],
-  ['POST', '/auth/refresh', { refresh_token: 'garbage' }],
-  ['POST', '/auth/recover', { email: uniqueEmail() }],
-  ['POST', '/users', { email: uniqueEmail(), name: 'Somebody' }],
-  ['PATCH', '/users/profile', { bio: 'Walks' }],
-  ['PUT', '/users/profile/interests', { interest_ids: [] }],
-  ['PATCH', '/users/searchable', { is_searchable: true }],
-  ['POST', `/conversations/${conversation}/reservations`, { title: 'Walk', price: 1, date: '2037-01-01T10:00:00Z' }],
-  ['POST', '/conversations', { other_user_id: ben.id }],
-  ['POST', `/conversations/${conversation}/messages`, { content: 'Hello' }],
-  ['POST', `/conversations/${conversation}/read`, { up_to_message_id: message }],
-]
-
-describe('an id in a path', () => {
-  const expectAllRefused = async (id: string, status: number) => {
-    const body = { token: ana.token, headers: json }
-    const content = { ...body, body: '{"content": "Hello", "up_to_message_id": 1}' }
-    const requests: [method: string, path: string, sent: Sent, parameter?: string][] = [
-      ['GET', `/users/${id}`, {}],
-      ['GET', `/conversations/${id}`, body],
-      ['GET', `/conversations/${id}/messages`, body],
-      ['POST', `/conversations/${id}/messages`, content],
-      ['POST', `/conversations/${id}/read`, content],
-      ['PATCH', `/conversations/${id}/messages/${message}/read`, body],
-      ['PATCH', `/conversations/${conversation}/messages/${id}/read`, body, 'messageId'],
-    ]
-    for (const [method, path, sent, parameter = 'id'] of requests) {
-      const named = status === 404 ? '' : isWellEncoded(id) ? `${parameter}: ` : 'The URL holds a %'
-      expectRefusal(await send(method, path, sent), status, path, named)
-    }
-  }
-
-  test.each([
-    ...['-1', '0', '1.5', '1e3', '0x1', '+1', '%201', '1%20', '1%0a', 'NaN', 'null', 'Infinity', '%EF%BC%91', '1,2'],
-    ...['99999999999999999999', '9223372036854775808', '1'.repeat(40), '%00', '1%00', '%F0%9F%98%80', '%ED%A0%80'],
-    ...["1'--", '1;select%201', "1'%20or%20'1'='1", '..%2Fusers%2Fme', '%2e%2e%2fusers%2fme', '1%2Fmessages'],
-    ...['%', '%z', '%zz', '1%', '%c0%ae', '%ff', '%u0031'],
-  ])('cannot be %s', (id) => expectAllRefused(id, 400))
-
-  test.each(['2147483648', '9007199254740991'])('can be %s, which is unknown', (id) => expectAllRefused(id, 404))
-
-  test.each(['/users/../users/me', '/conversations/../users/me', '/conversations/%2e%2e/users/me'])(
-    '%s does not bypass authentication',
-    async (path) => expectRefusal(await send('GET', path), 401),
+/** Sends a request about Ana's own with this body or query. */
+const sendTo = (operation: Operation, sent: Sent & { query?: string } = {}) => {
+  const query = sent.query === undefined ? '' : `?${sent.query}`
+  const token = operation.needsSecretKey ? secretKey : ana.token
+  return send(operation.method, exampleRequest(operation, subject).path + query, { token, ...sent })
+}
+const sendBody = (operation: Operation, body: string) => sendTo(operation, { headers: json, body })
+const withBody = operations.filter(({ body }) => body)
+const parametersIn = (place: string) =>
+  operations.flatMap((operation) =>
+    operation.parameters.filter((one) => one.in === place)
+      .map(({ name, schema }) => ({ of: operation.name, operation, name, schema }))
   )
+const notEncoded = 'The URL holds a % that does not begin an encoded UTF-8 character'
+const notJson = 'The body is not valid JSON in UTF-8'
+const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+
+// deno-fmt-ignore
+const noIds = [
+  '-1', '0', '1.5', '1e3', '0x1', '+1', '%201', '1%20', '1%0a', 'NaN', 'null', 'Infinity', '%EF%BC%91', '1,2', '%00',
+  '99999999999999999999', '9223372036854775808', '1'.repeat(40), '1%00', '%F0%9F%98%80', "1'--", '1;select%201',
+  "1'%20or%20'1'='1", '..%2Fusers%2Fme', '%2e%2e%2fusers%2fme', '1%2Fmessages',
+]
+test.each(parametersIn('path'))('$of refuses every $name that is no id', async ({ operation, name }) => {
+  const body = operation.body && JSON.stringify(exampleRequest(operation, subject).body)
+  const withId = (id: string) =>
+    sendTo(
+      { ...operation, path: operation.path.replace(`{${name}}`, id) },
+      body === undefined ? {} : { headers: json, body },
+    )
+  for (const id of noIds) expectRefusal(await withId(id), 400, `${name}: `, id)
+  for (const id of ['%', '%z', '%zz', '1%', '%c0%ae', '%ff', '%u0031', '%ED%A0%80']) {
+    expectRefusal(await withId(id), 400, notEncoded, id)
+  }
 })
 
-test.each([0, -1, 1.5, '1', '1e3', null, true, [], [1], {}, 2 ** 53, 1e300, undefined])(
-  'an id in a body cannot be %j, and the error names the field',
-  async (id) => {
-    const opened = await ana.call('POST', '/conversations', { other_user_id: id })
-    expectRefusal(opened, 400, '', 'other_user_id')
-    const read = await ana.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: id })
-    expectRefusal(read, 400, '', 'up_to_message_id')
+// deno-fmt-ignore
+const wrongTexts = [
+  '0', '-1', '1.5', '1e1', '1e3', '0x1', ' ', 'abc', 'NaN', '\0', "1'--", '1;select 1', '1'.repeat(20), '１',
+  '9007199254740993', 'ASC;', 'asc\0', 'asc;drop table messages', 'yes', 'x'.repeat(5000), '2026-13-01',
+]
+test.each(parametersIn('query'))(
+  '$of refuses every $name that is not documented',
+  async ({ operation, name, schema }) => {
+    const ask = (query: string) => sendTo(operation, { query })
+    const isWrong = (text: string) => schema.format === 'date-time' || parameterFaults(schema, text, name).length > 0
+    for (const text of wrongTexts.filter(isWrong)) {
+      // The token of a mail is any text that the database takes.
+      const word = name === 'token' ? 'cannot be stored' : name
+      expectRefusal(await ask(`${name}=${encodeURIComponent(text)}`), 400, word, text)
+    }
+    for (const text of ['%', '%zz', '%ED%A0%80', '%ff', 'x%c3']) {
+      expectRefusal(await ask(`${name}=${text}`), 400, notEncoded, text)
+    }
+    // Filters name several values.
+    if (name.startsWith('filter')) return
+    expectRefusal(await ask(`${name}=1&${name}=2`), 400, `${name}: is given more than once`)
   },
 )
 
-test.each([2 ** 31, Number.MAX_SAFE_INTEGER])('an id in a body can be %i, which is unknown', async (id) => {
-  expectRefusal(await ana.call('POST', '/conversations', { other_user_id: id }), 404)
-  expectRefusal(await ana.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: id }), 404)
+test.each(['/users/../users/me', '/conversations/../users/me', '/conversations/%2e%2e/users/me'])(
+  '%s does not bypass authentication',
+  async (path) => expectRefusal(await send('GET', path), 401, 'A bearer token is needed'),
+)
+
+describe.each(operations.filter(({ parameters }) => parameters.some((one) => one.in === 'query')))(
+  '$name',
+  (operation) => {
+    const inQuery = operation.parameters.filter((one) => one.in === 'query')
+    const ask = (query: string) => sendTo(operation, { query })
+
+    test.each(inQuery)('refuses every value of $name that is not documented', async ({ name, schema }) => {
+      for (
+        const text of [
+          ...[
+            '0',
+            '-1',
+            '1.5',
+            '1e1',
+            '1e3',
+            '0x1',
+            ' ',
+            'abc',
+            'NaN',
+            '\0',
+            "1'--",
+            '1;select 1',
+            '1'.repeat(20),
+            '１',
+          ],
+          ...['9007199254740993', 'ASC;', 'asc\0', 'asc;drop table messages', 'yes', 'x'.repeat(5000), '2026-13-01'],
+        ]
+      ) {
+        const isWrong = schema.format === 'date-time' || parameterFaults(schema, text, name).length > 0
+        // The token of a mail is any text that the database takes.
+        const word = name === 'token' ? 'cannot be stored' : name
+        if (isWrong) expectRefusal(await ask(`${name}=${encodeURIComponent(text)}`), 400, word, text)
+      }
+      for (const text of ['%', '%zz', '%ED%A0%80', '%ff', 'x%c3']) {
+        expectRefusal(await ask(`${name}=${text}`), 400, notEncoded, text)
+      }
+      // Filters name several values.
+      if (name.startsWith('filter')) return
+      expectRefusal(await ask(`${name}=1&${name}=2`), 400, `${name}: is given more than once`)
+    })
+  },
+)
+
+test('a list of filters has at most 50 values, and the encoded text of a search is read', async () => {
+  const filters = `filterCity=${'a,'.repeat(51)}&filterCity=b`
+  expectRefusal(await send('GET', `/users/search?${filters}`), 400, 'filterCity: must name at most 50 values')
+  expect((await send('GET', '/users/search?q=%c3%a9%25')).body.query).toBe('é%')
 })
 
-describe('query parameters', () => {
-  const nameOf = (query: string): string => /^\w+/.exec(query)![0]
-
-  test.each([
-    ...['limit=1&limit=2', 'limit=1&limit=1', 'offset=0&offset=0', 'limit=0', 'limit=-1', 'limit=1.5', 'limit=1e1'],
-    ...['limit=NaN', 'limit=%00', 'limit=%', 'limit=%zz', "limit=1'--", 'limit=1;select%201', 'limit=%ED%A0%80'],
-    ...['offset=-1', 'offset=0x1', 'offset=%20', 'offset=99999999999999999999', 'limit[]=1&limit=2&limit=3'],
-  ])('of lists cannot be %s', async (query) => {
-    for (const path of ['/conversations', `/conversations/${conversation}/messages`]) {
-      expectRefusal(
-        await send('GET', `${path}?${query}`, { token: ana.token }),
-        400,
-        path,
-        isWellEncoded(query) ? nameOf(query) : 'The URL holds a %',
-      )
-    }
-  })
-
-  test.each([
-    ...['order=up', 'order=asc&order=desc', 'order=asc%00', 'order=asc;drop%20table%20messages', 'before_id=0'],
-    ...['before_id=1&before_id=2', 'before_id=abc', 'before_id=1.5', 'before_id=9007199254740993', 'order=ASC;'],
-    ...['after_id=-1', 'after_id=%00', 'after_id=1e3', 'after_id=99999999999999999999', 'offset=abc'],
-  ])('of messages cannot be %s', async (query) => {
-    const path = `/conversations/${conversation}/messages?${query}`
-    expectRefusal(await send('GET', path, { token: ana.token }), 400, path, nameOf(query))
-  })
-
-  test.each(['offset=2147483648', 'offset=9007199254740991'])('can be %s, with an empty result', async (query) => {
-    for (const path of ['/conversations', `/conversations/${conversation}/messages`]) {
-      const { status, body } = await ana.call('GET', `${path}?${query}`)
-      expect({ path, status, body }).toEqual({ path, status: 200, body: [] })
-    }
-  })
+const paged = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'offset'))
+test.each(paged)('$name: a page far beyond the end is empty', async (operation) => {
+  for (const offset of [2 ** 31, Number.MAX_SAFE_INTEGER]) {
+    const { status, body } = await sendTo(operation, { query: `offset=${offset}` })
+    expect([offset, status, body.hits ?? body]).toEqual([offset, 200, []])
+  }
 })
 
 test('headers and URLs of 60 KB are accepted, those of 1 MiB refused, and the server stays up', async () => {
   expect((await send('GET', '/users/interests', { headers: { 'X-Long': 'x'.repeat(60_000) } })).status).toBe(200)
-  expectRefusal(await send('GET', `/users/search?q=${'x'.repeat(60_000)}`), 400)
+  expectRefusal(await send('GET', `/users/search?q=${'x'.repeat(60_000)}`), 400, 'q: must have at most 512 characters')
   const outcomeOf = (request: Promise<Got>) => request.then(({ status }) => status, () => 'connection closed')
   for (const bytes of [100_000, 1_048_576]) {
     const requests = [
@@ -160,189 +182,132 @@ test('headers and URLs of 60 KB are accepted, those of 1 MiB refused, and the se
   expect((await send('GET', '/health')).status).toBe(200)
 })
 
-describe('a field', () => {
-  const nul = ['a\0b', '\0', '\ud800', 'a\udc00b', '\udc00\ud800']
-  const notText = [1, true, [], ['x'], {}, { $ne: null }]
-  const notWhole = ['1', true, [], [20], {}, 20.5, 1e300]
-  const profile = (field: string): [string, string, string] => ['PATCH', '/users/profile', field]
+/** What the example of a request leaves out. */
+const samples: Record<string, object> = {
+  attachment: { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 1 },
+}
+/** The schemas of all fields, also of those within others, by their path. */
+const fieldsOf = (given: Schema, at: string[] = []): [path: string[], schema: Schema][] =>
+  Object.entries(resolved(given).properties ?? {}).flatMap(([name, schema]) => {
+    const path = [...at, name]
+    const object = [schema, ...schema.anyOf ?? []].map(resolved).find(({ properties }) => properties)
+    return [[path, schema] as [string[], Schema], ...object ? fieldsOf(object, path) : []]
+  })
+const put = (body: Record<string, unknown>, [name, ...rest]: string[], value: unknown): Record<string, unknown> => ({
+  ...body,
+  [name!]: rest.length > 0 ? put((body[name!] ?? samples[name!] ?? {}) as Record<string, unknown>, rest, value) : value,
+})
+const wrongValues = [
+  ...[0, -1, 1, 1.5, 20.5, 1e300, 2 ** 53, '1', 'true', '1e3', true, null, [], ['x'], [20], [null], [[1]], [1.5]],
+  ...[['\0'], {}, { $ne: null }, '', 'x', 'a\0b', '\0', '\ud800', 'a\udc00b', '\udc00\ud800', 'x'.repeat(5001)],
+]
 
-  const expectEachRefused = async (method: string, path: string, field: string, values: unknown[]) => {
-    const where = path.replace(':conversation', String(conversation))
-    const [, , valid] = routesWithBody().find(([allowed, route]) => allowed === method && route === where)!
-    for (const value of values) {
-      const answer = await ana.call(method, where, { ...valid, [field]: value })
-      expectRefusal(answer, 400, value)
-      expect(answer.body.error).toContain(field)
-    }
+const fields = withBody.flatMap((operation) =>
+  fieldsOf(operation.body!).map(([at, schema]) => ({ of: operation.name, operation, name: at.join('.'), at, schema }))
+    // Without the secret key it is ignored.
+    .filter(({ name }) => name !== 'role')
+)
+test.each(fields)('$of refuses every $name that is not documented', async ({ operation, at, schema }) => {
+  const { body } = exampleRequest(operation, subject)
+  for (const value of wrongValues.filter((value) => faults(schema, value).length > 0)) {
+    expectRefusal(await sendBody(operation, JSON.stringify(put(body!, at, value))), 400, at[0]!, value)
   }
-
-  test.each([
-    ...['email', 'password', 'name', 'bio', 'city'].map((field) => ['POST', '/auth/signup', field]),
-    ...['email', 'password'].map((field) => ['POST', '/auth/login', field]),
-    ['POST', '/auth/refresh', 'refresh_token'],
-    ['POST', '/auth/recover', 'email'],
-    ...['email', 'password', 'name', 'biography', 'country'].map((field) => ['POST', '/users', field]),
-    ...['name', 'bio', 'location', 'first_name', 'last_name'].map(profile),
-    ...['biography', 'country', 'city', 'image_url'].map(profile),
-    ['POST', '/conversations/:conversation/messages', 'content'],
-    ['POST', '/conversations/:conversation/messages', 'client_id'],
-  ])('in %s %s refuses other types in %s, NUL and lone surrogates', async (method, path, field) => {
-    await expectEachRefused(method!, path!, field!, [...notText, ...nul])
-  })
-
-  test('of another type refuses strings and third types', async () => {
-    await expectEachRefused('PATCH', '/users/profile', 'age', notWhole)
-    await expectEachRefused('PATCH', '/users/profile', 'is_searchable', ['true', 0, 1, null, [], {}])
-    await expectEachRefused('PATCH', '/users/searchable', 'is_searchable', ['true', 0, 1, null, [], {}])
-    for (const [method, path] of [['PATCH', '/users/profile'], ['PUT', '/users/profile/interests']] as const) {
-      await expectEachRefused(method, path, 'interest_ids', [1, '1', true, null, {}, ['1'], [null], [[1]], [1.5], [
-        '\0',
-      ]])
-    }
-  })
-
-  test.each([
-    ...['name', 'location', 'first_name', 'last_name', 'country', 'city'].map(profile),
-    ['POST', '/auth/signup', 'name'],
-    ['POST', '/conversations/:conversation/reservations', 'title'],
-  ])('%s %s: %s is one line that shows something', async (method, path, field) => {
-    await expectEachRefused(method, path, field, [
-      'Team\nLog in',
-      'a\u2028b',
-      'a\u202eb',
-      'a\u001bb',
-      ' ',
-      '\u3164',
-      '\u200b',
-    ])
-  })
-
-  test('that is an attachment needs {url, name, mime_type, size}', async () => {
-    const path = '/conversations/:conversation/messages'
-    const file = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 1 }
-    const texts = ['url', 'name', 'mime_type'].flatMap((key) =>
-      [...notText, ...nul].map((bad) => ({ ...file, [key]: bad }))
-    )
-    const sizes = ['1', -1, 1.5, 1e300, null, true].map((size) => ({ ...file, size }))
-    const shapes = [{}, { ...file, size: undefined }]
-    await expectEachRefused('POST', path, 'attachment', [...texts, ...sizes, ...shapes, 'x', 1, true, [], [file]])
-  })
-
-  test('is unchanged after all these requests', async () => {
-    const [row] = (await asAdmin('GET', `users?id=eq.${ana.id}&select=name,bio,role,profiles(*)`)).body
-    const { body: fresh } = await (await signUp('Fresh')).call('GET', '/users/me')
-    const { id: _, user_id: __, Interests: ___, ...untouched } = fresh.Profile
-    expect(row).toEqual({
-      name: 'Ana',
-      bio: null,
-      role: 'user',
-      profiles: { id: ana.profileId, user_id: ana.id, ...untouched },
-    })
-    expect((await ana.call('GET', `/conversations/${conversation}/messages`)).body).toHaveLength(1)
-  })
+  expectRefusal(await sendBody(operation, `{"${at[0]}": ${deep}}`), 400, at[0]!)
 })
 
-describe('a request body', () => {
-  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+// deno-fmt-ignore
+const broken = [
+  '', ' ', '{', '{"a":}', "{'a': 1}", '{"a": 1} x', '{"a": NaN}', 'undefined', '{"a": "\\ud8"}', '\0', '<a/>',
+  'a=1&b=2',
+  '{"a": "\u0001"}', '['.repeat(20_000),
+]
+test.each(withBody)('$name refuses what is not JSON, or no object', async (operation) => {
+  for (const body of broken) expectRefusal(await sendBody(operation, body), 400, notJson, body)
+  for (const body of ['[]', 'null', '"text"', '5', 'true', '[{}]', deep]) {
+    expectRefusal(await sendBody(operation, body), 400, 'expected object', body)
+  }
+  for (const bytes of [[0xff, 0xfe], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
+    const body = Buffer.concat([Buffer.from('{"a": "'), Buffer.from(bytes), Buffer.from('"}')])
+    expectRefusal(await sendTo(operation, { headers: json, body }), 400, notJson, bytes)
+  }
+})
 
-  test.each([
-    ...['[]', 'null', '"text"', '5', 'true', '[{}]', '', ' ', '{', '{"a":}', "{'a': 1}", '{"a": 1} x', '{"a": NaN}'],
-    ...['undefined', '{"a": "\\ud8"}', '{"a": "\u0001"}', '\0', 'a=1&b=2', '<a/>'],
-  ])('cannot be %j', async (body) => {
-    for (const [method, path] of routesWithBody()) expectRefusal(await sendJson(method, path, body), 400, path)
-  })
-
-  test('cannot be nested 20,000 deep, nor can a field', async () => {
-    for (const [method, path, valid] of routesWithBody()) {
-      for (const body of [deep, deep.slice(0, 20_000)]) expectRefusal(await sendJson(method, path, body), 400, path)
-      for (const field of Object.keys(valid)) {
-        expectRefusal(await sendJson(method, path, `{"${field}": ${deep}}`), 400, path)
-      }
+test.each(withBody)('$name refuses other types and 100 KB and a byte, and reads no prototype', async (operation) => {
+  const { required = [] } = resolved(operation.body!)
+  const valid = JSON.stringify(exampleRequest(operation, subject).body)
+  for (const key of required.length > 0 ? ['__proto__', 'constructor', 'prototype'] : []) {
+    expectRefusal(await sendBody(operation, `{"${key}": ${valid}}`), 400, `${required[0]}: is missing`)
+  }
+  const types = ['', 'text/plain', 'text/json', 'application/jsonx', 'application/x-www-form-urlencoded', 'x/json']
+  for (const headers of [{}, ...types.map((type) => ({ 'Content-Type': type }))]) {
+    expectRefusal(await sendTo(operation, { headers, body: valid }), 415, 'The body must be application/json', headers)
+  }
+  for (const bytes of [102_401, 1_048_576]) {
+    const body = `{"unknown": "${'x'.repeat(bytes - 15)}"}`
+    for (const chunked of [true, false]) {
+      expectRefusal(await sendTo(operation, { headers: json, body, chunked }), 413, 'The body is over 100 KB', chunked)
     }
-    const attached = `{"content": "Hello", "attachment": {"url": ${deep}}}`
-    expectRefusal(await sendJson('POST', `/conversations/${conversation}/messages`, attached), 400)
-    expect((await sendJson('PATCH', '/users/profile', `{"unknown": ${deep}}`)).status).toBe(200)
-  })
+  }
+})
 
-  test('uses the last of two duplicate keys', async () => {
-    expectRefusal(await sendJson('PATCH', '/users/profile', '{"bio": "first", "bio": 5}'), 400)
-    const { body } = await sendJson('PATCH', '/users/profile', '{"bio": "first", "bio": "second"}')
-    expect(body.bio).toBe('second')
-  })
+test.each([
+  ...['name', 'location', 'first_name', 'last_name', 'country', 'city'].map((field) => ['PATCH /users/profile', field]),
+  ['POST /auth/signup', 'name'],
+  ['POST /conversations/{id}/reservations', 'title'],
+])('%s: %s is one line that shows something', async (name, field) => {
+  const operation = operations.find((one) => one.name === name)!
+  for (const value of ['Team\nLog in', 'a\u2028b', 'a\u202eb', 'a\u001bb', ' ', '\u3164', '\u200b']) {
+    const body = { ...exampleRequest(operation, subject).body, [field!]: value }
+    expectRefusal(await sendBody(operation, JSON.stringify(body)), 400, `${field}: `, value)
+  }
+})
 
-  test('is not read through __proto__ or constructor', async () => {
-    for (const [method, path, valid] of routesWithBody()) {
-      if (path === '/users/profile') continue
-      for (const key of ['__proto__', 'constructor', 'prototype']) {
-        expectRefusal(await sendJson(method, path, `{"${key}": ${JSON.stringify(valid)}}`), 400, path)
-      }
-    }
-    const polluted = '{"__proto__": {"bio": "Polluted"}, "constructor": {"prototype": {"bio": "Polluted"}}}'
-    expect((await sendJson('PATCH', '/users/profile', polluted)).body.bio).not.toBe('Polluted')
-    const climber = `{"email": "${uniqueEmail()}", "name": "Climber", "__proto__": {"role": "admin"}}`
-    const { body } = await sendJson('POST', '/users', climber)
-    expect(body.role).toBe('user')
-    expect(await ben.call('GET', '/users/me')).toMatchObject({ status: 200, body: { bio: null } })
-  })
+describe('a body of PATCH /users/profile', () => {
+  const change = (body: string, type = 'application/json', chunked = false) =>
+    send('PATCH', '/users/profile', { token: ana.token, headers: { 'Content-Type': type }, body, chunked })
 
-  test('that is invalid UTF-8 does not cause an error 500', async () => {
-    for (const bytes of [[0xff, 0xfe], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
-      const body = Buffer.concat([Buffer.from('{"bio": "'), Buffer.from(bytes), Buffer.from('"}')])
-      const { status } = await send('PATCH', '/users/profile', { token: ana.token, headers: json, body })
-      expect([200, 400]).toContain(status)
-    }
-  })
-
-  test.each([
-    undefined,
-    '',
-    'text/plain',
-    'text/json',
-    'application/jsonx',
-    'application/x-www-form-urlencoded',
-    'x/json',
-  ])(
-    'of the type %s is refused',
-    async (type) => {
-      for (const [method, path, valid] of routesWithBody()) {
-        const headers: Record<string, string> = type === undefined ? {} : { 'Content-Type': type }
-        const body = JSON.stringify(valid)
-        expectRefusal(await send(method, path, { token: ana.token, headers, body }), 415, path)
-      }
-    },
-  )
-
-  test('of type JSON is accepted with and without a charset', async () => {
+  test('is taken with and without a charset, up to 102,400 bytes, however deep its unknown fields', async () => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8']) {
-      const sent = { token: ana.token, headers: { 'Content-Type': type }, body: '{"bio": "Read"}' }
-      expect((await send('PATCH', '/users/profile', sent)).status).toBe(200)
+      expect((await change('{"bio": "Read"}', type)).status).toBe(200)
     }
+    const largest = `{"unknown": "${'x'.repeat(102_400 - 15)}"}`
+    expect(largest).toHaveLength(102_400)
+    for (const chunked of [true, false]) expect((await change(largest, undefined, chunked)).status).toBe(200)
+    expect((await change(`{"unknown": ${deep}}`)).status).toBe(200)
   })
 
-  describe.each([['with a Content-Length', false], ['in chunks', true]])('%s', (_, chunked) => {
-    const filled = (bytes: number) => `{"bio": "Long", "unknown": "${'x'.repeat(bytes - 30)}"}`
-    const sized = (method: string, path: string, bytes: number) =>
-      send(method, path, { token: ana.token, headers: json, body: filled(bytes), chunked })
-
-    test('has at most 102,400 bytes', async () => {
-      expect(filled(102_400)).toHaveLength(102_400)
-      expect((await sized('PATCH', '/users/profile', 102_400)).status).toBe(200)
-      expectRefusal(await sized('PATCH', '/users/profile', 102_401), 413)
-    })
-
-    test('of 1 MiB is refused on every route', async () => {
-      for (const [method, path] of routesWithBody()) expectRefusal(await sized(method, path, 1_048_576), 413, path)
-    })
+  test('has the last of two values of a key, and none through __proto__', async () => {
+    expectRefusal(await change('{"bio": "first", "bio": 5}'), 400, 'bio: ')
+    expect((await change('{"bio": "first", "bio": "second"}')).body.bio).toBe('second')
+    const polluted = '{"__proto__": {"bio": "Polluted"}, "constructor": {"prototype": {"bio": "Polluted"}}}'
+    expect((await change(polluted)).body.bio).toBe('second')
+    const climber = `{"email": "${uniqueEmail()}", "name": "Climber", "__proto__": {"role": "admin"}}`
+    expect((await send('POST', '/users', { headers: json, body: climber })).body.role).toBe('user')
+    expect((await ben.call('GET', '/users/me')).body).toMatchObject({ bio: null })
   })
 
   test('is checked after the token: type, then size, then values', async () => {
-    const large = `{"bio": 5, "unknown": "${'x'.repeat(102_400)}"`
+    const body = `{"bio": 5, "unknown": "${'x'.repeat(102_400)}"`
     const path = '/users/profile'
-    expectRefusal(await send('PATCH', path, { body: large, headers: { 'Content-Type': 'text/plain' } }), 401)
-    const token = ana.token
-    expectRefusal(await send('PATCH', path, { token, body: large, headers: { 'Content-Type': 'text/plain' } }), 415)
-    expectRefusal(await send('PATCH', path, { token, body: large, headers: json }), 413)
-    expectRefusal(await send('POST', '/conversations/x/messages', { token, body: '{}' }), 415)
-    expectRefusal(await send('POST', '/conversations/2147483648/messages', { token, body: '{}', headers: json }), 400)
+    const text = { 'Content-Type': 'text/plain' }
+    const { token } = ana
+    expectRefusal(await send('PATCH', path, { body, headers: text }), 401, 'A bearer token is needed')
+    expectRefusal(await send('PATCH', path, { token, body, headers: text }), 415, 'must be application/json')
+    expectRefusal(await send('PATCH', path, { token, body, headers: json }), 413, 'over 100 KB')
+    expectRefusal(await send('POST', '/conversations/x/messages', { token, body: '{}' }), 415, 'application/json')
+    const nowhere = `/conversations/${2 ** 31}/messages`
+    expectRefusal(await send('POST', nowhere, { token, body: '{}', headers: json }), 400, 'content: ')
   })
+})
+
+test('after all these requests there is nothing that was not sent on purpose', async () => {
+  const [row] = (await asAdmin('GET', `users?id=eq.${ana.id}&select=name,bio,role,profiles(*)`)).body
+  const { body: fresh } = await (await signUp('Fresh')).call('GET', '/users/me')
+  const { id: _, user_id: __, Interests: ___, ...untouched } = fresh.Profile
+  const profiles = { id: ana.profileId, user_id: ana.id, ...untouched }
+  expect(row).toEqual({ name: 'Ana', bio: 'second', role: 'user', profiles })
+  const { body } = await ana.call('GET', `/conversations/${subject.conversation}`)
+  expect(body.Reservations).toMatchObject([{ id: subject.reservation, status: 'pending', price: 1 }])
+  expect((await ana.call('GET', `/conversations/${subject.conversation}/messages`)).body).toHaveLength(1)
+  expect((await ana.call('GET', '/users/me/reports')).body).toEqual([])
 })

@@ -13,36 +13,14 @@ test('the functions and the database allow the same characters in names and titl
   for (const around of ['', 'a']) expect(sql).toContain(createHash('md5').update(allowed(around)).digest('hex'))
 })
 
+// deno-fmt-ignore
 test.each([
-  ...[
-    'Ana',
-    'José María',
-    'Zoe\u0301',
-    'Nguyễn',
-    '李小龍',
-    'محمد',
-    'نسرین\u200cخانم',
-    'דוד',
-    '👩‍👩‍👧',
-    '🏴\u{e0067}\u{e007f}',
-    'O’Neill',
-    '',
-  ],
+  'Ana', 'José María', 'Zoe\u0301', 'Nguyễn', '李小龍', 'محمد', 'نسرین\u200cخانم', 'דוד',
+  '👩‍👩‍👧', '🏴\u{e0067}\u{e007f}', 'O’Neill', '',
 ])('%j can be a name or a title', (value) => expect(isLine(value)).toBe(true))
 
+// deno-fmt-ignore
 test.each([
-  ...[
-    ' ',
-    '\t',
-    '\u200b',
-    '\u3164',
-    '\u2800',
-    '\u00ad',
-    '\u115f\u1160',
-    '\ufe0f',
-    '\u{e0041}',
-    '\u200d\u200d',
-    '\ufeff',
-  ],
-  ...['Team\r\nYour account', 'a\u2028b', 'a\u0085b', 'a\u001bb', 'a\u202eb', 'a\u2066b', 'a\u007f', 'a\u2029'],
+  ' ', '\t', '\u200b', '\u3164', '\u2800', '\u00ad', '\u115f\u1160', '\ufe0f', '\u{e0041}', '\u200d\u200d', '\ufeff',
+  'a\u007f', 'Team\r\nYour account', 'a\u2028b', 'a\u0085b', 'a\u001bb', 'a\u202eb', 'a\u2066b', 'a\u2029',
 ])('%j cannot', (value) => expect(isLine(value)).toBe(false))

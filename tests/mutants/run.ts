@@ -1,7 +1,7 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
  * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   deno run -A tests/mutants/run.ts [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--only=PATTERN]
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--only=PATTERN]
  * All mutants of the functions whose text differs from that of REF are tried, for so many seconds; so many of all other
  * functions; every one of policies and row level security; and one in so many of grants (0: none). PATTERN chooses
  * functions by name. Prints a Report as JSON.
@@ -124,7 +124,9 @@ const definitions = await connection.query(
   `select format('%s.%s', nspname, proname) as name, pg_get_functiondef(pg_proc.oid) as definition
    from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
    where prokind = 'f' and nspname in ('public', 'private', 'api') and format('%s.%s', nspname, proname) ~ $1
-     and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e')
+     and not exists (
+       select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e'
+     )
    order by 1`,
   [only],
 ) as { name: string; definition: string }[]

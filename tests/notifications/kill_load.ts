@@ -1,58 +1,35 @@
 // Everything that the kill test starts and kills: Postgres, two workers, a mail server and a push service.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
+import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
+import { startDurablePostgres } from '../tools/durable_postgres.ts'
 import { freePort } from '../tools/ports.ts'
-import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
-import { pause } from '../tools/wait.ts'
+import { serveFunction } from '../tools/serve_function.ts'
+import { pause, until } from '../tools/wait.ts'
 
-const run = promisify(execFile)
 const secretKey = 'sb_secret_kills'
 
-/**
- * postgres.js writes to a lost connection once more, outside of any promise (supabase/local/connection_loss.ts).
- * Vitest would take that for a failure; everything else goes to its own listeners.
- */
-const ignoreLostConnections = (): void => {
-  const listeners = process.listeners('uncaughtException')
-  process.removeAllListeners('uncaughtException')
-  process.on('uncaughtException', (error, origin) => {
-    if (error.stack?.includes('postgres/src/connection.js')) return
-    for (const listener of listeners) listener(error, origin)
-  })
-  onTestFinished(() => {
-    process.removeAllListeners('uncaughtException')
-    for (const listener of listeners) process.on('uncaughtException', listener)
-  })
-}
-
 /** A Postgres with the migrations, and a function that kills it and starts it again. */
-const startPostgres = async (folder: string) => {
-  const data = join(folder, 'data')
-  const port = await freePort()
-  const script = (...args: string[]) => run('bash', ['tests/postgres/server.sh', ...args])
-  await script('start', data, String(port), 'durable')
-  onTestFinished(() => script('stop', data).then(() => {}))
-  const url = `postgresql://supabase_admin@127.0.0.1:${port}/postgres`
-  const sql = postgres(url, { max: 8, onnotice: () => {}, backoff: () => 0.1 })
-  onTestFinished(() => sql.end({ timeout: 1 }))
-  const read = (path: string) => readFileSync(path, 'utf8')
+const startPostgres = async () => {
+  const { folder, url, kill, again } = await startDurablePostgres()
+  const pool = new pg.Pool({ connectionString: url, max: 8 })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
   const migrations = readdirSync('supabase/migrations').sort().map((file) => `supabase/migrations/${file}`)
-  const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
   const files = ['tests/postgres/platform.sql', ...migrations].flatMap((file) => ['-f', file])
-  await run(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', url, ...files])
-  const kill = async () => {
-    process.kill(Number(read(join(data, 'postmaster.pid')).split('\n')[0]), 'SIGKILL')
-    await script('again', data)
+  const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
+  await promisify(execFile)(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', url, ...files])
+  const killAndStart = async () => {
+    kill()
+    await again()
   }
-  return { sql, kill, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
+  return { folder, pool, kill: killAndStart, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
 }
 
 /** A receiver, which is started again at the same port when it was killed, and what it has written so far. */
@@ -60,18 +37,15 @@ const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
   const [port, file] = [await freePort(), join(folder, `${kind}.log`)]
   let child: ChildProcess
   /** Whether it listens. While it is down, a connection of any process may have been given its port. */
-  const tryToStart = async (): Promise<boolean> => {
+  const start = async (): Promise<boolean> => {
     const args = ['run', '-A', 'tests/notifications/serve_receiver.ts', kind, String(port), file]
     child = spawn(resolve('node_modules/.bin/deno'), args, { stdio: ['ignore', 'pipe', 'ignore'] })
-    for await (const line of createInterface(child.stdout!)) if (line === 'ready') return true
-    return false
-  }
-  const start = async () => {
-    for (let attempt = 1; !await tryToStart(); attempt++) {
-      if (attempt === 100) throw new Error(`The ${kind} server does not start: its port ${port} is taken`)
-      await pause(100)
+    for await (const line of createInterface(child.stdout!)) {
+      if (line !== 'ready') continue
+      child.stdout!.resume()
+      return true
     }
-    child.stdout!.resume()
+    return false
   }
   const kill = async () => {
     if (child.exitCode !== null) throw new Error(`The ${kind} server ended by itself`)
@@ -79,14 +53,14 @@ const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
     child.kill('SIGKILL')
     await ended
   }
-  await start()
+  await until(start)
   onTestFinished(kill)
   return {
     port,
     kill: async () => {
       await kill()
       await pause(Math.random() * 500)
-      await start()
+      await until(start)
     },
     // The last line may be cut off by a kill, and then nothing was acknowledged.
     lines: () =>
@@ -98,10 +72,9 @@ const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
 
 /** Two workers on the platform's Deno, called all the time as by a schedule; `kill` kills one of them. */
 const startWorkers = async (env: Record<string, string>) => {
-  const deno = denoVersions()[1]!.deno
-  const options = ['--no-config', '--no-lock', '--no-npm']
-  const start = () => serveFunction('dist/functions/notify/index.js', env, { deno, options })
-  const workers: ServedFunction[] = await Promise.all([start(), start()])
+  const options = { deno: denoVersions()[1]!.deno, options: ['--no-config', '--no-lock', '--no-npm'] }
+  const start = () => serveFunction('dist/functions/notify/index.js', env, options)
+  const workers = await Promise.all([start(), start()])
   let isOver = false
   const calls = workers.map(async (_, index) => {
     while (!isOver) {
@@ -126,16 +99,12 @@ const startWorkers = async (env: Record<string, string>) => {
 
 /** Starts all of it. The delay is in seconds; `speedup` divides the time until another attempt. */
 export const startAll = async ({ delay, speedup }: { delay: number; speedup: number }) => {
-  ignoreLostConnections()
-  const folder = mkdtempSync(join(tmpdir(), 'kills-'))
-  chmodSync(folder, 0o755)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const [database, mail, push] = await Promise.all([
-    startPostgres(folder),
-    startReceiver('mail', folder),
-    startReceiver('push', folder),
+  const database = await startPostgres()
+  const [mail, push] = await Promise.all([
+    startReceiver('mail', database.folder),
+    startReceiver('push', database.folder),
   ])
-  await database.sql.unsafe(`
+  await database.pool.query(`
     create or replace function private.back_off(failures integer) returns interval language sql volatile as
       $$ select interval '15 seconds' / ${speedup} * 3 ^ least(failures, 6) * (1 + random() / 2) $$
   `)
@@ -154,5 +123,5 @@ export const startAll = async ({ delay, speedup }: { delay: number; speedup: num
     VAPID_PRIVATE_KEY: (await crypto.subtle.exportKey('jwk', keys.privateKey)).d!,
     VAPID_SUBJECT: 'mailto:no-reply@voyagers.example',
   })
-  return { sql: database.sql, mail, push, kills: { database, worker, mail, push } }
+  return { pool: database.pool, mail, push, kills: { database, worker, mail, push } }
 }

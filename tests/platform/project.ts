@@ -1,131 +1,115 @@
-import { createClient } from '@supabase/supabase-js'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import postgres from 'postgres'
-import { afterAll, beforeAll } from 'vitest'
-import ws from 'ws'
-import { freePort } from '../tools/ports.ts'
-import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
+import PostalMime from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import type { TestProject } from 'vitest/node'
+import { listen } from '../tools/ports.ts'
+import { connected } from '../tools/postgres.ts'
+import { openProxy } from '../tools/proxy.ts'
+import { serveFunction } from '../tools/serve_function.ts'
+import { testKeys } from '../tools/stack.ts'
 import { platform } from '../tools/supabase.ts'
-import { startAuth } from './auth_server.ts'
-import { copyDatabase } from './databases.ts'
-import { openGateway } from './gateway.ts'
-import { publishableKey, secretKey } from './keys.ts'
-import { openMailServer } from './mail_server.ts'
-import type { Server } from './processes.ts'
-import { startStorage } from './storage_server.ts'
+import { migrate, roleToken, startAuth, startStorage } from './servers.ts'
 
-interface Settings {
-  /** Of Auth. */
-  auth?: Record<string, string> | (() => Promise<Record<string, string>>)
-  /** Of the functions. */
-  functions?: Record<string, string>
-  storage?: boolean
+// The stub of the platform, without its tables of Auth and Storage and the triggers that guard them.
+const makeRoom = (database: string) => `
+  drop schema auth cascade;
+  create schema auth authorization supabase_auth_admin;
+  grant usage on schema auth to postgres, anon, authenticated, service_role;
+  alter role supabase_auth_admin set search_path = auth;
+  alter default privileges for role supabase_auth_admin in schema auth grant all on tables to postgres, dashboard_user;
+  alter default privileges for role supabase_auth_admin in schema auth grant all on sequences to postgres;
+  drop schema storage cascade;
+  create schema storage authorization supabase_storage_admin;
+  grant usage on schema storage to postgres, anon, authenticated, service_role;
+  alter role supabase_storage_admin set search_path = storage;
+  grant create on database ${database} to supabase_auth_admin, supabase_storage_admin;
+  grant anon, authenticated, service_role to supabase_storage_admin;
+  alter default privileges in schema storage grant all on tables to postgres, anon, authenticated, service_role;
+  alter default privileges for role supabase_storage_admin in schema storage
+    grant all on tables to postgres, anon, authenticated, service_role;
+`
+
+/** Makes a database with the migrations of Auth and Storage, and then with ours, as role postgres. */
+const makeDatabase = async (name: string): Promise<void> => {
+  await connected(platform('postgres', 'supabase_admin'), (sql) => sql.unsafe(`create database ${name}`).then(() => {}))
+  const url = platform(name, 'supabase_admin')
+  const psql = `${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`
+  const runFile = (file: string) => execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file, url])
+  runFile('tests/postgres/platform.sql')
+  await connected(url, (sql) => sql.unsafe(makeRoom(name)))
+  migrate(name)
+  // Dropped with schema auth.
+  runFile('tests/postgres/platform_guard.sql')
+  const seed = readdirSync('sql/seed').filter((file) => file.includes('interests')).map((file) => `sql/seed/${file}`)
+  const migrations = readdirSync('supabase/migrations').sort().map((file) => `supabase/migrations/${file}`)
+  await connected(platform(name), async (sql) => {
+    for (const file of [...migrations, ...seed]) await sql.unsafe(readFileSync(file, 'utf8'))
+  })
 }
 
-interface Answer {
-  status: number
-  // Tests assert the shape.
-  // deno-lint-ignore no-explicit-any
-  body: any
-  headers: Headers
+/** A mail server that writes what it gets into this file, as the local stack prints it. */
+const openMailServer = (file: string) => {
+  writeFileSync(file, '')
+  return new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    async onData(stream, { envelope: { rcptTo: [to] } }, done) {
+      const { html, text } = await PostalMime.parse(Buffer.concat(await stream.toArray()))
+      const link = (html ?? text ?? '').replaceAll('&amp;', '&').replaceAll(/["<>]/g, ' ')
+      appendFileSync(file, `To: ${to!.address.toLowerCase()}\n${link}\n`)
+      done()
+    },
+  })
 }
 
-const unlimited = ['SIGNUP', 'LOGIN', 'REFRESH', 'RECOVER', 'PROFILE', 'SEND', 'OPEN']
-  .map((name) => [`RATE_LIMIT_${name}`, 'off'])
-
-/** A project for the tests of this file or block: a database, Auth, a mail server, the functions, and a gateway. */
-export const useProject = ({ auth = {}, functions = {}, storage = false }: Settings = {}) => {
-  const project = {} as {
-    origin: string
-    sql: postgres.Sql
-    mail: Awaited<ReturnType<typeof openMailServer>>
-    functionLog: () => string
-    /** The folder where Storage keeps the files. */
-    files: string
-  }
-  const served: ServedFunction[] = []
-  const servers: Server[] = []
+/** A project: a database, Auth, Storage, a mail server, the Edge Functions, and one origin for all. */
+export default async (project: TestProject) => {
+  const { EMAIL_CONFIRMATION } = project.config.env
+  const confirmation = EMAIL_CONFIRMATION === 'on'
+  const database = `project_${EMAIL_CONFIRMATION}`
+  await makeDatabase(database)
   const files = mkdtempSync(join(tmpdir(), 'storage-'))
-  let gateway: Awaited<ReturnType<typeof openGateway>>
-
-  beforeAll(async () => {
-    const database = await copyDatabase()
-    project.sql = postgres(platform(database, 'supabase_admin'), { max: 2, onnotice: () => {} })
-    project.mail = await openMailServer()
-    const [authPort, storagePort] = [await freePort(), await freePort()]
-    const routes = new Map([
-      ['/auth/v1', `http://127.0.0.1:${authPort}`],
-      ['/storage/v1', `http://127.0.0.1:${storagePort}`],
-    ])
-    gateway = await openGateway(routes)
-    const { origin } = gateway
-    project.origin = origin
-    project.files = files
-    const env = typeof auth === 'function' ? await auth() : auth
-    servers.push(await startAuth({ database, origin, port: authPort, mailPort: project.mail.port }, env))
-    if (storage) servers.push(await startStorage({ database, port: storagePort, files }))
-    const environment = {
+  const mails = join(files, 'mails')
+  const mail = openMailServer(mails)
+  const mailPort = await listen(mail.server)
+  const { publishableKey, secretKey } = testKeys
+  const tokens = new Map([[publishableKey, await roleToken('anon')], [secretKey, await roleToken('service_role')]])
+  const routes = new Map<string, string>()
+  // As the platform's gateway it exchanges API keys for tokens of a role, though not for functions.
+  const { origin, close } = await openProxy(({ url, headers }) => {
+    const [path, target] = [...routes].find(([path]) => url!.startsWith(path)) ?? ['', 'http://127.0.0.1:1']
+    const { host: _, ...others } = headers
+    const token = tokens.get((headers.authorization ?? `Bearer ${headers.apikey}`).replace('Bearer ', ''))
+    const exchanged = token && !path.startsWith('/functions/') && { authorization: `Bearer ${token}` }
+    return {
+      target: new URL(target + url!.slice(path.length)),
+      headers: { 'x-forwarded-for': '127.0.0.1', ...others, ...exchanged },
+    }
+  })
+  const env = { GOTRUE_MAILER_AUTOCONFIRM: String(!confirmation) }
+  const auth = await startAuth({ database, origin, mailPort, env })
+  const storage = await startStorage({ database, files })
+  routes.set('/auth/v1', auth.origin).set('/storage/v1', storage.origin)
+  const unlimited = ['SIGNUP', 'LOGIN', 'REFRESH', 'RECOVER', 'PROFILE', 'SEND', 'OPEN']
+  const functions = await Promise.all(['auth', 'users', 'conversations'].map(async (name) => {
+    const served = await serveFunction(`functions/${name}/index.ts`, {
       SUPABASE_URL: origin,
       SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: publishableKey }),
       SUPABASE_SECRET_KEYS: JSON.stringify({ default: secretKey }),
       SUPABASE_DB_URL: platform(database),
-      ...Object.fromEntries(unlimited),
-      ...functions,
-    }
-    for (const name of ['auth', 'users', 'conversations']) {
-      const one = await serveFunction(`functions/${name}/index.ts`, environment)
-      served.push(one)
-      routes.set(`/functions/v1/${name}`, `${one.base}/${name}`)
-    }
-    project.functionLog = () => served.map(({ log }) => log()).join('\n')
-  })
-  afterAll(async () => {
-    for (const one of served) one.stop()
-    for (const server of servers) await server.stop()
-    gateway?.close()
-    project.mail?.close()
-    await project.sql?.end()
+      ...Object.fromEntries(unlimited.map((limit) => [`RATE_LIMIT_${limit}`, 'off'])),
+    })
+    routes.set(`/functions/v1/${name}`, `${served.base}/${name}`)
+    return served
+  }))
+  project.provide('stack', { base: `${origin}/functions/v1`, origin, dashboard: '', ...testKeys })
+  project.provide('supplied', { databaseUrl: platform(database, 'supabase_admin'), mails, confirmation })
+  return async () => {
+    for (const one of [...functions, auth, storage]) await one.stop()
+    close()
+    mail.close()
     rmSync(files, { recursive: true })
-  })
-
-  /** Calls an Edge Function. */
-  const call = async (
-    method: string,
-    path: string,
-    body?: unknown,
-    options: { token?: string; headers?: Record<string, string> } = {},
-  ): Promise<Answer> => {
-    const response = await fetch(`${project.origin}/functions/v1${path}`, {
-      method,
-      headers: {
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...(options.token && { Authorization: `Bearer ${options.token}` }),
-        ...options.headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : undefined }
   }
-
-  /** supabase-js, as an app uses it. */
-  const client = (token?: string) =>
-    createClient(project.origin, publishableKey, {
-      auth: { persistSession: false, autoRefreshToken: false },
-      realtime: { transport: ws as never },
-      ...(token && { global: { headers: { Authorization: `Bearer ${token}` } } }),
-    })
-
-  let count = 0
-  const newEmail = (): string => `person${process.pid}.${Date.now()}.${count++}@example.com`
-
-  /** Follows a link from a mail, and returns the session or the error in the address that Auth redirects to. */
-  const follow = async (link: string): Promise<Record<string, string>> => {
-    const { headers } = await fetch(link, { redirect: 'manual' })
-    return Object.fromEntries(new URLSearchParams(new URL(headers.get('Location')!).hash.slice(1)))
-  }
-
-  return { project, call, client, newEmail, follow }
 }

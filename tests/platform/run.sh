@@ -1,15 +1,12 @@
 #!/usr/bin/env bash
-# Runs the Edge Functions with Supabase's own Auth and Storage servers, built from their public sources.
+# Runs the contracts of Auth and Storage (tests/contract) on Supabase's own servers, built from their public sources.
 #   usage: SUPABASE_AUTH=../auth SUPABASE_STORAGE=../storage tests/platform/run.sh [arguments of vitest]
-# These are checkouts of https://github.com/supabase/auth and https://github.com/supabase/storage; without the second
-# its tests are skipped. Auth needs Go, and Storage the Node that its package.json names: the first in the PATH, or
-# STORAGE_NODE. Not part of CI, which does not reach GitHub.
+# These are checkouts of https://github.com/supabase/auth and https://github.com/supabase/storage. Auth needs Go, and
+# Storage the Node that its package.json names: the first in the PATH, or STORAGE_NODE. Not part of CI, which does not
+# reach GitHub.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [ -z "${SUPABASE_AUTH:-}" ]; then
-  echo 'Set SUPABASE_AUTH to a checkout of https://github.com/supabase/auth' >&2
-  exit 1
-fi
+: "${SUPABASE_AUTH:?Set it to a checkout}" "${SUPABASE_STORAGE:?Set it to a checkout}"
 export PREFIX=$PWD/.cache/postgres17
 # Started as root, the server runs as user nobody, who may not be able to read this clone.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
@@ -19,17 +16,15 @@ bash tests/postgres/install.sh "$PREFIX"
 mkdir -p .cache/platform
 export AUTH_SERVER=$PWD/.cache/platform/auth
 (cd "$SUPABASE_AUTH" && go build -o "$AUTH_SERVER" .)
-if [ -n "${SUPABASE_STORAGE:-}" ]; then
-  STORAGE_NODE=$(command -v "${STORAGE_NODE:-node}")
-  export STORAGE_NODE
-  (
-    cd "$SUPABASE_STORAGE"
-    export PATH="$(dirname "$STORAGE_NODE"):$PATH"
-    [ -d node_modules ] || npm ci --no-audit --no-fund
-    # Without the types, which do not change what runs.
-    [ -d dist ] || { node build.js && npx resolve-tspaths; }
-  )
-fi
+STORAGE_NODE=$(command -v "${STORAGE_NODE:-node}")
+export STORAGE_NODE
+(
+  cd "$SUPABASE_STORAGE"
+  export PATH="$(dirname "$STORAGE_NODE"):$PATH"
+  [ -d node_modules ] || npm ci --no-audit --no-fund
+  # Without the types, which do not change what runs.
+  [ -d dist ] || { node build.js && npx resolve-tspaths; }
+)
 data=$(mktemp -d /tmp/platform.XXXXXX)
 chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT

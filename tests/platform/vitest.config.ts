@@ -1,12 +1,23 @@
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({
+const project = (EMAIL_CONFIRMATION: 'on' | 'off', include: string[]) => ({
   test: {
-    include: ['tests/platform/*.test.ts'],
-    globalSetup: ['tests/platform/databases.ts'],
+    name: `confirmation ${EMAIL_CONFIRMATION}`,
+    include,
+    env: { EMAIL_CONFIRMATION },
+    globalSetup: ['tests/platform/project.ts'],
     expect: { requireAssertions: true },
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+})
+
+export default defineConfig({
+  test: {
     maxWorkers: 2,
+    projects: [
+      project('off', ['tests/contract/{auth,storage}.test.ts', 'tests/platform/*.test.ts']),
+      project('on', ['tests/contract/auth.test.ts']),
+    ],
   },
 })

@@ -9,7 +9,7 @@ import postgres from 'postgres'
 import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { openEmbeddingsApi } from '../tools/embeddings_api.ts'
-import { openManagementApi, unpack } from '../tools/management_api.ts'
+import { openManagementApi, unpack, type Upload } from '../tools/management_api.ts'
 import { vault } from '../tools/pg_net.ts'
 import { startPooler } from '../tools/pooler.ts'
 import { freePort } from '../tools/ports.ts'
@@ -17,6 +17,23 @@ import { openProxy } from '../tools/proxy.ts'
 import { runScript } from '../tools/run_script.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+
+/**
+ * Serves an uploaded bundle alone, outside of the repository and its packages, under the platform's Deno. `prepare` may
+ * add files to its folder, and returns what is run instead, and options of Deno.
+ */
+export const serveUpload = (
+  upload: Upload,
+  folder: string,
+  env: Record<string, string>,
+  prepare = (_folder: string): string[] => [upload.metadata.entrypoint_path],
+): Promise<ServedFunction> => {
+  const cwd = mkdtempSync(join(folder, 'alone-'))
+  unpack(upload, cwd)
+  const [entrypoint, ...options] = prepare(cwd)
+  const { deno } = denoVersions()[1]!
+  return serveFunction(entrypoint!, env, { deno, cwd, options: ['--no-config', '--no-lock', '--no-npm', ...options] })
+}
 
 // Auth's tables of the stub are for the tests of migrations, and nobody can log in with them.
 const makeRoomForAuth = `
@@ -83,13 +100,9 @@ export const openDeployedProject = async () => {
       ...embeddings.settings,
       ...Object.fromEntries(management.secrets),
     }
-    const deno = denoVersions()[1]!.deno
-    const options = ['--no-config', '--no-lock', '--no-npm']
-    const started = [...management.uploads].map(async ([name, upload]) => {
-      const cwd = mkdtempSync(join(folder, `${name}-`))
-      unpack(upload, cwd)
-      return [name, await serveFunction(upload.metadata.entrypoint_path, environment, { deno, cwd, options })] as const
-    })
+    const started = [...management.uploads].map(async ([name, upload]) =>
+      [name, await serveUpload(upload, folder, environment)] as const
+    )
     functions = new Map(await Promise.all(started))
     const stopBefore = () => before.forEach(({ stop }) => stop())
     closes.push(stopBefore)

@@ -1,22 +1,22 @@
-// A pooler in transaction mode must not mix up callers.
+// The functions' connections, direct and behind a pooler in transaction mode: nobody gets another's rows, and a
+// statement is one round trip. statements.ts sends them.
 import { createServer } from 'node:net'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { useCopy } from '../tools/copies.ts'
 import { startPooler } from '../tools/pooler.ts'
-import { connected } from '../tools/postgres.ts'
 import { listen } from '../tools/ports.ts'
 import { runScript } from '../tools/run_script.ts'
 import { serveFunction } from '../tools/serve_function.ts'
-import { platform, run } from '../tools/supabase.ts'
+import { run } from '../tools/supabase.ts'
 
 const ana = '00000000-0000-4000-8000-00000000000a'
 const ben = '00000000-0000-4000-8000-00000000000b'
-const ids: Record<string, number> = {}
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
-// Functions that return the identity of the caller: one API function, one for edge_functions.
-const identityFunctions = `
+// Functions that say who called them, that take their time, and that count how often they ran.
+const functions = `
   create function private.describe_caller() returns json language plpgsql set search_path = '' as $$
     declare
       rows json;
@@ -27,6 +27,8 @@ const identityFunctions = `
       return json_build_object('role', current_user, 'me', private.my_id(), 'rows', rows, 'server', pg_backend_pid());
     end
   $$;
+  create function api.describe_caller(ignored jsonb) returns json language sql set search_path = '' as
+    'select private.describe_caller()';
   create function api.sleep_for(seconds double precision) returns json
   language plpgsql volatile set search_path = '' as $$
     begin
@@ -34,26 +36,52 @@ const identityFunctions = `
       return 'null'::json;
     end
   $$;
-  grant execute on function api.sleep_for(double precision) to edge_functions;
-  create function api.describe_caller(ignored jsonb) returns json language sql set search_path = '' as
-    'select private.describe_caller()';
-  grant execute on function private.describe_caller() to anon, authenticated, edge_functions;
-  grant execute on function private.my_id(), api.describe_caller(jsonb) to edge_functions;
+  create function api.echo_after(seconds double precision, caller text) returns json
+  language plpgsql volatile set search_path = '' as $$
+    begin
+      perform pg_sleep(seconds);
+      return to_json(caller);
+    end
+  $$;
+  create function api.echo(value jsonb) returns json language sql set search_path = '' as 'select $1';
+  create function private.echo(value text) returns json language sql set search_path = '' as 'select to_json($1)';
+  create table private.counted (number integer not null);
+  create function private.count_once(number integer) returns json language sql set search_path = '' as
+    'insert into private.counted values (number) returning to_json(counted.number)';
+  grant insert, select on private.counted to edge_functions;
+  grant execute on all functions in schema api to edge_functions;
+  grant execute on function private.count_once(integer), private.echo(text) to edge_functions;
+  grant execute on function private.describe_caller(), private.my_id() to anon, authenticated, edge_functions;
+  insert into auth.users (id, email, email_confirmed_at)
+  values ('${ana}', 'ana@pooled.example', now()), ('${ben}', 'ben@pooled.example', now());
 `
+const leak = `
+  do $$
+  begin
+    execute replace(pg_get_functiondef('private.act_as'::regproc), ', true)', ', false)');
+  end
+  $$
+`
+const { url, owner } = await useCopy('pooled', functions)
+const leaking = await useCopy('leaking', functions, leak)
+const direct = url('edge_functions')
 
 /** The database through a pooler that has this many connections. */
-const pooled = async (database: string, login: string, connections: number, settings = ''): Promise<URL> => {
-  const { url, stop } = await startPooler(platform(database, login), { connections, settings })
-  stops.push(stop)
-  return new URL(url)
+const throughPooler = async (connections: number, settings = '', database = direct): Promise<string> => {
+  const pooler = await startPooler(database, { connections, settings })
+  stops.push(pooler.stop)
+  return pooler.url
 }
-
-/** How often each caller got which answer. */
-type Counts = Record<string, Record<string, number>>
+const send = <Result>(database: string, args: unknown[], env: Record<string, string> = {}): Promise<Result> =>
+  runScript(
+    'tests/postgres/statements.ts',
+    args.map((arg) => typeof arg === 'object' ? JSON.stringify(arg) : `${arg}`),
+    { EDGE_DATABASE_URL: database, ...env },
+  )
 
 /** Waits until the pooler has opened all connections, which it does one by one on demand. */
-const fill = async (url: string, size: number): Promise<void> => {
-  const sql = postgres(url, { max: size, prepare: false })
+const fill = async (database: string, size: number): Promise<void> => {
+  const sql = postgres(database, { max: size, prepare: false })
   const servers = new Set<number>()
   while (servers.size < size) {
     const busy = Array.from({ length: size }, () => sql`select pg_backend_pid() as server, pg_sleep(0.02)`)
@@ -62,129 +90,89 @@ const fill = async (url: string, size: number): Promise<void> => {
   await sql.end()
 }
 
-/** Runs alternating callers through a pooler; returns their answers and the log. */
-const alternate = async (
-  { database = 'pooled', login = 'edge_functions', size = 1, rounds = 50 },
-) => {
-  const url = await pooled(database, login, size)
-  await fill(url.href, size)
-  const args = ['run', '-A', 'tests/postgres/alternate.ts', `${rounds}`, ana, ben]
-  const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL: url.href })
-  expect(code, stderr).toBe(0)
-  return { counts: JSON.parse(stdout) as Counts, stderr }
-}
-
-/** The answers without the connection that served them, and the number of connections. */
-const withoutServers = (counts: Counts) => {
-  const servers = new Set<number>()
-  const answers: Counts = {}
-  for (const [caller, counted] of Object.entries(counts)) {
-    for (const [answer, times] of Object.entries(counted)) {
-      const { server, ...rest } = answer.startsWith('{') ? JSON.parse(answer) : { server: 0, error: answer }
-      servers.add(server)
-      const known = answers[caller] ??= {}
-      const identity = JSON.stringify(rest)
-      known[identity] = (known[identity] ?? 0) + times
-    }
-  }
-  return { answers, servers: servers.size }
-}
-
-const expected = (rounds: number, role = 'edge_functions'): Counts => {
-  const known = (account: string) => {
-    const me = ids[account]
-    return { [JSON.stringify({ role: 'authenticated', me, rows: [me] })]: rounds }
-  }
-  const unknown = (role: string) => ({ [JSON.stringify({ role, me: null, rows: null })]: rounds })
-  return { [ana]: known(ana), [ben]: known(ben), anonymous: unknown('anon'), edge_functions: unknown(role) }
-}
-
-// Both databases are new, so the ids are the same.
-const addUsers = (database: string): Promise<void> =>
-  connected(platform(database), async (sql) => {
-    await sql.unsafe(identityFunctions)
-    for (const [name, account] of [['Ana', ana], ['Ben', ben]] as const) {
-      await sql`
-        insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
-        values (${account}, ${`${name}@pooled.example`}, now(), ${sql.json({ name })})
-      `
-      const [user] = await sql`select id from public.users where auth_id = ${account}`
-      ids[account] = Number(user!.id)
-    }
-  })
-beforeAll(async () => {
-  await addUsers('pooled')
-  await addUsers('leaking')
-})
-
 describe('behind a pooler in transaction mode', () => {
-  test('every caller keeps their identity over 1,000 rounds on one connection', async () => {
-    const { counts, stderr } = await alternate({ rounds: 1000 })
-    expect(withoutServers(counts)).toEqual({ answers: expected(1000), servers: 1 })
-    expect(stderr).toBe('')
-  })
+  /** How often each caller got which identity, how many connections served them, and what was logged. */
+  const alternate = async (rounds: number, { database = direct, size = 1 } = {}) => {
+    const EDGE_DATABASE_URL = await throughPooler(size, '', database)
+    await fill(EDGE_DATABASE_URL, size)
+    const args = ['run', '-A', 'tests/postgres/statements.ts', 'alternate', `${rounds}`, ana, ben]
+    const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL })
+    expect(code, stderr).toBe(0)
+    const servers = new Set<number>()
+    const answers: Record<string, Record<string, number>> = {}
+    for (const [caller, counts] of Object.entries(JSON.parse(stdout) as typeof answers)) {
+      const own: Record<string, number> = answers[caller] = {}
+      for (const [answer, times] of Object.entries(counts)) {
+        const { server, ...identity } = answer.startsWith('{') ? JSON.parse(answer) : { server: 0, error: answer }
+        servers.add(server)
+        own[JSON.stringify(identity)] = (own[JSON.stringify(identity)] ?? 0) + times
+      }
+    }
+    return { answers, servers: servers.size, stderr }
+  }
+  const expected = async (rounds: number, role = 'edge_functions') => {
+    const rows = await owner<{ auth_id: string; me: number }[]>`select auth_id, id::int as me from public.users`
+    const answer = (role: string, me: number | null) => ({
+      [JSON.stringify({ role, me, rows: me && [me] })]: rounds,
+    })
+    return {
+      ...Object.fromEntries(rows.map(({ auth_id, me }) => [auth_id, answer('authenticated', me)])),
+      anonymous: answer('anon', null),
+      edge_functions: answer(role, null),
+    }
+  }
 
-  test('every caller keeps their identity on two connections, where prepared statements may be missing', async () => {
-    const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
-    expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
-    expect(stderr).toBe('')
-  })
-
-  test('every caller keeps their identity if the pooler drops the role, and a warning is logged', async () => {
-    const { counts, stderr } = await alternate({ login: 'postgres' })
-    expect(withoutServers(counts)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
-    expect(stderr).toContain('Not connected as edge_functions')
+  test.each([
+    ['over 1,000 rounds on one connection', 1000, 1, 'edge_functions', ''],
+    ['on two connections, where prepared statements may be missing', 200, 2, 'edge_functions', ''],
+    ['if the pooler drops the role, and a warning is logged', 50, 1, 'postgres', 'Not connected as edge_functions'],
+  ])('every caller keeps their identity %s', async (_, rounds, size, role, warning) => {
+    const { stderr, ...found } = await alternate(rounds, { database: url(role), size })
+    expect(found).toEqual({ answers: await expected(rounds, role), servers: size })
+    expect(stderr).toMatch(warning ? warning : /^$/)
   })
 
   test('an identity that outlives its statement would be noticed', async () => {
-    const { counts } = await alternate({ database: 'leaking' })
-    expect(withoutServers(counts).answers.edge_functions).not.toEqual(expected(50).edge_functions)
+    const { answers } = await alternate(50, { database: leaking.url('edge_functions') })
+    expect(answers.edge_functions).not.toEqual((await expected(50)).edge_functions)
   })
 })
 
 describe('statements are prepared', () => {
-  const send = (url: string, connections: number) =>
-    runScript<{ errors: string[]; prepared: number }>('tests/postgres/prepared.ts', [`${connections}`], {
-      EDGE_DATABASE_URL: url,
-    })
-
   test('on a direct connection', async () => {
-    expect(await send(platform('pooled', 'edge_functions'), 1)).toEqual({ errors: [], prepared: 1 })
+    expect(await send(direct, ['prepare', 1])).toEqual({ errors: [], prepared: 1 })
   })
 
   test('through a pooler that knows them', async () => {
-    const url = await pooled('pooled', 'edge_functions', 1, 'max_prepared_statements = 100')
-    expect(await send(url.href, 2)).toEqual({ errors: [], prepared: 1 })
+    const pooler = await throughPooler(1, 'max_prepared_statements = 100')
+    expect(await send(pooler, ['prepare', 2])).toEqual({ errors: [], prepared: 1 })
   })
 
-  test('until a pooler answers that one is not there', async () => {
-    const url = await pooled('pooled', 'edge_functions', 2)
-    await fill(url.href, 2)
-    expect((await send(url.href, 1)).errors).toEqual(['26000'])
-  })
-
-  test('until a pooler answers that one is already there', async () => {
-    const url = await pooled('pooled', 'edge_functions', 1)
-    expect((await send(url.href, 2)).errors).toEqual(['42P05'])
+  test('until a pooler answers that one is not there, or already there', async () => {
+    const pooler = await throughPooler(2)
+    await fill(pooler, 2)
+    expect(await send(pooler, ['prepare', 1])).toMatchObject({ errors: ['26000'] })
+    expect(await send(await throughPooler(1), ['prepare', 2])).toMatchObject({ errors: ['42P05'] })
   })
 
   test('and one that a pooler answers so is repeated, and runs once', async () => {
-    const url = await pooled('pooled', 'edge_functions', 2)
-    await fill(url.href, 2)
-    await connected(platform('pooled'), (sql) =>
-      sql.unsafe(`
-        create table private.counted (number integer not null);
-        create function private.count_once(number integer) returns json language sql set search_path = '' as
-          'insert into private.counted values (number) returning to_json(counted.number)';
-        grant insert, select on private.counted to edge_functions;
-        grant execute on function private.count_once(integer) to edge_functions;
-      `))
-    const env = { EDGE_DATABASE_URL: url.href, DATABASE_POOL: '4' }
-    const { answers } = await runScript<{ answers: number[] }>('tests/postgres/count_once.ts', [], env)
+    const pooler = await throughPooler(2)
+    await fill(pooler, 2)
     const numbers = Array.from({ length: 200 }, (_, number) => number)
-    expect(answers).toEqual(numbers)
-    const rows = await connected(platform('pooled'), (sql) => sql`select number from private.counted order by number`)
+    expect(await send(pooler, ['count'], { DATABASE_POOL: '4' })).toEqual(numbers)
+    const rows = await owner`select number from private.counted order by number`
     expect(rows.map(({ number }) => number)).toEqual(numbers)
+  })
+})
+
+test.each(['a server', 'a pooler'])('every statement is one round trip to %s, the first one too', async (target) => {
+  const database = target === 'a pooler' ? await throughPooler(1) : direct
+  expect(await send(database, ['roundTrips', ana])).toEqual({
+    // The question about TLS, and the login.
+    opening: 2,
+    statements: Array(8).fill(1),
+    // The proxy sees what postgres.js would do.
+    described: [2, 2],
   })
 })
 
@@ -207,24 +195,25 @@ const refuseConnections = async () => {
 }
 
 describe('a pooler without a free connection', () => {
-  const serveUsers = async (url: string) => {
-    const served = await serveFunction('functions/users/index.ts', { EDGE_DATABASE_URL: url, DATABASE_POOL: '1' })
+  const serveUsers = async (EDGE_DATABASE_URL: string) => {
+    const served = await serveFunction('functions/users/index.ts', { EDGE_DATABASE_URL, DATABASE_POOL: '1' })
     stops.push(served.stop)
     return { ...served, ask: () => fetch(`${served.base}/users/interests`) }
   }
 
   test('is answered with 503 and logged, and the instance recovers', async () => {
-    const url = await pooled('pooled', 'edge_functions', 1, 'max_client_conn = 1')
-    const { ask, log } = await serveUsers(url.href)
-    await connected(url.href, async (sql) => {
-      await sql`select 1`
-      for (const answer of await Promise.all([ask(), ask(), ask()])) {
-        expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '1'])
-        expect(await answer.json()).toEqual({ error: 'The service is busy, please try again' })
-      }
-      expect(log()).toContain('Database connection refused')
-      expect(log()).toContain('08P01')
-    })
+    const pooler = await throughPooler(1, 'max_client_conn = 1')
+    const { ask, log } = await serveUsers(pooler)
+    const other = postgres(pooler, { max: 1 })
+    onTestFinished(() => other.end())
+    await other`select 1`
+    for (const answer of await Promise.all([ask(), ask(), ask()])) {
+      expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '1'])
+      expect(await answer.json()).toEqual({ error: 'The service is busy, please try again' })
+    }
+    expect(log()).toContain('Database connection refused')
+    expect(log()).toContain('08P01')
+    await other.end()
     expect((await ask()).status).toBe(200)
   })
 
@@ -238,20 +227,51 @@ describe('a pooler without a free connection', () => {
   })
 })
 
+interface Call {
+  caller: string
+  answer: string | number
+  milliseconds: number
+}
+// Each login has a time limit of its own in Postgres, and a pooler closes what Postgres closes: other code paths.
+test.concurrent.each(['as edge_functions', 'as postgres', 'through a pooler'])(
+  'callers queued behind an abandoned statement get their own row or an error, %s',
+  async (way) => {
+    const login = way === 'as postgres' ? url() : direct
+    const database = way === 'through a pooler' ? await throughPooler(1) : login
+    const late = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'].map((caller) => [caller, 0, 1.5])
+    const calls = await send<Call[]>(database, ['call', [['slow', 9], ...late]], { DATABASE_POOL: '1' })
+    // A status or SQLSTATE is a refusal, and anything else is somebody else's.
+    const answers = calls.map(({ caller, answer }) =>
+      answer === caller ? 'own' : /^[0-9A-Z]{3,5}$/.test(`${answer}`) ? 'refused' : answer
+    )
+    expect(new Set(answers)).toEqual(new Set(['own', 'refused']))
+    // The slow one is given up. Late callers waited less than the limit.
+    expect([answers[0], answers.at(-1)]).toEqual(['refused', 'own'])
+    expect(answers.filter((answer) => answer === 'own').length).toBeGreaterThan(2)
+  },
+)
+
+test.concurrent('callers that find the queue of a pool of one full get 503, the others their own row', async () => {
+  const env = { DATABASE_POOL: '1', DATABASE_QUEUE: '10' }
+  const callers = Array.from({ length: 30 }, (_, index) => [`caller ${index}`, 0])
+  const calls = await send<Call[]>(await throughPooler(1), ['call', [['slow', 2], ...callers]], env)
+  const [queued, refused] = [calls.slice(0, 11), calls.slice(11, -1)]
+  expect(queued.map(({ answer }) => answer)).toEqual(queued.map(({ caller }) => caller))
+  expect(refused.map(({ answer }) => answer)).toEqual(Array(20).fill(503))
+  // Refused at once, and not after a wait for the slow one.
+  const slowest = Math.max(...refused.map(({ milliseconds }) => milliseconds))
+  expect(slowest).toBeLessThan(Math.min(...queued.map(({ milliseconds }) => milliseconds)))
+  expect(calls.at(-1)).toMatchObject({ caller: 'after', answer: 'after' })
+})
+
 test.concurrent.each(['a server', 'a pooler'])(
   'anonymous statements end after 3 s and those of users after 5 s, independently, through %s',
   async (path) => {
-    const url = path === 'a pooler'
-      ? await pooled('pooled', 'edge_functions', 2)
-      : new URL(platform('pooled', 'edge_functions'))
-    type Outcome = { code: string | number | null; milliseconds: number }
-    const env = { DATABASE_POOL: '2', EDGE_DATABASE_URL: url.href }
-    const { user, anonymous, anonymousAgain, userAgain, userTooLong } = await runScript<
-      Record<'user' | 'anonymous' | 'anonymousAgain' | 'userAgain' | 'userTooLong', Outcome>
-    >('tests/postgres/take_long.ts', [ana], env)
-    expect([user, anonymous, anonymousAgain, userAgain, userTooLong].map(({ code }) => code))
-      .toEqual([null, '25P04', null, null, '57014'])
-    expect(anonymous.milliseconds).toBeGreaterThan(2900)
-    expect(anonymous.milliseconds).toBeLessThan(4000)
+    const database = path === 'a pooler' ? await throughPooler(2) : direct
+    type Outcome = Pick<Call, 'milliseconds'> & { code: string | number | null }
+    const outcomes = await send<Outcome[]>(database, ['takeLong', ana], { DATABASE_POOL: '2' })
+    expect(outcomes.map(({ code }) => code)).toEqual([null, '25P04', null, null, '57014'])
+    // With another code than after 5 s.
+    expect(outcomes[1]!.milliseconds).toBeGreaterThan(2900)
   },
 )

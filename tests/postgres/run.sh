@@ -2,7 +2,7 @@
 # Runs the test suite on a Postgres 17 server of its own: pgTAP, the HTTP tests on the functions' bundles under the
 # platform's Deno (with BUNDLES=both under both versions, each on a fresh database), and tests that need a server: the
 # Supabase CLI's checks, deployment, a pooler.
-#   usage: tests/postgres/run.sh [arguments of vitest]
+#   usage: tests/postgres/run.sh [arguments of vitest] | mutants [arguments of tests/mutants/run.ts] | install
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PREFIX=$PWD/.cache/postgres17
@@ -11,6 +11,7 @@ if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups
   PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
 fi
 bash tests/postgres/install.sh "$PREFIX"
+[ "${1:-}" != install ] || exit 0
 psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U supabase_admin)
 free_port='const server = require("net").createServer().listen(0, "127.0.0.1", () => {
   console.log(server.address().port)
@@ -23,8 +24,8 @@ chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
 bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
-"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
-for database in pushed scripted bare postgres; do
+"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database migrated' -c 'create database bare'
+for database in pushed migrated bare postgres; do
   "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
 # Its creator administers it, so this must be the role that applies the migrations on the platform.
@@ -39,6 +40,10 @@ if [ -n "${RESTORED:-}" ]; then
   "$PREFIX/usr/lib/postgresql/17/bin/pg_dump" --format=custom "$url/dumped" |
     "$PREFIX/usr/lib/postgresql/17/bin/pg_restore" --exit-on-error --dbname="$url/http"
   TEST_DATABASE_URL=$url/http npx vitest run "$@"
+  exit
+fi
+if [ "${1:-}" = mutants ]; then
+  DATABASE_URL=$url/mutants npx deno run -A tests/mutants/run.ts "${@:2}"
   exit
 fi
 npm run --silent build

@@ -1,16 +1,18 @@
 // A server that enforces TLS, as a project on Supabase can with "Enforce SSL".
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { freePort } from '../tools/ports.ts'
+import { runScript } from '../tools/run_script.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'))
 const data = join(folder, 'data')
+const server = (args: string[], env = {}) =>
+  execFileSync('bash', ['tests/postgres/server.sh', ...args], { env: { ...process.env, ...env } })
 let port: number
 let certificate: string
 
@@ -21,53 +23,42 @@ beforeAll(async () => {
   // As root the server runs as nobody, and accepts only a key that it owns.
   if (process.getuid!() === 0) execFileSync('chown', ['nobody:nogroup', join(folder, 'server.key')])
   port = await freePort()
-  execFileSync('bash', ['tests/postgres/server.sh', 'start', data, String(port)], {
-    env: {
-      ...process.env,
-      POSTGRES_CONF: `ssl = on\nssl_cert_file = '${folder}/server.crt'\nssl_key_file = '${folder}/server.key'`,
-    },
-  })
+  const files = `ssl_cert_file = '${folder}/server.crt'\nssl_key_file = '${folder}/server.key'`
+  server(['start', data, `${port}`], { POSTGRES_CONF: `ssl = on\n${files}` })
   const rules = join(data, 'pg_hba.conf')
   writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/^host\b/gm, 'hostssl'))
   process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
 })
 afterAll(() => {
-  execFileSync('bash', ['tests/postgres/server.sh', 'stop', data])
+  server(['stop', data])
   rmSync(folder, { recursive: true, force: true })
 })
 
-const connect = async (deno: string, host: string, mode: string, authority = '') => {
-  const url = `postgresql://supabase_admin@${host}:${port}/postgres${mode && `?sslmode=${mode}`}`
-  const { stdout } = await promisify(execFile)(deno, ['run', '-A', 'tests/postgres/connect_with_tls.ts', url], {
-    env: { ...process.env, DATABASE_CA_CERTIFICATE: authority },
-  })
-  return JSON.parse(stdout)
-}
-const encrypted = { answers: 20, tls: ['TLSv1.3'] }
-
 describe.each(denoVersions())('on $version', ({ version, deno }) => {
-  test.concurrent.each([['', 'localhost'], ['prefer', '127.0.0.1'], ['require', 'localhost'], [
+  const connect = (host: string, mode: string, DATABASE_CA_CERTIFICATE = '') => {
+    const EDGE_DATABASE_URL = `postgresql://supabase_admin@${host}:${port}/postgres${mode && `?sslmode=${mode}`}`
+    const env = { EDGE_DATABASE_URL, DATABASE_CA_CERTIFICATE }
+    return runScript('tests/postgres/statements.ts', ['encrypt'], env, 0, deno)
+  }
+  // Deno 2.1 checks the host name in every mode.
+  const address = version === 'the pinned Deno' ? '127.0.0.1' : 'localhost'
+  const modes = [['', 'localhost'], ['prefer', address], ['require', 'localhost'], [
     'verify-full',
     'localhost',
-  ]])(
-    'a server that enforces TLS is reached with sslmode "%s" at %s',
-    async (mode, host) => {
-      // Deno 2.1 checks the host name in every mode.
-      const reachable = version === 'the pinned Deno' ? host : 'localhost'
-      expect(await connect(deno, reachable, mode, certificate)).toEqual(encrypted)
-    },
-  )
+  ]] as const
+
+  test.concurrent.each(modes)('it is reached with sslmode "%s" at %s', async (mode, host) => {
+    expect(await connect(host, mode, certificate)).toEqual(Array(20).fill('TLSv1.3'))
+  })
 
   test.concurrent('sslmode verify-full refuses an unknown authority and another host', async () => {
-    expect(await connect(deno, 'localhost', 'verify-full')).toEqual({
-      error: expect.stringMatching(/UNABLE_TO_VERIFY|UnknownIssuer/),
-    })
-    expect(await connect(deno, '127.0.0.1', 'verify-full', certificate)).toEqual({
-      error: expect.stringMatching(/ALTNAME_INVALID|NotValidForName/),
-    })
+    const unknown = { error: expect.stringMatching(/UNABLE_TO_VERIFY|UnknownIssuer/) }
+    expect(await connect('localhost', 'verify-full')).toEqual(unknown)
+    const another = { error: expect.stringMatching(/ALTNAME_INVALID|NotValidForName/) }
+    expect(await connect('127.0.0.1', 'verify-full', certificate)).toEqual(another)
   })
 
   test.concurrent('sslmode disable is refused by the server', async () => {
-    expect(await connect(deno, 'localhost', 'disable')).toEqual({ error: '28000' })
+    expect(await connect('localhost', 'disable')).toEqual({ error: '28000' })
   })
 })

@@ -1,113 +1,98 @@
-import {
-  REALTIME_POSTGRES_CHANGES_LISTEN_EVENT,
-  type RealtimeChannel,
-  type SupabaseClient,
-} from '@supabase/supabase-js'
+// Changes of rows through our own Realtime: to whom, with which columns, with which filters.
+import type { SupabaseClient } from '@supabase/supabase-js'
 import { expect, inject, test } from 'vitest'
 import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, resign } from '../tools/realtime.ts'
-import { aWhile, eventually } from '../tools/wait.ts'
+import { until } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
 interface Change {
   eventType: string
-  schema: string
-  table: string
-  commit_timestamp: string
   new: Record<string, unknown>
   old: Record<string, unknown>
-  errors: unknown
+}
+interface Binding {
+  event?: '*' | 'INSERT' | 'UPDATE' | 'DELETE'
+  filter?: string
+  table?: string
 }
 
-type Event = '*' | 'INSERT' | 'UPDATE' | 'DELETE'
-
-/** Subscribes to changes of messages on a private topic, and waits for the reply of the database. */
-const subscribeOn = async (
-  client: SupabaseClient,
-  topic: string,
-  binding: { event?: Event; filter?: string; table?: string } = {},
-): Promise<{ changes: Change[]; reply: { status: string; message: string }; channel: RealtimeChannel }> => {
-  const changes: Change[] = []
+/** Subscribes to changes of messages on a topic; returns the reply, the changes of each binding, and the broadcasts. */
+const subscribeOn = async (client: SupabaseClient, topic: string, ...bindings: Binding[]) => {
   const replies: { status: string; message: string }[] = []
   const channel = client.channel(topic, { config: { private: true } })
   channel.on('system', {}, (reply) => replies.push(reply))
-  channel.on(
-    'postgres_changes',
-    {
-      schema: 'public',
-      table: 'messages',
-      ...binding,
-      event: (binding.event ?? '*') as `${REALTIME_POSTGRES_CHANGES_LISTEN_EVENT.ALL}`,
-    },
-    (change) => {
-      // Everybody receives the key of a deleted row, as on Supabase, and other files delete messages meanwhile.
-      const isOfOthers = !binding.event && !binding.filter && change.eventType === 'DELETE'
-      if (!isOfOthers) changes.push(change as unknown as Change)
-    },
-  )
+  const events: string[] = []
+  channel.on('broadcast', { event: '*' }, ({ event }) => events.push(event))
+  const changes = bindings.map((binding) => {
+    const received: Change[] = []
+    const filter = { schema: 'public', table: 'messages', ...binding, event: (binding.event ?? '*') as '*' }
+    channel.on('postgres_changes', filter, (change) => received.push(change as unknown as Change))
+    return received
+  })
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
-  await eventually(() => replies.length > 0)
-  return { changes, reply: replies[0]!, channel }
+  await until(() => replies.length > 0)
+  return { channel, reply: replies[0]!, changes, events }
 }
-
-/** Subscribes a user on their own topic. Each call connects, because supabase-js has one channel for a topic. */
-const subscribe = async ({ id, token }: Person, binding?: Parameters<typeof subscribeOn>[2]) =>
-  await subscribeOn(await connect(token), `user:${id}`, binding)
-
-const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
+const subscribe = async ({ id, token }: Person, ...bindings: Binding[]) =>
+  await subscribeOn(await connect(token), `user:${id}`, ...bindings)
+const idsOf = (changes: Change[]) => changes.map((change) => change.new.id)
+const pair = async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   return { ana, ben, conversation: await openConversation(ana, ben) }
 }
+const of = (conversation: number) => `conversation_id=eq.${conversation}`
 
-test('participants receive inserts, updates and deletes of messages', async () => {
+test('participants receive inserts, updates and deletes of messages, with the broadcasts on one channel', async () => {
   const { ana, ben, conversation } = await pair()
-  const { changes, reply } = await subscribe(ana, { filter: `conversation_id=eq.${conversation}` })
+  const client = await connect(ana.token)
+  const bindings: Binding[] = [{ filter: of(conversation) }, { event: 'DELETE' }]
+  const { changes: [changes, deletes], reply, events } = await subscribeOn(client, `user:${ana.id}`, ...bindings)
   expect(reply).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+  // A renewed token does not interrupt it.
+  await client.realtime.setAuth(resign(ana.token, { renewed: true }))
   const { id } = await sendMessage(ben, conversation, 'Welcome')
   await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
-  await eventually(() => changes.length >= 2)
+  await asAdmin('DELETE', `messages?id=eq.${id}`)
+  await until(() => deletes!.some(({ old }) => old.id === id))
+  const { id: last } = await sendMessage(ben, conversation, 'Bye')
+  await until(() => idsOf(changes!).includes(last) && events.length >= 3)
+
   const row = {
-    id,
-    conversation_id: conversation,
-    user_id: ben.id,
-    content: 'Welcome',
-    attachment: null,
-    client_id: null,
+    ...{ id, conversation_id: conversation, user_id: ben.id, content: 'Welcome', attachment: null, client_id: null },
     created_at: expect.stringMatching(/^20\d\d-/),
   }
-  const envelope = {
-    schema: 'public',
-    table: 'messages',
+  const change = (eventType: string, entry: object, old: object) => ({
+    ...{ schema: 'public', table: 'messages', errors: null, eventType, new: entry, old },
     commit_timestamp: expect.stringMatching(/\.\d{3}Z$/),
-    errors: null,
-  }
-  expect(changes).toEqual([
-    { ...envelope, eventType: 'INSERT', new: { ...row, read: false }, old: {} },
-    { ...envelope, eventType: 'UPDATE', new: { ...row, read: true }, old: { id } },
+  })
+  expect(changes!.slice(0, -1)).toEqual([
+    change('INSERT', { ...row, read: false }, {}),
+    change('UPDATE', { ...row, read: true }, { id }),
   ])
-
-  // A delete has only the key of the row, so a filter on another column does not match.
-  const all = await subscribe(ana, { event: 'DELETE' })
-  await asAdmin('DELETE', `messages?id=eq.${id}`)
-  await eventually(() => all.changes.some(({ old }) => old.id === id))
-  expect(all.changes).toContainEqual({ ...envelope, eventType: 'DELETE', new: {}, old: { id } })
-  await aWhile()
-  expect(changes).toHaveLength(2)
+  // A delete has only the key of the row, so a filter on another column does not match, and everybody receives it.
+  expect(deletes).toContainEqual(change('DELETE', {}, { id }))
+  expect(events.slice(-3)).toEqual(['message.created', 'message.read', 'message.created'])
 })
 
-test('outsiders receive no change, nor do users who were deactivated after they joined', async () => {
+test('outsiders receive no change, nor does who was deactivated or has left; the secret key receives all', async () => {
   const { ana, ben, conversation } = await pair()
   const [gone, mallory] = await Promise.all([signUp('Gone'), signUp('Mallory')])
-  const theirs = await openConversation(gone, ben)
-  const [partner, ...outsiders] = await Promise.all([subscribe(ana), subscribe(gone), subscribe(mallory)])
+  const [theirs, others] = [await openConversation(gone, ben), await openConversation(mallory, ben)]
+  const insert = { event: 'INSERT' as const }
+  const subscriptions = await Promise.all([ana, gone, mallory].map((person) => subscribe(person, insert)))
+  const admin = await connect(undefined, { key: stack.secretKey })
+  for (const topic of ['left', 'here']) subscriptions.push(await subscribeOn(admin, topic, insert))
+  await subscriptions[3]!.channel.unsubscribe()
   await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-  await sendMessage(ben, theirs, 'Still there?')
-  const { id } = await sendMessage(ben, conversation, 'Only for Ana')
-  await eventually(() => partner.changes.length >= 1)
-  await aWhile()
-  expect(partner.changes.map((change) => change.new.id)).toEqual([id])
-  for (const { changes } of outsiders) expect(changes).toEqual([])
+  const ids: number[] = []
+  for (const at of [theirs, conversation, others, conversation]) ids.push((await sendMessage(ben, at, 'Hello')).id)
+  const got = () => subscriptions.map(({ changes: [all] }) => idsOf(all!))
+  await until(() => [got()[0]!, got()[4]!].every((all) => all.includes(ids[3])))
+  // Meanwhile other files send messages, too.
+  const all = got().map((one) => one.filter((id) => ids.includes(id as number)))
+  expect(all).toEqual([[ids[1], ids[3]], [], [ids[2]], [], ids])
 })
 
 test.each([
@@ -117,79 +102,33 @@ test.each([
   for (const client of [await connect((await signUp('Ana')).token), await connect()]) {
     const channel = client.channel('rows', { config })
     channel.on('postgres_changes', { event: '*', schema: 'public', table: 'messages' }, () => {})
-    const joined = await join(channel)
-    expect(joined).toMatchObject({ status: 'CHANNEL_ERROR' })
-    expect(joined.reason).toMatch(reason)
+    expect(await join(channel)).toEqual({ status: 'CHANNEL_ERROR', reason: expect.stringMatching(reason) })
   }
-})
-
-test('broadcasts and changes arrive through one channel', async () => {
-  const { ana, ben, conversation } = await pair()
-  const client = await connect(ana.token)
-  const events: unknown[] = []
-  client.channel(`user:${ana.id}`, { config: { private: true } }).on(
-    'broadcast',
-    { event: 'message.created' },
-    ({ payload }) => events.push(payload.id),
-  )
-  const { changes } = await subscribeOn(client, `user:${ana.id}`)
-  // A renewed token does not interrupt it.
-  await client.realtime.setAuth(resign(ana.token, { renewed: true }))
-  const { id } = await sendMessage(ben, conversation, 'Hello')
-  await eventually(() => events.length > 0 && changes.length > 0)
-  expect([events, changes.map((change) => change.new.id)]).toEqual([[id], [id]])
-})
-
-test('the secret key receives every change, and a channel that was left receives none', async () => {
-  const { ana, conversation } = await pair()
-  const client = await connect(undefined, { key: stack.secretKey })
-  const { changes } = await subscribeOn(client, 'here', {
-    event: 'INSERT',
-    filter: `conversation_id=eq.${conversation}`,
-  })
-  const left = await subscribeOn(client, 'there', { event: 'INSERT', filter: `conversation_id=eq.${conversation}` })
-  await left.channel.unsubscribe()
-  await sendMessage(ana, conversation, 'Hello')
-  await eventually(() => changes.length > 0)
-  await aWhile()
-  expect([changes.length, left.changes.length]).toEqual([1, 0])
 })
 
 test('a filter passes the changes that match and no others', async () => {
   const { ana, ben, conversation } = await pair()
-  const mine = `conversation_id=eq.${conversation}`
-  const subscribeWith = async (filter: string) => ({ filter, ...await subscribe(ana, { event: 'INSERT', filter }) })
+  const end = await openConversation(ana, await signUp('Cat'))
+  const [both, anas, bens] = [['Hello', 'a, "b" (c)'], ['Hello'], ['a, "b" (c)']]
+  const isFirst = ana.id < ben.id
+  // deno-fmt-ignore
   const filters: [string, string[]][] = [
-    [mine, ['Hello', 'a, "b" (c)']],
-    [`${mine},user_id=eq.${ana.id}`, ['Hello']],
-    [`${mine},user_id=neq.${ana.id}`, ['a, "b" (c)']],
-    [`${mine},user_id=not.eq.${ana.id}`, ['a, "b" (c)']],
-    [`${mine},user_id=lt.${ben.id}`, ana.id < ben.id ? ['Hello'] : []],
-    [`${mine},user_id=gt.${ana.id}`, ana.id < ben.id ? ['a, "b" (c)'] : []],
-    [`${mine},user_id=lte.${Math.max(ana.id, ben.id)},user_id=gte.${Math.min(ana.id, ben.id)}`, [
-      'Hello',
-      'a, "b" (c)',
-    ]],
-    [`${mine},user_id=in.(${ana.id},${ben.id})`, ['Hello', 'a, "b" (c)']],
-    [`${mine},content=in.(Hello,Bye)`, ['Hello']],
-    [`${mine},content=eq."a, \\"b\\" (c)"`, ['a, "b" (c)']],
-    [`${mine},content=like.H%`, ['Hello']],
-    [`${mine},content=ilike.h%`, ['Hello']],
-    [`${mine},content=match.^[A-Z]`, ['Hello']],
-    [`${mine},content=imatch.^hello$`, ['Hello']],
-    [`${mine},read=is.false`, ['Hello', 'a, "b" (c)']],
-    [`${mine},attachment=not.is.null`, []],
+    ['', both], [`user_id=eq.${ana.id}`, anas], [`user_id=neq.${ana.id}`, bens], [`user_id=not.eq.${ana.id}`, bens],
+    [`user_id=lt.${ben.id}`, isFirst ? anas : []], [`user_id=gt.${ana.id}`, isFirst ? bens : []],
+    [`user_id=lte.${Math.max(ana.id, ben.id)},user_id=gte.${Math.min(ana.id, ben.id)}`, both],
+    [`user_id=in.(${ana.id},${ben.id})`, both], ['content=in.(Hello,Bye)', anas],
+    ['content=eq."a, \\"b\\" (c)"', bens], ['content=like.H%', anas], ['content=ilike.h%', anas],
+    ['content=match.^[A-Z]', anas], ['content=imatch.^hello$', anas], ['read=is.false', both],
+    ['attachment=not.is.null', []],
   ]
-  const subscriptions: ({ expected: string[] } & Awaited<ReturnType<typeof subscribeWith>>)[] = []
-  for (const [filter, expected] of filters) subscriptions.push({ expected, ...await subscribeWith(filter) })
-  await sendMessage(ana, conversation, 'Hello')
-  await sendMessage(ben, conversation, 'a, "b" (c)')
-  await eventually(() => subscriptions[0]!.changes.length >= 2)
-  await aWhile()
-  for (const { filter, expected, changes, reply } of subscriptions) {
-    expect({ filter, status: reply.status, got: changes.map((change) => change.new.content) })
-      .toEqual({ filter, status: 'ok', got: expected })
-  }
+  const bindings = filters.map(([filter]) => `${of(conversation)}${filter && ','}${filter}`).concat(of(end))
+  const { changes, reply } = await subscribe(ana, ...bindings.map((filter) => ({ event: 'INSERT' as const, filter })))
+  expect(reply.status).toBe('ok')
+  for (const [who, text] of [[ana, 'Hello'], [ben, 'a, "b" (c)']] as const) await sendMessage(who, conversation, text)
+  await sendMessage(ana, end, 'The end')
+  await until(() => changes.at(-1)!.length > 0)
+  const got = filters.map(([filter], index) => [filter, changes[index]!.map((change) => change.new.content)])
+  expect(got).toEqual(filters)
 })
 
 test.each([

@@ -1,9 +1,8 @@
+// tests/attack/tokens.test.ts tries forged and expired tokens here, too.
 import { expect, test } from 'vitest'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen, resign } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
-
-const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds
 
 test('a channel is closed when its token expires, unless it was renewed in time', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
@@ -11,12 +10,10 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   await aWhile()
 
   // Both tokens expire then, so that the renewed channel's old token has expired when the other channel closes.
-  const exp = inSeconds(6)
+  const exp = Math.floor(Date.now() / 1000) + 6
   const statuses: string[] = []
   const messages: { extension: string; status: string; message: string }[] = []
-  const expiring = (await connect(resign(ana.token, { exp }))).channel(`user:${ana.id}`, {
-    config: { private: true },
-  })
+  const expiring = (await connect(resign(ana.token, { exp }))).channel(`user:${ana.id}`, { config: { private: true } })
   expiring.on('system', {}, (message) => messages.push(message))
   expiring.subscribe((status) => statuses.push(status))
 
@@ -27,37 +24,19 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   token = ben.token
   await client.realtime.setAuth()
 
-  await eventually(() => statuses.includes('CLOSED'), 30)
+  await eventually(() => statuses.includes('CLOSED'), 60)
   expect(statuses).toEqual(['SUBSCRIBED', 'CLOSED'])
   const message = expect.stringMatching(/^Token has expired \d+ seconds ago$/)
   expect(messages).toMatchObject([{ extension: 'system', status: 'error', message }])
   await sendMessage(ana, conversation, 'Still there?')
   await eventually(() => renewed.broadcasts.length > 0)
   expect(renewed.broadcasts).toMatchObject([{ event: 'message.created' }])
-})
-
-const signatureError = /^JwtSignatureError: Failed to validate JWT signature$/
-
-test('an expired token cannot join', async () => {
-  const ana = await signUp('Ana')
-  const { status, reason } = await listen(await connect(resign(ana.token, { exp: 1 })), `user:${ana.id}`)
-  expect(status).toBe('CHANNEL_ERROR')
-  expect(reason).toMatch(/^InvalidJWTToken: Token has expired \d+ seconds ago$/)
-})
+}, 120_000)
 
 test('the signature counts, and not who has issued the token', async () => {
   const ana = await signUp('Ana')
   const token = resign(ana.token, { iss: 'https://other.example/auth/v1' })
   expect(await listen(await connect(token), `user:${ana.id}`)).toMatchObject({ status: 'SUBSCRIBED' })
-})
-
-test('a forged token cannot join', async () => {
-  const ana = await signUp('Ana')
-  const forged = `${ana.token.slice(0, -6)}AAAAAA`
-  expect(await listen(await connect(forged), `user:${ana.id}`)).toMatchObject({
-    status: 'CHANNEL_ERROR',
-    reason: expect.stringMatching(signatureError),
-  })
 })
 
 test('a channel is closed when its token is replaced by one of a user who may not read the topic', async () => {
@@ -70,10 +49,9 @@ test('a channel is closed when its token is replaced by one of a user who may no
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
   token = ben.token
   await client.realtime.setAuth()
-  await eventually(() => messages.length > 0)
+  await eventually(() => client.getChannels().length === 0)
   expect(messages).toMatchObject([
     { message: `You do not have permissions to read from this Channel topic: user:${ana.id}` },
   ])
-  await aWhile()
   expect(client.getChannels()).toEqual([])
 })

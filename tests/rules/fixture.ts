@@ -20,6 +20,7 @@ const defaults: Record<string, string> = {
   JWT_SECRET: secret,
   SUPABASE_SECRET_KEY: 'sb_secret_test',
   FIRST_CONTACT_LIMIT: 'off',
+  SEARCH_TIMEOUT: '5000',
   ...Object.fromEntries(rateNames.map((name) => [name, 'off'])),
 }
 for (const [name, value] of Object.entries(defaults)) Deno.env.set(name, value)
@@ -57,14 +58,16 @@ const openConnection = async (): Promise<Connection> => {
 /** For the mutants; tests use `sql`. */
 export const connection = await openConnection()
 
-// What ends with a request's transaction must end with the request here.
+// What ends with a request's transaction must end with the request here: what SQL sets, and what rpc.ts does.
 const ownSettings = await connection.query(
   `select distinct found[1] as name
    from pg_proc cross join regexp_matches(prosrc, 'set_config\\(''(api\\.\\w+)''', 'g') as found
    where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)`,
   [],
 )
-const reset = `select ${ownSettings.map(({ name }) => `set_config('${name}', '', true)`)}`
+const reset = `select ${
+  ['api.partner_email', ...ownSettings.map(({ name }) => name)].map((name) => `set_config('${name}', '', true)`)
+}`
 
 let turn: Promise<unknown> = Promise.resolve()
 let isOpen = false
@@ -79,7 +82,8 @@ const runAs = (role: string, text: string, values: unknown[] = []): Promise<Row[
       await connection.run('rollback to statement')
       throw error
     } finally {
-      await connection.run(`release statement; select tests.become_role('none')`)
+      // The time limit of anonymous callers would end the test.
+      await connection.run(`release statement; set local transaction_timeout = 0; select tests.become_role('none')`)
     }
   }
   const result = turn.then(run)
@@ -227,7 +231,8 @@ export const allows = async (statements: string[], role = 'none'): Promise<void>
 /** Moves the clock of reservations and reports for the rest of the test; '2 days'. */
 export const passTime = (ahead: string): Promise<Json[]> => sql(`select tests.pass_time('${ahead}')`)
 
-const tokenOf = (sub: string): Promise<string> =>
+/** A token as Auth signs it, for the account with this id. */
+export const tokenOf = (sub: string): Promise<string> =>
   new SignJWT({ sub, role: 'authenticated' }).setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated')
     .setExpirationTime('1h').sign(new TextEncoder().encode(secret))
 /** A new user with this name and fields of PATCH /users/profile. */
@@ -262,12 +267,12 @@ export interface Result {
 interface Test {
   file: string
   name: string
-  run: () => Promise<void>
+  run: () => void | Promise<void>
 }
 const tests: Test[] = []
 let file = ''
 /** A rule: a sentence about people, and what they ask for. */
-export const test = (name: string, run: () => Promise<void>): void => void tests.push({ file, name, run })
+export const test = (name: string, run: Test['run']): void => void tests.push({ file, name, run })
 interface Options {
   /** Which tests, by name. */
   isWanted?: (test: Test) => boolean
@@ -291,7 +296,7 @@ export const runTests = async (options: Options = {}): Promise<Result[]> => {
     const limit = new Promise<never>((_, reject) => {
       if (milliseconds) timer = setTimeout(() => reject(new Failure('does not end')), milliseconds)
     })
-    const error = await Promise.race([one.run(), limit]).then(
+    const error = await Promise.race([Promise.resolve().then(one.run), limit]).then(
       () => null,
       (error) => error instanceof Failure ? error.message : String(error?.stack ?? error),
     )

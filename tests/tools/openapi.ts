@@ -39,6 +39,8 @@ export interface Operation {
   path: string
   parameters: Parameter[]
   body?: Schema
+  /** The example of the body. */
+  example?: Record<string, unknown>
   /** Whether a request may come without a body. */
   isBodyOptional: boolean
   /** The response schema of each status; undefined without a body. */
@@ -48,10 +50,12 @@ export interface Operation {
   /** The headers of each status. */
   headers: Record<string, NonNullable<Response['headers']>>
   token: 'needed' | 'optional' | 'ignored'
+  /** Whether it is for the secret key alone. */
+  needsSecretKey: boolean
   samples: { label: string; source: string }[]
 }
 
-type Content = { content?: Record<string, { schema: Schema }> }
+type Content = { content?: Record<string, { schema: Schema; example?: Record<string, unknown> }> }
 type Response = Content & {
   $ref?: string
   headers?: Record<string, { $ref?: string; schema?: Schema }>
@@ -89,6 +93,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
       path,
       parameters,
       body: requestBody?.content?.['application/json']?.schema,
+      example: requestBody?.content?.['application/json']?.example,
       isBodyOptional: requestBody?.required === false,
       answers: Object.fromEntries(
         responses.map(([status, { content = {} }]) => [status, Object.values(content)[0]?.schema]),
@@ -98,6 +103,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
       ),
       headers: Object.fromEntries(responses.map(([status, { headers = {} }]) => [status, headers])),
       token: tokenOf(security),
+      needsSecretKey: security?.some((choice) => 'secretKey' in choice) ?? false,
       samples,
     }
   })
@@ -184,4 +190,12 @@ export const faults = (given: Schema, value: unknown, at = 'body', isAnswer = fa
     }
   }
   return found
+}
+
+/** As faults, of a parameter, whose value is text; empty also if the document does not say. */
+export const parameterFaults = (schema: Schema, text: string, name: string): string[] => {
+  if (schema.type !== 'integer') return faults(schema, text, name)
+  if (!/^\d+$/.test(text)) return [`${name} is not a number`]
+  // A limit above the maximum is reduced, not rejected.
+  return faults(name === 'limit' ? { ...schema, maximum: undefined } : schema, Number(text), name)
 }

@@ -13,17 +13,20 @@ export const useStack = (env: Record<string, string>): OwnStack => {
   const stack = { output: '' } as OwnStack
   beforeAll(async () => {
     Object.assign(stack, await startStack(env))
-    stack.process.stdout!.on('data', (text) => stack.output += text)
-  })
+    for (const stream of [stack.process.stdout, stack.process.stderr]) {
+      stream?.on('data', (text) => stack.output += text)
+    }
+    // The first who needs one makes the data folder that all others copy.
+  }, 300_000)
   afterAll(() => stopStack(stack.process))
   return stack
 }
 
 /** The links e-mailed to an address, oldest first; the local stack prints them. */
-export const mailedLinks = async (stack: OwnStack, email: string, count = 1): Promise<string[]> => {
+export const mailedLinks = async (stack: { output: string }, email: string, count = 1): Promise<string[]> => {
   const links = () =>
     stack.output.split(`To: ${email.toLowerCase()}\n`).slice(1)
       .flatMap((mail) => mail.match(/http\S+verify\?\S+(?=\s)/)?.[0] ?? [])
-  await vi.waitUntil(() => links().length >= count, { timeout: 10_000 })
+  await vi.waitUntil(() => links().length >= count, { timeout: 30_000 })
   return links()
 }

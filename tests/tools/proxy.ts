@@ -12,7 +12,9 @@ export const openProxy = async (targetOf: (request: IncomingMessage) => Forwarde
   const server = createServer((request, response) => {
     const { target, headers } = targetOf(request)
     const upstream = send(target, { method: request.method!, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers)
+      // What follows of a body that was refused half-way must not be taken for the next request.
+      const closing = request.complete ? {} : { connection: 'close' }
+      response.writeHead(answer.statusCode!, { ...answer.headers, ...closing })
       answer.pipe(response)
     })
     upstream.on('error', () => response.headersSent ? response.destroy() : response.writeHead(502).end('{}'))

@@ -7,8 +7,9 @@ export const runScript = async <Result>(
   args: string[] = [],
   env: Record<string, string> = {},
   timeout = 0,
+  deno = 'node_modules/.bin/deno',
 ): Promise<Result> => {
   const options = { env: { ...process.env, ...env }, timeout, maxBuffer: 1e8 }
-  const { stdout } = await promisify(execFile)('node_modules/.bin/deno', ['run', '-A', script, ...args], options)
+  const { stdout } = await promisify(execFile)(deno, ['run', '-A', script, ...args], options)
   return JSON.parse(stdout.trim().split('\n').at(-1)!)
 }

@@ -96,8 +96,9 @@ export const startStack = async (
       ...(needsServer && { DATABASE_URL: await makeDatabase('own') }),
       ...env,
     },
-    stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
+    stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'pipe'],
   })
+  process_.stderr?.resume()
   if (copy) process_.once('exit', () => rmSync(copy, { recursive: true, force: true }))
   let dashboard = ''
   for await (const line of createInterface(process_.stdout!)) {

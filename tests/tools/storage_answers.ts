@@ -13,7 +13,7 @@ const refusal = ({ statusCode, error, message, code, http }: StorageError): Stor
 
 /**
  * What the Storage of one machine answers, and one answer that it does not give. All but that one are compared with
- * Storage itself in tests/platform/storage_stand_ins.test.ts.
+ * Storage itself in tests/contract/storage.test.ts.
  */
 export const storageRefusals = {
   notFound: refusal(refusals.notFound()),

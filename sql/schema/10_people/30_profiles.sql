@@ -132,6 +132,9 @@ begin
   -- Lock the profile first, as every change of a profile does, so that concurrent changes of one user queue and never
   -- deadlock.
   perform from public.profiles where user_id = me for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
   if changes ?| array['name', 'bio', 'location'] then
     update public.users
     set (name, bio, location) = (
@@ -167,12 +170,17 @@ grant execute on function api.update_profile(jsonb) to edge_functions;
 
 create function api.set_searchable(searchable boolean)
 returns json
-language sql volatile security invoker set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
+begin
   update public.profiles
   set is_searchable = set_searchable.searchable
-  where user_id = (select private.my_id())
-  returning json_build_object('is_searchable', is_searchable)
+  where user_id = private.my_id();
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  return json_build_object('is_searchable', set_searchable.searchable);
+end
 $$;
 comment on function api.set_searchable(boolean) is 'Shows or hides the caller''s profile in the search.';
 grant execute on function api.set_searchable(boolean) to edge_functions;

@@ -165,9 +165,9 @@ declare
   me bigint := private.my_id();
   opened public.conversations;
 begin
-  if me is null then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  elsif other_user = me then
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
+  perform private.lock_me(beside => other_user, shared => true);
+  if other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then

@@ -21,7 +21,7 @@ export class StorageError extends Error {
   }
 }
 
-/** What Storage answers. tests/platform/storage_stand_ins.test.ts compares it with Storage itself. */
+/** What Storage answers. tests/contract/storage.test.ts compares it with Storage itself. */
 export const refusals = {
   /** Also where the caller may not read the file. */
   notFound: () => new StorageError(404, 'not_found', 'Object not found', 'NoSuchKey'),

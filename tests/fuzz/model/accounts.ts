@@ -1,64 +1,161 @@
-import { accountError, asAdmin, type Command, command, expectStatus, logBlock, logForBoth, takesPart } from './model.ts'
+import { expect } from 'vitest'
+import type { Answer } from '../../tools/people.ts'
+import * as m from './model.ts'
 import { move } from './reservations.ts'
 
-export const setSearchable = (caller: number, searchable: boolean, byProfile: boolean): Command =>
-  command(`${caller} becomes ${searchable ? '' : 'not '}searchable`, async (model, { users }) => {
+export const setSearchable = (caller: number, searchable: boolean, byProfile: boolean): m.Command =>
+  m.command(`${caller} becomes ${searchable ? '' : 'not '}searchable`, async (fixture) => {
     const path = byProfile ? '/users/profile' : '/users/searchable'
-    const answer = await users[caller]!.call('PATCH', path, { is_searchable: searchable })
-    const error = accountError(model, caller)
-    if (error) return expectStatus(answer, error)
-    if (searchable && model.users[caller]!.hidden) return expectStatus(answer, 403)
-    expectStatus(answer, 200)
-    model.users[caller]!.searchable = searchable
+    const user = fixture.model.users[caller]!
+    const refusals = [searchable && user.hidden && 403] as const
+    const answer = await m.ask(fixture, caller, ['PATCH', path, { is_searchable: searchable }], [...refusals])
+    if (answer) user.searchable = searchable
   })
 
 /** Activates one of those who are not active, if there are any. */
-export const activate = (someone: number, active: boolean): Command =>
-  command(`an admin ${active ? '' : 'de'}activates ${someone}`, async (model, real) => {
-    const inactive = [...model.users.keys()].filter((one) => !model.users[one]!.active && !model.users[one]!.erased)
-    const user = active && inactive.length > 0 ? inactive[someone % inactive.length]! : someone
+export const activate = (someone: number, active: boolean): m.Command =>
+  m.command(`an admin ${active ? '' : 'de'}activates ${someone}`, async (fixture) => {
+    const { users } = fixture.model
+    const inactive = users.filter((one) => !one.active && !one.erased)
+    const user = (active && inactive[someone % inactive.length]) || users[someone]!
     // A constraint forbids activating an erased user.
-    if (model.users[user]!.erased) return
-    expectStatus(await asAdmin(real, 'PATCH', `users?id=eq.${real.users[user]!.id}`, { is_active: active }), 200)
-    model.users[user]!.active = active
+    if (user.erased) return
+    const { id } = fixture.users[users.indexOf(user)]!
+    await m.askAdmin(fixture, ['PATCH', `users?id=eq.${id}`, { is_active: active }])
+    user.active = active
   })
 
-export const erase = (caller: number): Command =>
-  command(`${caller} deletes their account`, async (model, { users }) => {
-    const answer = await users[caller]!.call('DELETE', '/users/me')
-    const error = accountError(model, caller)
-    if (error) return expectStatus(answer, error)
-    expectStatus(answer, 204)
+export const erase = (caller: number): m.Command =>
+  m.command(`${caller} deletes their account`, async (fixture) => {
+    const { model } = fixture
+    if (!await m.ask(fixture, caller, ['DELETE', '/users/me'], [], 204)) return
     Object.assign(model.users[caller]!, { searchable: false, active: false, erased: true, hidden: false })
     for (const [user, { blocked }] of model.users.entries()) {
-      if (blocked.delete(caller)) logBlock(model, user, caller)
+      if (blocked.delete(caller)) m.logBlock(model, user, caller)
     }
     model.users[caller]!.blocked.clear()
-    for (const talk of model.conversations.filter((one) => takesPart(one, caller))) {
+    for (const talk of model.talks.filter((one) => m.takesPart(one, caller))) {
       talk.states.delete(caller)
-      logForBoth(model, 'conversation', talk, talk.id)
-      for (const reservation of talk.reservations) {
-        if (!['pending', 'accepted'].includes(reservation.status)) continue
-        move(reservation, 'cancelled', caller)
-        logForBoth(model, 'reservation', talk, reservation.id)
+      m.logForBoth(model, 'conversation', talk)
+      for (const one of talk.reservations.filter(({ status }) => status === 'pending' || status === 'accepted')) {
+        move(one, 'cancelled', caller)
+        m.logForBoth(model, 'reservation', talk, one.id)
       }
     }
   })
 
 /** Unblocks one of those whom the caller has blocked, if there are any. */
-export const block = (caller: number, someone: number, on: boolean): Command =>
-  command(`${caller} ${on ? '' : 'un'}blocks ${someone}`, async (model, { users }) => {
-    const known = [...model.users[caller]!.blocked]
-    const other = on || known.length === 0 ? someone : known[someone % known.length]!
-    const answer = await users[caller]!.call(on ? 'PUT' : 'DELETE', `/users/me/blocks/${users[other]!.id}`)
-    const error = accountError(model, caller)
-    if (error) return expectStatus(answer, error)
-    if (caller === other) return expectStatus(answer, 400)
+export const block = (caller: number, someone: number, on: boolean): m.Command =>
+  m.command(`${caller} ${on ? '' : 'un'}blocks ${someone}`, async (fixture) => {
+    const { model, users } = fixture
     const { blocked } = model.users[caller]!
-    if (!model.users[other]!.active && (on || !blocked.has(other))) return expectStatus(answer, 404)
-    expectStatus(answer, 204)
-    if (blocked.has(other) === on) return
+    const known = [...blocked]
+    const other = on || known.length === 0 ? someone : known[someone % known.length]!
+    const refusals = [caller === other && 400, !model.users[other]!.active && (on || !blocked.has(other)) && 404]
+    const path = `/users/me/blocks/${users[other]!.id}`
+    const answer = await m.ask(fixture, caller, [on ? 'PUT' : 'DELETE', path], refusals, 204)
+    if (!answer || blocked.has(other) === on) return
     if (on) blocked.add(other)
     else blocked.delete(other)
-    logBlock(model, caller, other)
+    m.logBlock(model, caller, other)
+  })
+
+/** Keeps what admins see as evidence: the reported message, and the latest 20 of the two if they are shared. */
+const addEvidence = ({ talks }: m.Model, { reporter, subject, message, shares, evidence }: m.Report): void => {
+  const talk = talks.find((one) => m.takesPart(one, reporter) && m.takesPart(one, subject))
+  const copied = (talk?.messages ?? []).filter(({ id }, place, all) =>
+    id === message || shares && place >= all.length - 20
+  )
+  for (const { id, content } of copied) if (!evidence.has(id)) evidence.set(id, content)
+}
+
+/** Of a message of a conversation, or with `index` null of a person. A participant reports the other one. */
+export const report = (
+  who: number,
+  someone: number,
+  which: number,
+  index: number | null,
+  shares: boolean,
+  blocks: boolean,
+): m.Command => {
+  const what = index === null ? `the person ${someone}` : `message ${index}`
+  return m.inTalk(
+    `${who} reports ${what} of ${which}, shares ${shares}, blocks ${blocks}`,
+    which,
+    async (fixture, talk) => {
+      const { model, users } = fixture
+      const message = index === null ? undefined : m.nth(talk.messages, index)
+      if (index !== null && !message) return
+      const isParticipant = who === m.voyagerSide || who === m.localSide
+      const caller = isParticipant && message ? m.partnerIn(talk, message.sender) : m.userIn(talk, who)
+      const other = isParticipant ? m.partnerIn(talk, caller) : someone
+      const subject = message ? message.sender : other
+      const person = model.users[subject]!
+      const about = { reporter: caller, subject, message: message?.id ?? null }
+      let known = model.reports.find((one) =>
+        one.isOpen && one.reporter === caller && one.subject === subject && one.message === about.message
+      )
+      const refusals = [
+        message !== undefined && !m.takesPart(talk, caller) && 404,
+        subject === caller && 400,
+        !known && !message && !person.active && 404,
+      ]
+      const answer = await m.ask(
+        fixture,
+        caller,
+        ['POST', '/users/me/reports', {
+          ...(message ? { message_id: message.id } : { user_id: users[other]!.id }),
+          ...{ reason: 'other', share_messages: shares, block: blocks },
+        }],
+        refusals,
+        known ? 200 : 201,
+      )
+      if (!answer) return
+      if (!known) {
+        known = { ...about, id: answer.body.id, shares, isOpen: true, evidence: new Map() }
+        model.reports.push(known)
+        addEvidence(model, known)
+      } else if (shares && !known.shares) {
+        known.shares = true
+        addEvidence(model, known)
+      }
+      expect(answer.body).toMatchObject({ id: known.id, status: 'open' })
+      const { blocked } = model.users[caller]!
+      if (!blocks || person.erased || blocked.has(subject)) return
+      blocked.add(subject)
+      m.logBlock(model, caller, subject)
+    },
+  )
+}
+
+export const resolve = (index: number, action: string): m.Command =>
+  m.command(`an admin resolves report ${index} with ${action}`, async (fixture) => {
+    const { users, reports } = fixture.model
+    const pending = reports.filter(({ isOpen }) => isOpen)
+    const known = index > 0 && pending.length > 0 ? pending : reports
+    const report = known[index % Math.max(known.length, 1)]
+    if (!report) return
+    const { body } = await m.askAdmin(fixture, ['POST', 'rpc/read_evidence', { report: report.id }])
+    const contents = [...report.evidence].toSorted(([one], [other]) => one - other)
+    expect(body.map((one: Answer['body']) => [one.message_id, one.content])).toEqual(contents)
+    const decision = { report: report.id, action, note: 'Decided' }
+    await m.askAdmin(fixture, ['POST', 'rpc/resolve_report', decision], report.isOpen ? 200 : 409)
+    if (!report.isOpen) return
+    report.isOpen = false
+    const person = users[report.subject]!
+    if (action === 'suspend') person.active = false
+    if (action === 'hide' && !person.erased) Object.assign(person, { hidden: true, searchable: false })
+  })
+
+/** Of one of those who are restricted so, if there are any. */
+export const lift = (someone: number, restriction: 'hide' | 'suspend'): m.Command =>
+  m.command(`an admin lifts ${restriction} of ${someone}`, async (fixture) => {
+    const { users } = fixture.model
+    const restricted = users.filter(({ hidden, active, erased }) =>
+      restriction === 'hide' ? hidden : !active && !erased
+    )
+    const person = restricted[someone % restricted.length] ?? users[someone]!
+    const decision = { person: fixture.users[users.indexOf(person)]!.id, restriction, note: 'Lifted' }
+    await m.askAdmin(fixture, ['POST', 'rpc/lift_restriction', decision], restricted.length > 0 ? 200 : 409)
+    if (restricted.length > 0) person[restriction === 'hide' ? 'hidden' : 'active'] = restriction !== 'hide'
   })

@@ -4,7 +4,7 @@ import { type Answer, call, type Person } from '../../tools/people.ts'
 import { testKeys } from '../../tools/stack.ts'
 
 /** A reservation, with the steps of its history: status and whose it was, null for the clock and admins. */
-export interface ModelReservation {
+export interface Reservation {
   id: number
   title: string
   status: string
@@ -18,117 +18,73 @@ export interface ModelReservation {
   isPast: boolean
   history: [status: string, by: number | null][]
 }
-export interface ModelMessage {
-  id: number
-  /** When it was sent, by the model's clock. */
-  at: number
-  sender: number
-  content: string
-  read: boolean
-}
+/** `at` is when it was sent, by the model's clock. */
+export type Message = { id: number; at: number; sender: number; content: string; read: boolean }
 /** How one participant has arranged a conversation: the latest message when it was archived, 0 without one. */
-export interface ModelState {
-  archivedAt: number | null
-  muted: boolean
-  pinned: boolean
-}
-export interface ModelConversation {
+export type State = { archivedAt: number | null; muted: boolean; pinned: boolean }
+/** `written` has who has ever sent a message, which an admin may have deleted. */
+export interface Talk {
   voyager: number
   local: number
   id: number
   openedAt: number
-  messages: ModelMessage[]
-  /** Who has ever sent a message, which an admin may have deleted. */
+  messages: Message[]
   written: Set<number>
-  states: Map<number, ModelState>
-  reservations: ModelReservation[]
+  states: Map<number, State>
+  reservations: Reservation[]
 }
-export interface ModelReport {
+/** `evidence` has the contents of the messages that admins see, by id. */
+export interface Report {
   id: number
   reporter: number
   subject: number
   message: number | null
   shares: boolean
   isOpen: boolean
-  /** The contents of the messages that admins see, by id. */
   evidence: Map<number, string>
 }
-
 /** An entry of GET /conversations/changes. */
-export interface ModelChange {
-  kind: string
-  conversation_id: number
-  id: number
-}
+export type Change = { kind: string; conversation_id: number; id: number }
 
-/** A model of the service: four users, their conversations, reservations and reports, and who is searchable. */
+const newUser = () => ({
+  ...{ searchable: false, active: true, erased: false, hidden: false, blocked: new Set<number>() },
+  /** Message ids by client_id. */
+  sent: new Map<string, number>(),
+  /** What has changed for the user since they asked for changes last, and the cursor that they got. */
+  changes: [] as Change[],
+  cursor: null as string | null,
+})
+export type User = ReturnType<typeof newUser>
+
+/** A model of the service: four users, their conversations, reservations and reports. */
 export interface Model {
   /** Counts what was opened and sent. */
   clock: number
-  conversations: ModelConversation[]
-  users: {
-    searchable: boolean
-    active: boolean
-    erased: boolean
-    hidden: boolean
-    blocked: Set<number>
-    /** Message ids by client_id. */
-    sent: Map<string, number>
-    /** What has changed for the user since they asked for changes last, and the cursor that they got. */
-    changes: ModelChange[]
-    cursor: string | null
-  }[]
-  reports: ModelReport[]
+  talks: Talk[]
+  users: User[]
+  reports: Report[]
 }
+/** The service: the same users, in a city of their own, and where it answers. */
 export interface Real {
   users: Person[]
   city: string
-  /** Where the stack answers; it has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */
   base: string
 }
+export type Fixture = Real & { model: Model }
 export type Command = fc.AsyncCommand<Model, Real>
 
+/** The stack has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */
 export const firstContactLimit = 3
 
-/** Whether a message or offer more may reach the partner. */
-export const mayWriteFirst = (talk: ModelConversation, caller: number): boolean => {
-  const partner = partnerIn(talk, caller)
-  const steps = talk.reservations.flatMap(({ history }) => history)
-  const answers = ['pending', 'accepted', 'declined']
-  if (talk.written.has(partner) || steps.some(([status, by]) => by === partner && answers.includes(status))) return true
-  const offers = steps.filter(([status, by]) => by === caller && status === 'pending')
-  return talk.messages.length + offers.length < firstContactLimit
-}
+export const newModel = (users: number): Model => ({
+  ...{ clock: 0, talks: [], reports: [] },
+  users: Array.from({ length: users }, newUser),
+})
 
-export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
-  users[one]!.blocked.has(other) || users[other]!.blocked.has(one)
-
-/** How often the commands of a kind, by their name without ids and texts, changed the model, and how often not. */
-export const tally = new Map<string, { changed: number; unchanged: number }>()
-
-/** The model as text, without what compare alone changes. */
-const asText = (model: Model): string =>
-  JSON.stringify(
-    model,
-    (key, value) =>
-      key === 'changes' || key === 'cursor'
-        ? undefined
-        : value instanceof Map || value instanceof Set
-        ? [...value]
-        : value,
-  )
-
-/** A command that any user may try at any time; the model predicts the response. */
-export const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
+/** What any user may try at any time; the model predicts the answer. */
+export const command = (name: string, run: (fixture: Fixture) => unknown): Command => ({
   check: () => true,
-  run: async (model, real) => {
-    const before = asText(model)
-    await run(model, real)
-    const kind = name.replaceAll(/"[^"]*"|null|[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, '').replaceAll(/ +/g, ' ').trim()
-    const counts = tally.get(kind) ?? { changed: 0, unchanged: 0 }
-    counts[asText(model) === before ? 'unchanged' : 'changed']++
-    tally.set(kind, counts)
-  },
+  run: async (model, real) => void await run({ ...real, model }),
   toString: () => name,
 })
 
@@ -136,61 +92,68 @@ export const command = (name: string, run: (model: Model, real: Real) => Promise
 export const voyagerSide = 100
 export const localSide = 101
 /** The user that `who` names in a conversation. */
-export const userIn = ({ voyager, local }: ModelConversation, who: number): number =>
+export const userIn = ({ voyager, local }: Talk, who: number): number =>
   who === voyagerSide ? voyager : who === localSide ? local : who
+export const takesPart = ({ voyager, local }: Talk, user: number): boolean => voyager === user || local === user
+export const partnerIn = ({ voyager, local }: Talk, user: number): number => voyager === user ? local : voyager
+export const lastId = ({ messages }: Talk): number => Math.max(0, ...messages.map(({ id }) => id))
+/** One of a list, counted from its end; undefined while there are none. */
+export const nth = <Item>(list: Item[], index: number): Item | undefined =>
+  list.at(-1 - index % Math.max(list.length, 1))
+/** A command about one of the conversations, which does nothing while there are none. */
+export const inTalk = (name: string, which: number, run: (fixture: Fixture, talk: Talk) => unknown): Command =>
+  command(name, (fixture) => {
+    const talk = fixture.model.talks[which % Math.max(fixture.model.talks.length, 1)]
+    return talk && run(fixture, talk)
+  })
 
-/** Logs a change for these users, which their next page of changes must name. */
-export const log = (
-  model: Model,
-  users: number[],
-  kind: string,
-  { id: conversation_id }: { id: number },
-  id: number,
-) => {
-  for (const user of users) model.users[user]!.changes.push({ kind, conversation_id, id })
+export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
+  users[one]!.blocked.has(other) || users[other]!.blocked.has(one)
+/** Whether a message or offer more may reach the partner. */
+export const mayWriteFirst = (talk: Talk, caller: number): boolean => {
+  const partner = partnerIn(talk, caller)
+  const steps = talk.reservations.flatMap(({ history }) => history)
+  const answers = ['pending', 'accepted', 'declined']
+  if (talk.written.has(partner) || steps.some(([status, by]) => by === partner && answers.includes(status))) return true
+  const offers = steps.filter(([status, by]) => by === caller && status === 'pending')
+  return talk.messages.length + offers.length < firstContactLimit
 }
-/** As log, for both participants. */
-export const logForBoth = (model: Model, kind: string, talk: ModelConversation, id: number): void =>
+/** Logs a change for these users, which their next page of changes must name. */
+export const log = ({ users }: Model, who: number[], kind: string, { id: conversation_id }: Talk, id: number): void => {
+  for (const user of who) users[user]!.changes.push({ kind, conversation_id, id })
+}
+export const logForBoth = (model: Model, kind: string, talk: Talk, id = talk.id): void =>
   log(model, [talk.voyager, talk.local], kind, talk, id)
 /** Logs for a user that they have blocked or unblocked another one. */
 export const logBlock = (model: Model, user: number, other: number): void => {
-  const talk = model.conversations.find((one) => takesPart(one, user) && takesPart(one, other))
+  const talk = model.talks.find((one) => takesPart(one, user) && takesPart(one, other))
   if (talk) log(model, [user], 'state', talk, talk.id)
 }
-/** 401 for an erased user, 403 for a deactivated one, else null. */
-export const accountError = (model: Model, caller: number): number | null => {
-  const { erased, active } = model.users[caller]!
-  return erased ? 401 : active ? null : 403
-}
-export const expectStatus = (answer: Answer, expected: number): void => {
-  expect({ status: answer.status, text: answer.text }).toEqual({ status: expected, text: expect.any(String) })
-}
-/** One of the conversations, or undefined while there are none. */
-export const talkAt = ({ conversations }: Model, which: number): ModelConversation | undefined =>
-  conversations[which % Math.max(conversations.length, 1)]
-export const takesPart = ({ voyager, local }: ModelConversation, user: number): boolean =>
-  voyager === user || local === user
-export const partnerIn = ({ voyager, local }: ModelConversation, user: number): number =>
-  voyager === user ? local : voyager
-export const lastId = ({ messages }: ModelConversation): number => Math.max(0, ...messages.map(({ id }) => id))
-export const newModel = (users: number): Model => ({
-  clock: 0,
-  conversations: [],
-  users: Array.from({ length: users }, () => ({
-    searchable: false,
-    active: true,
-    erased: false,
-    hidden: false,
-    blocked: new Set(),
-    sent: new Map(),
-    changes: [],
-    cursor: null,
-  })),
-  reports: [],
-})
 
-/** The Data API of the stack with the secret key. */
-export const asAdmin = ({ base }: Real, method: string, path: string, body?: unknown): Promise<Answer> =>
-  call(method, `${new URL(base).origin}/rest/v1/${path}`, body, {
-    headers: { apikey: testKeys.secretKey, Prefer: 'return=representation' },
-  })
+export const expectStatus = ({ status, text }: Answer, expected: number): void =>
+  expect({ status, text }).toEqual({ status: expected, text: expect.any(String) })
+/** The status for whoever is erased or deactivated. */
+export const accountError = ({ users }: Model, caller: number): number | false =>
+  users[caller]!.erased ? 401 : !users[caller]!.active && 403
+
+type Request = [method: string, path: string, body?: unknown]
+/** Sends a request of a user. It is refused with the first of these statuses, or succeeds; null if it is refused. */
+export const ask = async (
+  { model, users }: Fixture,
+  caller: number,
+  request: Request,
+  refusals: (number | false)[],
+  success = 200,
+): Promise<Answer | null> => {
+  const answer = await users[caller]!.call(...request)
+  const refusal = [accountError(model, caller), ...refusals].find(Boolean)
+  expectStatus(answer, refusal || success)
+  return refusal ? null : answer
+}
+/** The Data API with the secret key. */
+export const askAdmin = async ({ base }: Real, [method, path, body]: Request, status = 200): Promise<Answer> => {
+  const headers = { apikey: testKeys.secretKey, Prefer: 'return=representation' }
+  const answer = await call(method, `${new URL(base).origin}/rest/v1/${path}`, body, { headers })
+  expectStatus(answer, status)
+  return answer
+}

@@ -1,12 +1,17 @@
-import { describe, expect, inject, test } from 'vitest'
+/** The three pages of whoever started the stack: the dashboard, the page of admins and the mails. */
+import { describe, expect, inject, test, vi } from 'vitest'
 import { send, statusOf } from '../../tools/gateway.ts'
+import { call, signUp } from '../../tools/people.ts'
 import { dashboardCookie } from '../../tools/stack.ts'
 
-const { origin, dashboard: link } = inject('stack')
+const { origin, dashboard: link, secretKey, publishableKey } = inject('stack')
 const { port } = new URL(origin)
 const cookie = await dashboardCookie(link)
+const [, value] = cookie.split('=')
+const token = new URL(link).searchParams.get('token')!
 
-const foreign: [string, Record<string, string>][] = [
+type Headers = Record<string, string>
+const foreign: [string, Headers][] = [
   ['under another host name', { Host: 'rebound.example' }],
   ['under a name that only begins like this machine', { Host: `127.0.0.1.rebound.example:${port}` }],
   ['from a page of another origin', { Origin: 'https://elsewhere.example' }],
@@ -17,89 +22,131 @@ const foreign: [string, Record<string, string>][] = [
   ['from a page of another site that hides its origin', { 'Sec-Fetch-Site': 'cross-site' }],
   ['from a page of another port that hides its origin', { 'Sec-Fetch-Site': 'same-site' }],
 ]
+/** What only the cookie opens, with what its text then has; and the status of everybody else. */
+const pages: [path: string, shown: RegExp, otherwise: number][] = [
+  ['/', /<script type="module" src="\/static\//, 200],
+  ['/_system/info', /"connection"/, 404],
+  ['/_system/config', /"jwt_secret"/, 404],
+  ['/_system/introspect', /"columns"/, 404],
+  ['/rest/v1/users?limit=1', /auth_id/, 401],
+  // A pattern that needs the secret key.
+  ['/rest/v1/users?name=match.a&limit=1', /^\[/, 401],
+  ['/admin', /\/admin\/main\.js/, 200],
+  ['/admin/main.js', /createElement/, 404],
+  ['/mail', /<title>Mails/, 404],
+]
+const others = [
+  ...[
+    `dashboard_1=${value}`,
+    `dashboard=${value}`,
+    `dashboard_${port}=${'x'.repeat(43)}`,
+    `dashboard_${port}=${value}x`,
+  ],
+  ...[`dashboard_${port}=${value!.slice(1)}`, `dashboard_${port}=`, `dashboard_${port}=${token}`, `x=${cookie}`],
+]
+
+test("the cookie opens every page, also beside another server's of the same name", async () => {
+  for (const Cookie of [cookie, `dashboard_${port}=x; ${cookie}`]) {
+    for (const [path, shown] of pages) {
+      const { status, text, headers } = await send(path, { Cookie })
+      expect({ path, status, text }).toEqual({ path, status: 200, text: expect.stringMatching(shown) })
+      // The page, its scripts and the settings of the stack hold no secret.
+      expect(text).not.toContain(secretKey)
+      expect(text).not.toMatch(/postgres(ql)?:\/\//)
+      expect(headers['access-control-allow-origin']).toBe(path.startsWith('/rest/') ? '*' : undefined)
+    }
+  }
+})
+
+const { token: userToken } = await signUp('Ana')
+const closed: [string, Headers][] = [
+  ['without the cookie', {}],
+  ['without the cookie, from its own page', { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }],
+  ...others.map((Cookie): [string, Headers] => [`with the cookie ${Cookie.slice(0, 30)}`, { Cookie }]),
+  ...foreign.flatMap(([how, headers]): [string, Headers][] => [
+    [`${how}, without its cookie`, headers],
+    [`${how}, with its cookie`, { Cookie: cookie, ...headers }],
+  ]),
+]
+test.each(closed)('every page is closed %s', async (_, headers) => {
+  for (const [path, shown, otherwise] of pages) {
+    const { status, text } = await send(path, headers)
+    // Under another name there is not even the form for the key.
+    expect([path, [otherwise, 404]]).toEqual([path, expect.arrayContaining([status])])
+    expect(text).not.toMatch(shown)
+    expect(text).not.toMatch(/token=|sb_/)
+  }
+  for (const method of ['HEAD', 'POST', 'PATCH', 'DELETE']) {
+    expect(await statusOf('/rest/v1/users?id=eq.0', headers, method)).toBe(401)
+  }
+})
+test('keys and tokens are no cookie: with them there is the form for the key', async () => {
+  for (
+    const headers of [
+      { apikey: publishableKey },
+      { apikey: secretKey },
+      { Authorization: `Bearer ${userToken}` },
+      { Authorization: `Bearer ${secretKey}` },
+    ] as Headers[]
+  ) {
+    const { text } = await send('/admin', headers)
+    expect(text).toContain('Secret key')
+    expect(text).not.toContain('/admin/main.js')
+    for (const path of ['/admin/main.js', '/admin/index.html', '/admin/main.ts', '/_system/info', '/mail']) {
+      expect([path, await statusOf(path, headers)]).toEqual([path, 404])
+    }
+  }
+})
+
+const own = (...names: string[]) => names.map((name) => `${name} 'self'`)
+const none = (...names: string[]) => names.map((name) => `${name} 'none'`)
+const trusted = "require-trusted-types-for 'script'"
+test.each([
+  ['/', [...none('base-uri', 'form-action'), ...own('script-src', 'connect-src'), trusted]],
+  ['/editor/users', [...none('base-uri', 'form-action'), ...own('script-src', 'connect-src'), trusted]],
+  ['/admin', [...own('script-src', 'style-src', 'connect-src', 'form-action'), trusted]],
+  ['/mail', []],
+])('%s runs only its own scripts and cannot be framed', async (path, expected) => {
+  for (const headers of [{}, { Cookie: cookie }] as Headers[]) {
+    const answer = (await send(path, headers)).headers
+    if (path === '/mail' && !headers.Cookie) continue
+    const policy = String(answer['content-security-policy']).split('; ')
+    expect(policy).toEqual(expect.arrayContaining([...none('default-src', 'frame-ancestors'), ...expected]))
+    if (path === '/admin' || path === '/mail') expect(policy.join()).not.toMatch(/unsafe-eval|script-src 'unsafe/)
+    expect(answer['x-content-type-options']).toBe('nosniff')
+  }
+})
 
 describe('the dashboard', () => {
-  test.each(['/_system/info', '/_system/config', '/_system/introspect'])('reads %s', async (path) => {
-    expect(await statusOf(path, { Cookie: cookie })).toBe(200)
-  })
-
-  test.each(foreign)('is refused with its cookie %s', async (_, headers) => {
-    expect(await statusOf('/_system/info', { Cookie: cookie, ...headers })).toBe(404)
-    expect(await statusOf('/rest/v1/users', { Cookie: cookie, ...headers })).toBe(401)
-    expect((await send('/', { Cookie: cookie, ...headers })).text).toContain('The dashboard is closed')
-  })
-
-  test.each(foreign)('is refused without its cookie %s', async (_, headers) => {
-    expect(await statusOf('/_system/info', headers)).toBe(404)
-    expect(await statusOf('/rest/v1/users', headers)).toBe(401)
-  })
-
-  test('is refused to local programs without key and cookie', async () => {
-    for (const headers of [{}, { Origin: origin }, { 'Sec-Fetch-Site': 'same-origin' }] as Record<string, string>[]) {
-      for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']) {
-        expect(await statusOf('/rest/v1/users?id=eq.0', headers, method)).toBe(401)
-      }
-      for (const path of ['/_system/info', '/_system/introspect', '/_system/ping', '/static/favicon.ico', '/editor']) {
-        expect(await statusOf(path, headers)).toBe(404)
-      }
-    }
-  })
-
-  test('reads and writes with the rights of the secret key', async () => {
-    expect(await statusOf('/rest/v1/users?limit=1', { Cookie: cookie })).toBe(200)
-    expect(await statusOf('/rest/v1/users?name=match.a&limit=1', { Cookie: cookie })).toBe(200)
-    const name = { 'Content-Type': 'application/json', Cookie: cookie, Prefer: 'return=representation' }
-    expect((await send('/rest/v1/users?id=eq.0', name, 'PATCH', '{"bio": "x"}')).text).toBe('[]')
+  test('writes with the rights of the secret key', async () => {
+    const headers = { 'Content-Type': 'application/json', Cookie: cookie, Prefer: 'return=representation' }
+    expect((await send('/rest/v1/users?id=eq.0', headers, 'PATCH', '{"bio": "x"}')).text).toBe('[]')
   })
 
   test('opens by its link, which sets a cookie for this port and removes the token from the URL', async () => {
-    const { pathname, search } = new URL(link)
-    const { status, headers } = await send(pathname + search)
+    const { status, headers } = await send(`/?token=${token}`)
     expect([status, headers.location]).toEqual([302, '/'])
     expect(headers['set-cookie']).toEqual([
       expect.stringMatching(new RegExp(`^dashboard_${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`)),
     ])
-    expect(headers['set-cookie']![0]).not.toContain(new URL(link).searchParams.get('token'))
+    expect(headers['set-cookie']![0]).not.toContain(token)
     expect([headers['cache-control'], headers['referrer-policy']]).toEqual(['no-store', 'no-referrer'])
-    expect((await send('/', { Cookie: cookie })).text).toContain('<script type="module" src="/static/')
     expect((await send('/?token=old', { Cookie: cookie })).headers.location).toBe('/')
   })
 
-  test.each(['', 'x', 'x'.repeat(43), 'x'.repeat(10_000), '%00', '%ED%A0%80'])(
-    'stays closed to the token "%s"',
-    async (token) => {
-      const { status, headers, text } = await send(`/?token=${token}`)
-      expect([status, headers['set-cookie']]).toEqual([401, undefined])
-      expect(text).toContain('The dashboard is closed')
-    },
-  )
-
-  test('stays closed to the right token under another host name and through a proxy', async () => {
-    const { pathname, search } = new URL(link)
+  test('stays closed to another token, and to the right one from elsewhere', async () => {
+    const wrong = ['', 'x', 'x'.repeat(43), 'x'.repeat(10_000), '%00', '%ED%A0%80']
+    const elsewhere: Headers[] = [{ Host: 'rebound.example' }, { 'X-Forwarded-For': '203.0.113.9' }]
     for (
-      const headers of [{ Host: 'rebound.example' }, { 'X-Forwarded-For': '203.0.113.9' }] as Record<string, string>[]
+      const [given, from] of [
+        ...wrong.map((one) => [one, {}] as const),
+        ...elsewhere.map((one) => [token, one] as const),
+      ]
     ) {
-      const answer = await send(pathname + search, headers)
-      expect([answer.status, answer.headers['set-cookie']]).toEqual([401, undefined])
+      const { status, headers, text } = await send(`/?token=${given}`, from)
+      expect([given, status, headers['set-cookie']]).toEqual([given, 401, undefined])
+      expect(text).toContain('The dashboard is closed')
     }
-  })
-
-  test('stays closed to a cookie of another port or another start, and to the token as a cookie', async () => {
-    const [, value] = cookie.split('=')
-    const token = new URL(link).searchParams.get('token')
-    const others = [
-      `dashboard_1=${value}`,
-      `dashboard=${value}`,
-      `dashboard_${port}=${'x'.repeat(43)}`,
-      `dashboard_${port}=${value}x`,
-      `dashboard_${port}=${value!.slice(1)}`,
-      `dashboard_${port}=`,
-      `dashboard_${port}=${token}`,
-      `x=dashboard_${port}=${value}`,
-    ]
-    for (const Cookie of others) expect([Cookie, await statusOf('/_system/info', { Cookie })]).toEqual([Cookie, 404])
-    // Another server on this host may have set a cookie of the same name first.
-    expect(await statusOf('/_system/info', { Cookie: `dashboard_${port}=x; ${cookie}` })).toBe(200)
   })
 
   test('tells others only where the link is', async () => {
@@ -112,24 +159,6 @@ describe('the dashboard', () => {
     }
   })
 
-  test('cannot be framed and runs only its own scripts', async () => {
-    for (const headers of [{}, { Cookie: cookie }] as Record<string, string>[]) {
-      const policy = String((await send('/', headers)).headers['content-security-policy']).split('; ')
-      expect(policy).toEqual(expect.arrayContaining([
-        ...["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
-        ...["form-action 'none'", "connect-src 'self'", "require-trusted-types-for 'script'"],
-      ]))
-    }
-    const { headers } = await send('/editor/users', { Cookie: cookie })
-    expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'x-content-type-options': 'nosniff' })
-  })
-
-  test('never shows the database password', async () => {
-    const { text } = await send('/_system/info', { Cookie: cookie })
-    expect(text).toContain('"connection"')
-    expect(text).not.toMatch(/postgres(ql)?:\/\//)
-  })
-
   test('shows exactly the tables and views of the Data API', async () => {
     const { tables, columns } = JSON.parse((await send('/_system/introspect', { Cookie: cookie })).text)
     expect(tables.map(({ name }: { name: string }) => name).sort()).toEqual([
@@ -138,4 +167,84 @@ describe('the dashboard', () => {
     ])
     expect(new Set(columns.map(({ schema }: { schema: string }) => schema))).toEqual(new Set(['public']))
   })
+})
+
+describe("the admin's page", () => {
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded', Origin: origin }
+  const typeKey = (key: string, headers: Headers = {}) =>
+    send('/admin', { ...form, ...headers }, 'POST', `key=${encodeURIComponent(key)}`)
+
+  test('is opened by the secret key, which is exchanged for the cookie', async () => {
+    const { status, headers, text } = await typeKey(` ${secretKey}\n`)
+    expect([status, headers.location, text]).toEqual([303, '/admin', ''])
+    expect(headers['set-cookie']).toEqual([`${cookie}; Path=/; HttpOnly; SameSite=Strict`])
+  })
+
+  test.each([
+    ['no key', ''],
+    ['the publishable key', publishableKey],
+    ['a beginning of the secret key', secretKey.slice(0, -1)],
+    ['more than the secret key', `${secretKey}x`],
+    ["a user's token", userToken],
+  ])('is not opened by %s', async (_, key) => {
+    const { status, headers, text } = await typeKey(key)
+    expect([status, headers['set-cookie']]).toEqual([401, undefined])
+    expect(text).toMatch(/role="alert">This is not the secret key/)
+    if (key) expect(text).not.toContain(key)
+  })
+
+  test('takes no large body', async () => expect((await typeKey('x'.repeat(20_000))).status).toBe(413))
+
+  test.each(foreign)('neither opens nor closes %s', async (_, headers) => {
+    const opening = await typeKey(secretKey, headers)
+    const closing = await send('/admin/logout', { Cookie: cookie, ...headers }, 'POST')
+    for (const answer of [opening, closing]) {
+      expect([403, 404]).toContain(answer.status)
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+    const json = { Cookie: cookie, 'Content-Type': 'application/json', ...headers }
+    expect((await send('/rest/v1/rpc/find_people', json, 'POST', '{"query": ""}')).status).toBe(401)
+  })
+
+  test('decides nothing by a link: functions that write refuse GET', async () => {
+    const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
+    const { body: report } = await ana.call('POST', '/users/me/reports', { user_id: ben.id, reason: 'spam' })
+    for (
+      const call of [
+        `read_evidence?report=${report.id}`,
+        `resolve_report?report=${report.id}&action=suspend&note=x`,
+        `restrict_person?person=${ben.id}&restriction=suspend&note=x`,
+        `erase_person?person=${ben.id}&note=x`,
+      ]
+    ) expect([call, await statusOf(`/rest/v1/rpc/${call}`, { Cookie: cookie })]).toEqual([call, 405])
+    expect((await ben.call('GET', '/users/me')).status).toBe(200)
+  })
+
+  test.each([['this', cookie], ['an earlier', others[2]!]])(
+    'ends the access by the cookie of %s start',
+    async (_, given) => {
+      const { status, headers } = await send('/admin/logout', { Cookie: given, Origin: origin }, 'POST')
+      expect([status, headers.location]).toEqual([303, '/admin'])
+      expect(headers['set-cookie']).toEqual([expect.stringMatching(/^dashboard_\d+=; .*Max-Age=0$/)])
+    },
+  )
+})
+
+test('mails are shown to whoever has opened the dashboard, without scripts', async () => {
+  const { email } = await signUp('Ana <script>alert(1)</script>')
+  expect((await call('POST', '/auth/recover', { email })).status).toBe(202)
+  const list = await vi.waitUntil(async () => {
+    const { text } = await send('/mail', { Cookie: cookie })
+    return text.includes(email) && text
+  }, { timeout: 60_000 })
+  const [, path] = new RegExp(`href="(/mail/\\d+)">[^<]*</a> to ${email.toLowerCase()}`).exec(list)!
+  const mail = await send(path!, { Cookie: cookie })
+  expect([mail.status, mail.text]).toEqual([200, expect.stringMatching(/token/)])
+  expect(mail.text).not.toContain('<script')
+  expect(mail.headers['content-security-policy']).not.toMatch(/script-src|unsafe-eval/)
+  for (const [, headers] of closed) {
+    const { status, text } = await send(path!, headers)
+    expect([status, text.includes(email)]).toEqual([404, false])
+  }
+  expect(await statusOf('/mail/999999', { Cookie: cookie })).toBe(404)
 })

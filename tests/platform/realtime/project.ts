@@ -5,16 +5,9 @@ import { connected } from '../../tools/postgres.ts'
 import { freePort, listen } from '../../tools/ports.ts'
 import { startStack, stopStack, testKeys } from '../../tools/stack.ts'
 import { platform } from '../../tools/supabase.ts'
-import { pause } from '../../tools/wait.ts'
+import { until } from '../../tools/wait.ts'
 import { openGateway } from './gateway.ts'
 import { openServer, supplied } from './server.ts'
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** POST /TERM or /KILL restarts the server, /outage begins or ends an outage of replication in ours. */
-    realtimeControl: string
-  }
-}
 
 const name = 'realtime_project'
 
@@ -25,6 +18,9 @@ const makeRoom = `
   create schema _realtime authorization supabase_admin;
   grant usage on schema realtime to postgres, anon, authenticated, service_role;
 `
+
+const endWalsender = `
+  select pg_terminate_backend(pid) from pg_stat_replication where application_name = 'realtime_replication_connection'`
 
 // The local stack migrates as a superuser. On the platform everything belongs to plain postgres.
 const giveToPostgres = `
@@ -57,42 +53,38 @@ const giveToPostgres = `
 /** A database with the server's migrations and ours, the local stack on it, and one origin for both. */
 export default async (project: TestProject) => {
   const admin = platform(name, 'supabase_admin')
-  await connected(platform('postgres', 'supabase_admin'), (sql) => sql.unsafe(`create database ${name}`).then(() => {}))
+  const run = (statement: string, at = admin) => connected(at, async (sql) => await sql.unsafe(statement))
+  await run(`create database ${name}`, platform('postgres', 'supabase_admin'))
   const psql = `${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`
   execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', 'tests/postgres/platform.sql', admin])
   // The local stack brings an Auth of its own.
-  await connected(admin, (sql) => sql.unsafe('drop schema auth cascade').then(() => {}))
+  await run('drop schema auth cascade')
   const server = openServer(admin, await freePort())
   if (supplied) {
-    await connected(admin, (sql) => sql.unsafe(makeRoom).then(() => {}))
+    await run(makeRoom)
     await server.start()
-    await connected(admin, async (sql) => {
-      const isThere = async () => (await sql`select to_regclass('realtime.messages') as messages`)[0]!.messages !== null
-      for (let tries = 0; tries < 300 && !await isThere(); tries++) await pause(100)
-      await sql`update _realtime.tenants set private_only = true`
-    })
+    await until(async () => (await run(`select to_regclass('realtime.messages') as found`))[0]!.found !== null)
+    await run('update _realtime.tenants set private_only = true')
     await server.stop()
   }
   let base = ''
   const gateway = await openGateway(() => new URL(base).origin, server.origin)
   const stack = await startStack({ DATABASE_URL: admin })
   base = stack.base
-  await connected(admin, (sql) => sql.unsafe(giveToPostgres).then(() => {}))
+  await run(giveToPostgres)
   await server.start()
   const control = createServer(async (request, response) => {
-    if (request.url === '/outage') server.signal()
-    else {
-      await server.stop(`SIG${request.url!.slice(1)}` as NodeJS.Signals)
+    const what = request.url!.slice(1)
+    if (what === 'TERM' || what === 'KILL') {
+      await server.stop(`SIG${what}`)
       await server.start()
-    }
+    } else if (!supplied) server.signal()
+    // It begins again by itself.
+    else if (what === 'begin') await run(endWalsender)
     response.end()
   })
-  project.provide('stack', {
-    base: `${gateway.origin}/functions/v1`,
-    origin: gateway.origin,
-    dashboard: stack.dashboard,
-    ...testKeys,
-  })
+  const { origin } = gateway
+  project.provide('stack', { base: `${origin}/functions/v1`, origin, dashboard: stack.dashboard, ...testKeys })
   project.provide('realtimeControl', `http://127.0.0.1:${await listen(control)}`)
   return async () => {
     control.close()

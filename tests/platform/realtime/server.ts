@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { testKeys } from '../../tools/stack.ts'
-import { pause } from '../../tools/wait.ts'
+import { until } from '../../tools/wait.ts'
 
 /** The supplied program; null: ours takes its place. */
 export const supplied = process.env.SUPABASE_REALTIME || null
-
-const tenant = 'realtime-dev'
 
 /** Its settings, as config/runtime.exs reads them; those that are not here have their defaults. */
 const environment = (database: URL, port: number): Record<string, string> => ({
@@ -25,7 +23,7 @@ const environment = (database: URL, port: number): Record<string, string> => ({
   METRICS_JWT_SECRET: testKeys.jwtSecret,
   SECRET_KEY_BASE: 'a-key-base-for-tests-of-at-least-sixty-four-characters-0123456789abcdef',
   APP_NAME: 'realtime',
-  SELF_HOST_TENANT_NAME: tenant,
+  SELF_HOST_TENANT_NAME: 'realtime-dev',
   SEED_SELF_HOST: 'true',
   RUN_JANITOR: 'true',
   RLIMIT_NOFILE: '10000',
@@ -38,40 +36,33 @@ const environment = (database: URL, port: number): Record<string, string> => ({
 /** The server on this database and port. It can be stopped and started again. */
 export const openServer = (database: string, port: number) => {
   const origin = `http://127.0.0.1:${port}`
+  const env = environment(new URL(database), port)
   let child: ChildProcess | null = null
   let log = ''
-
-  const start = async (): Promise<void> => {
-    const env = environment(new URL(database), port)
-    const [command, args] = supplied
-      ? [supplied, []]
-      : ['node_modules/.bin/deno', ['run', '-A', 'tests/platform/realtime/stand_in.ts']]
-    child = spawn(command, args, {
-      env: supplied ? env : { ...process.env, ...env, DATABASE_URL: database, JWT_SECRET: testKeys.jwtSecret },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // A release is a script that starts another program.
-      detached: true,
-    })
-    for (const output of [child.stdout!, child.stderr!]) output.on('data', (text) => log += text)
-    for (let tries = 0; tries < 600; tries++) {
-      if (child.exitCode !== null) break
-      if (await fetch(`${origin}/healthcheck`).then(({ ok }) => ok, () => false)) return
-      await pause(100)
-    }
-    throw new Error(`The Realtime server did not start: ${log.slice(-3000)}`)
-  }
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    process.kill(-child.pid!, signal)
-    await exited
-  }
   return {
     origin,
-    start,
-    stop,
+    start: async (): Promise<void> => {
+      const [command, args] = supplied
+        ? [supplied, []]
+        : ['node_modules/.bin/deno', ['run', '-A', 'tests/platform/realtime/stand_in.ts']]
+      child = spawn(command, args, {
+        env: supplied ? env : { ...process.env, ...env, DATABASE_URL: database, JWT_SECRET: testKeys.jwtSecret },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        // A release is a script that starts another program.
+        detached: true,
+      })
+      for (const output of [child.stdout!, child.stderr!]) output.on('data', (text) => log += text)
+      const isUp = () => child!.exitCode !== null || fetch(`${origin}/healthcheck`).then(({ ok }) => ok, () => false)
+      await until(isUp).catch(() => {})
+      if (child.exitCode !== null || !await isUp()) throw new Error(`Realtime did not start: ${log.slice(-3000)}`)
+    },
+    stop: async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      process.kill(-child.pid!, signal)
+      await exited
+    },
     /** Begins or ends an outage of replication in ours. */
     signal: () => child!.kill('SIGUSR2'),
-    log: () => log,
   }
 }

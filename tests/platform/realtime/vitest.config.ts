@@ -5,7 +5,7 @@ export default defineConfig({
     include: [
       'tests/platform/realtime/*.test.ts',
       'tests/clients/{live,account_switch}.test.ts',
-      'tests/realtime/{events,reservations,states,topics}.test.ts',
+      'tests/contract/realtime*.test.ts',
     ],
     globalSetup: ['tests/platform/realtime/project.ts'],
     expect: { requireAssertions: true },

@@ -1,0 +1,90 @@
+import { createClient } from '@supabase/supabase-js'
+import { expect, inject, onTestFinished } from 'vitest'
+import ws from 'ws'
+import { type Conversation, openInbox, type Options } from '../../clients/inbox.ts'
+import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { pause, until } from '../tools/wait.ts'
+
+export interface Server {
+  /** Where the functions answer. */
+  base: string
+  publishableKey: string
+}
+
+// The first byte of a broadcast's frame in the protocol 2.0.0.
+const isBroadcast = (data: unknown) => new Uint8Array(data as ArrayBuffer)[0] === 4
+
+/** A person's inbox on the real supabase-js, as an app opens it, on sockets that can end and lose events. */
+export const openInboxOf = async (person: Person, options?: Options, server: Server = inject('stack')) => {
+  const sockets = new Set<ws>()
+  const loss = { share: 0, dropped: 0, delivered: 0, refusals: 0 }
+  class Socket extends ws {
+    constructor(...parameters: ConstructorParameters<typeof ws>) {
+      super(...parameters)
+      sockets.add(this)
+      this.on('close', () => sockets.delete(this))
+    }
+    override emit(event: string | symbol, ...parameters: unknown[]) {
+      if (event === 'message' && String(parameters[0]).includes('Unauthorized')) loss.refusals++
+      else if (event === 'message' && isBroadcast(parameters[0])) {
+        const isLost = Math.random() < loss.share
+        loss[isLost ? 'dropped' : 'delivered']++
+        if (isLost) return true
+      }
+      return super.emit(event, ...parameters)
+    }
+  }
+  const supabase = createClient(new URL(server.base).origin, server.publishableKey, {
+    auth: { persistSession: false, storageKey: person.email },
+    // Reconnects fast, so that many disconnects fit into a test.
+    realtime: { transport: Socket as never, reconnectAfterMs: () => 50 },
+  })
+  const { data, error } = await supabase.auth.signInWithPassword(person)
+  expect(error).toBe(null)
+  const inbox = openInbox(supabase, options)
+  onTestFinished(async () => {
+    inbox.close()
+    await supabase.auth.stopAutoRefresh()
+    await supabase.removeAllChannels()
+  })
+  return {
+    person,
+    supabase,
+    token: data.session!.access_token,
+    inbox,
+    /** The share of Realtime's events that is dropped, what was, and how many joins were refused. */
+    loss,
+    disconnect: () => {
+      const open = [...sockets].filter(({ readyState }) => readyState === ws.OPEN)
+      for (const socket of open) socket.terminate()
+      return open.length > 0
+    },
+  }
+}
+
+/** Ana and Ben with their inboxes and their conversation, live. */
+export const openBoth = async (options?: Options, server: Server = inject('stack')) => {
+  const [ana, ben] = await Promise.all([signUp('Ana', {}, server.base), signUp('Ben', {}, server.base)])
+  const conversation = await openConversation(ana, ben)
+  const [anas, bens] = await Promise.all([ana, ben].map(async (person) => {
+    const opened = await openInboxOf(person, options, server)
+    const chat = opened.inbox.open(conversation)
+    await until(() => chat.view.status === 'live' && opened.inbox.view.status === 'live')
+    return { ...opened, chat }
+  }))
+  return { ana, ben, conversation, anas: anas!, bens: bens! }
+}
+
+/** Sends a message over HTTP; resolves with the milliseconds from the answer until the view shows it. */
+export const timeToShow = async (sender: Person, chat: Conversation, content: string): Promise<number> => {
+  const shown = new Promise<number>((resolve) => {
+    const stop = chat.subscribe(() => {
+      if (!chat.view.messages.some((message) => message.content === content)) return
+      stop()
+      resolve(performance.now())
+    })
+  })
+  await sendMessage(sender, chat.id, content)
+  const answered = performance.now()
+  return Math.max(0, Math.round(await Promise.race([shown, pause(60_000).then(() => Infinity)]) - answered))
+}

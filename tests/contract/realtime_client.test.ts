@@ -1,0 +1,146 @@
+// Our client on a Realtime that waits where Supabase's does: our own with REALTIME_DELAYS=on, or Supabase's where
+// tests/platform/realtime supplies it. What it does when, to the millisecond, is in tests/clients/delivery.test.ts.
+import { afterEach, expect, inject, test } from 'vitest'
+import { openBoth, openInboxOf, timeToShow } from '../clients/real_inbox.ts'
+import { openConversation, sendMessage, signUp } from '../tools/people.ts'
+import { useStack } from '../tools/own_stack.ts'
+import { connect, listen } from '../tools/realtime.ts'
+import { testKeys } from '../tools/stack.ts'
+import { until } from '../tools/wait.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** POST /begin and /end of an outage of replication; /TERM and /KILL restart the server. */
+    realtimeControl: string
+  }
+}
+const control = inject('realtimeControl')
+const own = control ? null : useStack({ REALTIME_DELAYS: 'on' })
+const server = () => own ? { base: own.base, publishableKey: testKeys.publishableKey } : inject('stack')
+const origin = () => new URL(server().base).origin
+let isOut = false
+const tellServer = (what: string) => fetch(`${control}/${what}`, { method: 'POST' })
+const setOutage = async (value: boolean): Promise<void> => {
+  if (isOut === value) return
+  isOut = value
+  // The signal begins an outage of our own, or ends it.
+  if (own) own.process.kill('SIGUSR2')
+  else await tellServer(value ? 'begin' : 'end')
+}
+afterEach(() => setOutage(false))
+
+const openPair = async () => {
+  const [ana, ben] = await Promise.all(['Ana', 'Ben'].map((name) => signUp(name, {}, server().base)))
+  return { ana: ana!, ben: ben!, conversation: await openConversation(ana!, ben!) }
+}
+// Without what the tests are about a message waits for a poll: half a minute and more.
+const soon = 15_000
+
+test.each(own ? ['of the first user', 'in an outage'] : ['TERM', 'KILL'])(
+  'a message sent right after the join is shown soon, %s',
+  async (start) => {
+    const { ana, ben, conversation } = await openPair()
+    if (!own) await tellServer(start)
+    await setOutage(start === 'in an outage')
+    const { inbox } = await openInboxOf(ana, {}, server())
+    const chat = inbox.open(conversation)
+    await until(() => inbox.view.status !== 'offline')
+    expect(await timeToShow(ben, chat, 'The first')).toBeLessThan(soon)
+    if (isOut) expect(chat.view.status).not.toBe('live')
+    await setOutage(false)
+    await until(() => chat.view.status === 'live')
+  },
+)
+
+test("a typing topic that is refused holds up nobody else's messages", async () => {
+  const { ana, ben, conversation } = await openPair()
+  const carl = await signUp('Carl', {}, server().base)
+  const withCarl = await openConversation(carl, ben)
+  expect((await ana.call('PUT', `/users/me/blocks/${ben.id}`)).status).toBe(204)
+  const { inbox, loss } = await openInboxOf(ben, {}, server())
+  const chat = inbox.open(withCarl)
+  await until(() => chat.view.status === 'live' && chat.view.loaded)
+  inbox.open(conversation)
+  const before = loss.delivered
+  let [sent, delivered] = [0, 0]
+  while (loss.refusals === 0) {
+    delivered = loss.delivered - before
+    await timeToShow(carl, chat, `Message ${sent++}`)
+  }
+  // On the connection of the join no event would come before it is refused, which takes five seconds.
+  expect(delivered).toBeGreaterThanOrEqual(sent - 2)
+})
+
+test('during an outage of replication the status is delayed, messages come soon, and none is lost', async () => {
+  const { ben, conversation, anas, bens } = await openBoth({}, server())
+  await setOutage(true)
+  const texts: string[] = []
+  const areAll = (status: string) => anas.inbox.view.status === status && anas.chat.view.status === status
+  // The outage may begin after the first of them has gone through.
+  for (let count = 0; !areAll('delayed') && count < 3; count++) {
+    texts.push(`Can you hear me? ${count}`)
+    await anas.chat.send(texts[count]!)
+    await until(() => areAll('delayed'), 10).catch(() => {})
+  }
+  expect(areAll('delayed')).toBe(true)
+  for (let count = 0; count < 3; count++) {
+    texts.push(`Answer ${count}`)
+    expect(await timeToShow(ben, anas.chat, texts.at(-1)!)).toBeLessThan(soon)
+  }
+  await setOutage(false)
+  for (let count = 0; !areAll('live') && count < 60; count++) {
+    texts.push(`Now ${count}`)
+    await sendMessage(ben, conversation, texts.at(-1)!)
+    await until(() => areAll('live'), 1).catch(() => {})
+  }
+  expect(areAll('live')).toBe(true)
+  await until(() => [anas, bens].every(({ chat }) => chat.view.messages.length === texts.length))
+  expect(anas.chat.view.messages.map(({ content }) => content)).toEqual(texts)
+})
+
+test('in our client typing ends with a block, and works again after it is removed', async () => {
+  const { ana, ben, conversation, anas, bens } = await openBoth({}, server())
+  const typing = setInterval(() => bens.chat.typing(), 100)
+  try {
+    await until(() => anas.chat.view.typing)
+    expect((await ana.call('PUT', `/users/me/blocks/${ben.id}`)).status).toBe(204)
+    await until(() => !anas.chat.view.typing)
+    expect((await ana.call('DELETE', `/users/me/blocks/${ben.id}`)).status).toBe(204)
+    // Ben's client was refused, so it waits for minutes, or for a sign that the block has gone.
+    await sendMessage(ana, conversation, 'Hello again')
+    await until(() => anas.chat.view.typing)
+    expect(bens.chat.view.messages).toMatchObject([{ content: 'Hello again' }])
+  } finally {
+    clearInterval(typing)
+  }
+})
+
+test('a refused join holds up everything on its connection for five seconds', async () => {
+  const { ana, ben, conversation } = await openPair()
+  const client = await connect(ana.token, { origin: origin() })
+  const { broadcasts } = await listen(client, `user:${ana.id}`)
+  const start = performance.now()
+  const refused = listen(client, 'typing:999999')
+  // The message must not overtake the join.
+  await until(() =>
+    client.realtime.channels.some(({ topic, state }) => topic.endsWith(':999999') && state === 'joining')
+  )
+  await sendMessage(ben, conversation, 'Hello')
+  await until(() => broadcasts.some(({ event }) => event === 'message.created'))
+  expect(performance.now() - start).toBeGreaterThan(4900)
+  expect(await refused).toMatchObject({ status: 'CHANNEL_ERROR' })
+})
+
+test('a block leaves an open channel open until its user has a new token', async () => {
+  const { ana, ben, conversation } = await openPair()
+  const topic = `typing:${conversation}`
+  const [anas, bens] = await Promise.all([ana, ben].map(({ token }) => connect(token, { origin: origin() })))
+  const own = await listen(anas!, `user:${ana.id}`)
+  const typing = await listen(bens!, topic)
+  await ana.call('PUT', `/users/me/blocks/${ben.id}`)
+  await until(() => own.broadcasts.some(({ event }) => event === 'block.changed'))
+  const admin = await connect(undefined, { origin: origin(), key: testKeys.secretKey })
+  await admin.channel(topic, { config: { private: true } }).httpSend('typing', { user_id: ana.id })
+  await until(() => typing.broadcasts.length > 0)
+  expect([typing.errors, typing.channel.state]).toEqual([[], 'joined'])
+})

@@ -1,0 +1,285 @@
+/// <reference lib="dom" />
+import { readFileSync } from 'node:fs'
+import { describe, expect, inject, test } from 'vitest'
+import { call, signUp } from '../tools/people.ts'
+import { testKeys } from '../tools/stack.ts'
+import { storageRefusals } from '../tools/storage_answers.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, patient } from './browser.ts'
+import { holdUploads, pickLarge, picture } from './uploads.ts'
+
+describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
+  const { open, openOne, sideOf, callAsInes, mailedCode, base, url } = openDemo()
+  const openMe = async (refusals: number[] = []) => {
+    const you = await openOne('/demo/me', { refusals })
+    await you.region('Account').node.waitFor()
+    return you
+  }
+  const logInBy = async (email: string, password: string) =>
+    (await call('POST', `${base()}/auth/login`, { email, password })).status
+
+  test('is entered with the right password only, or made anew, and then has the window alone', async () => {
+    const you = await open(`${inject('stack').origin}/demo`, { refusals: [400] })
+    const account = { 'E-mail': `nadia.${Date.now()}@example.com`, Password: 'correct horse' }
+    await you.fill(account)
+    await you.press('Log in', { alerts: /^Invalid login credentials$/ })
+    await expectSoon(() => isFocused(you.node.getByLabel('Password'))).toBe(true)
+    // Without demo data there is nobody to choose.
+    expect([await you.role('combobox').count(), await you.button(/Walk in/).count()]).toEqual([0, 0])
+    await you.press('Create an account')
+    await you.press('Sign up', { fill: { Name: 'Nadia Benali', ...account } })
+    await expectSoon(() => you.find('.bar h2').textContent()).toBe('Nadia Benali')
+    await you.shows('No conversations yet. Find someone under People.')
+  })
+
+  test('is open in each tab of the browser, and closed in all of them', async () => {
+    const you = await openMe()
+    const tab = sideOf(await you.page.context().newPage())
+    await tab.page.goto(url('/demo/c/1'))
+    await tab.find('.message').first().waitFor()
+    await tab.choose('Report…')
+    await tab.dialog.node.waitFor()
+    await you.logOut()
+    // Neither the page nor the dialog is left for the next user, in no tab.
+    for (const left of [you, tab]) {
+      await left.button('Log in').waitFor()
+      await expectSoon(() => left.page.url()).toBe(url('/demo'))
+      await left.dialog.node.waitFor({ state: 'detached' })
+    }
+  })
+
+  test('has a profile and interests; a refused edit is explained at its field and not lost', async () => {
+    const you = await openMe([400])
+    const { page } = you
+    const about = you.region('About you')
+    await about.press('Save', { fill: { Name: '', City: 'Porto' }, alerts: /^The name must/ })
+    const [name, city] = [about.node.getByLabel('Name'), about.node.getByLabel('City')]
+    await expectSoon(() => isFocused(name)).toBe(true)
+    expect([await name.getAttribute('aria-invalid'), await city.inputValue()]).toEqual(['true', 'Porto'])
+    for (const text of ['Inês', 'Inês Carvalho']) {
+      await name.fill(text)
+      await about.press('Save', { shows: 'Saved.' })
+      await expectSoon(() => you.find('.bar h2').textContent()).toBe(text)
+    }
+    await page.reload()
+    await expectSoon(() => city.inputValue()).toBe('Porto')
+    await you.role('link', 'As others see it').click()
+    const portrait = you.find('.portrait', 'Porto, Portugal')
+    await portrait.waitFor()
+    // Also where the profile has loaded before the page knows who reads it.
+    await page.route(/\/users\/me$/, (route) => portrait.waitFor().then(() => route.continue()), { times: 1 })
+    await page.reload()
+    await you.button('Change your profile').waitFor()
+    expect([await you.find('.chat-bar .menu').isVisible(), await you.button(/^Write/).count()]).toEqual([false, 0])
+    await you.press('Change your profile')
+
+    const interests = you.region('Interests')
+    const mine = interests.role('list', 'Your interests')
+    const add = async (interest: string) => {
+      await interests.role('combobox', 'Add an interest').fill(interest)
+      await you.keys('Enter')
+    }
+    await interests.find('option').first().waitFor({ state: 'attached' })
+    await add('poerty')
+    await interests.alerts('There is no interest “poerty”')
+    await add('poetry')
+    await interests.shows('Poetry was added')
+    await interests.press('Remove Poetry', { shows: 'Poetry was removed' })
+    await expectSoon(() => mine.textContent()).not.toContain('Poetry')
+  })
+
+  test('is hidden and shown by a switch, which goes back when the service refuses, and has quiet hours', async () => {
+    const you = await openMe([403])
+    const visibility = you.region('Visibility')
+    const findable = visibility.role('switch', 'Others can find me')
+    await findable.uncheck()
+    await visibility.shows('You are hidden now.')
+    const refusal = { status: 403, headers: { 'X-Error-Code': 'hidden' }, json: { error: 'Hidden by an admin' } }
+    await you.page.route('**/users/searchable', (route) => route.fulfill(refusal), { times: 1 })
+    await findable.click()
+    await visibility.alerts('Hidden by an admin')
+    await expectSoon(() => findable.isChecked()).toBe(false)
+    await findable.check()
+    await visibility.shows('You can be found now.')
+
+    const told = you.region('Notifications')
+    await told.role('switch', 'Quiet hours').check()
+    await told.fill({ From: '23:00', Until: '07:30', 'In the time zone': 'Europe/Lisbon' })
+    await told.node.getByLabel('A mail comes').selectOption('after an hour unread')
+    await told.press('Save', { shows: 'Saved.' })
+    await you.page.reload()
+    const kept = () => Promise.all(['Until', 'A mail comes'].map((label) => told.node.getByLabel(label).inputValue()))
+    await expectSoon(kept).toEqual(['07:30', '60'])
+  })
+
+  test('whose password is forgotten gets another, changes it and the address, and is copied and deleted', async () => {
+    const { email } = await signUp('Zoe', {}, base())
+    const you = await open('/demo', { refusals: [400, 401, 403, 422] })
+    await you.press('Forgotten your password?')
+    await you.press('Back to the log-in')
+    await you.fill({ 'E-mail': email })
+    await you.press('Forgotten your password?')
+    await you.press('Send a code')
+    const code = await mailedCode(email)
+    const choosePassword = async (Code: string, password: string) => {
+      await you.press('Save and log in', { fill: { Code, 'New password': password } })
+    }
+    await choosePassword('000000', 'new and long')
+    await you.alerts(/expired|invalid/)
+    await choosePassword(code, 'short')
+    await you.alerts('at least 8 characters')
+    await choosePassword(code, 'new and long')
+    await you.waitUntilLive()
+
+    await you.page.goto(url('/demo/me'))
+    const account = you.region('Account')
+    await account.node.getByText('Change the password').click()
+    await account.press('Save', { fill: { 'New password': 'newer and longer' }, shows: 'Saved.' })
+    expect([await logInBy(email, 'new and long'), await logInBy(email, 'newer and longer')]).toEqual([401, 200])
+
+    const other = `new.${email}`
+    const statuses = async () => [await logInBy(email, 'newer and longer'), await logInBy(other, 'newer and longer')]
+    await account.node.getByText('Change the e-mail address').click()
+    await account.press('Send a code', { fill: { 'New e-mail': other }, shows: `A code is on its way to ${email}.` })
+    await account.press('Change the address', { fill: { Code: '000000' }, alerts: /expired|invalid/ })
+    await account.press('Change the address', { fill: { Code: await mailedCode(email, code) }, shows: other })
+    expect(await statuses()).toEqual([401, 200])
+
+    const started = you.page.waitForEvent('download')
+    await account.press('Download my data')
+    expect(readFileSync(await (await started).path(), 'utf8')).toContain(other)
+    await account.press('Delete my account…')
+    await you.dialog.role('textbox').fill('somebody@example.com')
+    await you.dialog.press('Delete for good', { alerts: 'not your address' })
+    expect(await statuses()).toEqual([401, 200])
+    await you.dialog.role('textbox').fill(other)
+    await you.dialog.press('Delete for good')
+    await you.button(/Walk in as Inês/).waitFor()
+    expect(await statuses()).toEqual([401, 401])
+  })
+
+  test('that was deleted cannot be written to, and one that is deactivated is not live', async () => {
+    const zoe = await signUp('Zoe', {}, base())
+    const { id: other_user_id } = await callAsInes('GET', '/users/me')
+    const { id } = (await zoe.call('POST', '/conversations', { other_user_id })).body
+    await zoe.call('POST', `/conversations/${id}/messages`, { content: 'Bye' })
+    expect((await zoe.call('DELETE', '/users/me')).status).toBe(204)
+    const you = await openOne(`/demo/c/${id}`, { refusals: [401, 403] })
+    await you.shows('This account was deleted.')
+    expect(await you.box.count()).toBe(0)
+    await you.find('.chat-bar .menu summary').click()
+    await you.button('Archive').waitFor()
+    expect(await you.button('Block…').count()).toBe(0)
+    await you.keys('Escape')
+    await you.logOut()
+
+    const adam = await signUp('Adam', {}, base())
+    await you.fill({ 'E-mail': adam.email, Password: adam.password })
+    await you.logIn('Log in')
+    const change = `${new URL(base()).origin}/rest/v1/users?id=eq.${adam.id}`
+    await call('PATCH', change, { is_active: false }, { headers: { apikey: testKeys.secretKey } })
+    await you.page.reload()
+    await you.find('.bar .status', 'deactivated').waitFor()
+  })
+
+  test('has a photo, which is cut out by dragging, keys and zooming; one from elsewhere is not loaded', async () => {
+    const you = await openMe()
+    const { page } = you
+    const photo = you.region('Photo')
+    await isShown(photo.find('img'), 192)
+    // The left half is red, the right half is empty, and one third lies outside of the square at first.
+    await photo.find('input').evaluate(async (node: HTMLInputElement) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 1800, height: 1200 })
+      const context = canvas.getContext('2d')!
+      context.fillStyle = '#f00'
+      context.fillRect(0, 0, 900, 1200)
+      const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve))
+      const picked = new DataTransfer()
+      picked.items.add(new File([blob!], 'half.png', { type: 'image/png' }))
+      node.files = picked.files
+      node.dispatchEvent(new Event('change', { bubbles: true }))
+    })
+    const cut = you.dialog.role('application')
+    /** The part of the width that is red. */
+    const red = () =>
+      cut.evaluate((canvas: HTMLCanvasElement) => {
+        const copy = Object.assign(document.createElement('canvas'), { width: 512, height: 1 })
+        const context = copy.getContext('2d', { willReadFrequently: true })!
+        context.drawImage(canvas, 0, -256)
+        const { data } = context.getImageData(0, 0, 512, 1)
+        return Array.from({ length: 512 }, (_, x) => data[4 * x]! > 128 && data[4 * x + 1]! < 128).filter(Boolean)
+          .length / 512
+      })
+    await expectSoon(red).toBeCloseTo(0.5, 2)
+    await cut.focus()
+    await you.keys('ArrowLeft', 'ArrowLeft')
+    await expectSoon(red).toBeCloseTo(0.6, 2)
+    await you.keys('Tab', 'End')
+    await expectSoon(red).toBeCloseTo(0.9, 2)
+    const { x, y, width } = (await cut.boundingBox())!
+    await page.mouse.move(x + 0.8 * width, y + width / 2)
+    await page.mouse.down()
+    await page.mouse.move(x + 0.3 * width, y + width / 2, { steps: 5 })
+    await page.mouse.up()
+    await expectSoon(red).toBeCloseTo(0.4, 1)
+    await you.dialog.press('Use this photo')
+    await photo.shows('Your photo was changed.')
+    await isShown(photo.find('img'), 512)
+
+    const image_url = 'https://images.example.com/ines.jpg'
+    expect((await callAsInes('PATCH', '/users/profile', { image_url })).Profile.image_url).toBe(image_url)
+    await page.reload()
+    await photo.button('Choose a photo').waitFor()
+    expect(await photo.find('img').count()).toBe(0)
+  })
+
+  test('keeps its photo if another is refused or does not arrive, and shows a good one', async () => {
+    const { timeOut, tooLarge, wrongType, notAllowed } = storageRefusals
+    const refusals = [timeOut, tooLarge, wrongType, notAllowed]
+    const you = await open('/demo/me', { refusals: refusals.map(({ http = 400 }) => http) })
+    const storage = await holdUploads(you.page, refusals)
+    await you.logIn()
+    const photo = you.region('Photo')
+    const input = photo.find('input')
+    await photo.button('Choose a photo').waitFor()
+    await input.setInputFiles({ ...picture, name: 'me.gif', mimeType: 'image/gif' })
+    await photo.alerts('JPEG, PNG and WebP pictures can be sent')
+    await pickLarge(input, 20 * 2 ** 20 + 1)
+    await photo.alerts('at most 21 MB')
+    await pickLarge(input, 1000)
+    await photo.alerts('“large.png” cannot be read as a picture')
+    expect(storage.uploads).toEqual([])
+
+    await input.setInputFiles(picture)
+    const texts = [
+      'The file could not be stored. Please try again.',
+      'The file is too large.',
+      'Files of this kind cannot be sent.',
+      'You cannot add files here (any more).',
+      'Your photo was changed',
+    ]
+    for (const [index, text] of texts.entries()) {
+      await you.dialog.press('Use this photo')
+      await expectSoon(() => storage.uploads.length).toBe(index + 1)
+      await you.dialog.role('progressbar', 'Upload').waitFor()
+      storage.release()
+      await you.dialog.node.or(photo.node).getByText(text).waitFor()
+    }
+    const { path, type } = storage.uploads.at(-1)!
+    expect([path, type]).toEqual([expect.stringMatching(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.jpg$/), 'image/jpeg'])
+    await isShown(you.find('.bar .face img'))
+    await you.page.reload()
+    await isShown(photo.find('img'))
+    expect(await photo.find('img').getAttribute('src')).toContain(`/object/public/${path}`)
+  })
+
+  test('reads dates, prices and times as the browser is set, with their time zone', async () => {
+    // As WebKit has it on a Linux without a language; what is no language is passed over.
+    const languages = "Object.defineProperty(navigator, 'languages', { value: ['C', 'de-DE'] })"
+    const options = { locale: 'de-DE', timezoneId: 'Asia/Tokyo' }
+    const you = await openOne('/demo/c/1', { ...options, prepare: (page) => page.addInitScript(languages) })
+    expect(await you.find('[data-reservation]', 'Jazz').locator('.when').textContent())
+      .toMatch(/^Fr\., \d+\. \w+\.?,? \d\d:\d\d (MGZ|GMT)\+9 · 12,50$/)
+    const written = you.entry('Tomáš').locator('.when')
+    expect(await written.getAttribute('title')).toMatch(/ um .* (MGZ|GMT)/)
+  })
+})

@@ -1,0 +1,262 @@
+/// <reference lib="dom" />
+import { describe, expect, test } from 'vitest'
+import { storageRefusals } from '../tools/storage_answers.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, patient, type Side } from './browser.ts'
+import { holdUploads, pickLarge, picture } from './uploads.ts'
+
+/** A subscription as browsers give it. Real ones need a push service on the internet. */
+const subscription = {
+  endpoint: `https://push.example/${crypto.randomUUID()}`,
+  keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+}
+
+/** What the page's origin has stored as unsent. A person cannot reload as fast as a test. */
+const storedText = () =>
+  new Promise<string>((resolve) => {
+    const opening = indexedDB.open('voyagers-and-locals')
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction('unsent').objectStore('unsent').getAll()
+      reading.onsuccess = () => resolve(JSON.stringify(reading.result))
+    }
+  })
+
+/** Cuts the connection of a page whose clock is the test's, so that it lasts until that goes on. */
+const cutConnection = async (side: Side) => {
+  await side.page.clock.pauseAt(await side.page.evaluate(() => Date.now() + 1000))
+  await side.choose('Cut the connection', '.bar')
+  await side.page.clock.runFor(1000)
+  await side.find('.bar .status', 'offline').waitFor()
+}
+
+describe.skipIf(!hasBrowser)('a conversation of the demo', patient, () => {
+  const { open, openOne, openTwo, base } = openDemo()
+
+  test('is live: messages, unread count, who types, what is read, and what is announced', async () => {
+    const [ines, tomas] = await openTwo()
+    await ines.openWith('Tomáš Novák')
+    const entry = tomas.entry('Inês Carvalho')
+    await entry.waitFor()
+    const unread = async () => parseInt((await entry.locator('.badge').allTextContents())[0] ?? '0')
+    const before = await unread()
+    await ines.box.fill('The terrace')
+    // Safari's Enter that confirms a word of an input method: the composition is over, and the key code tells.
+    await ines.box.dispatchEvent('keydown', { key: 'Enter', keyCode: 229 })
+    expect(await ines.box.inputValue()).toBe('The terrace')
+    await ines.send('The terrace is free.')
+    const sent = ines.find('.message', 'The terrace')
+    await sent.getByTitle('Sent').waitFor()
+    await expectSoon(unread).toBe(before + 1)
+
+    await tomas.openWith('Inês Carvalho')
+    await tomas.find('.message', 'The terrace is free.').waitFor()
+    await sent.getByTitle('Read').waitFor()
+    const typing = ines.node.getByText('Tomáš Novák is typing')
+    // On a slow machine the topic is joined after the first letters.
+    await expectSoon(async () => {
+      await tomas.box.pressSequentially('Then I ')
+      return typing.isVisible()
+    }).toBe(true)
+    await tomas.send('Then I come on Thursday!')
+    await ines.find('.message.others', 'Then I come on Thursday!').waitFor()
+    const announced = ines.find('[aria-live=polite]')
+    await expectSoon(() => announced.textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
+    await typing.waitFor({ state: 'hidden' })
+    expect(await ines.find('.day').last().textContent()).toBe('Today')
+    await entry.locator('.badge').waitFor({ state: 'detached' })
+  })
+
+  test('has all messages once and in order after a lost connection, and after a reload what was unsent', async () => {
+    const [ines, tomas] = await openTwo({ prepare: (page) => page.clock.install() })
+    await ines.openWith('Tomáš Novák')
+    await tomas.openWith('Inês Carvalho')
+    await ines.send('before')
+    await tomas.find('.message', 'before').waitFor()
+    const messagesOf = async (side: Side) => {
+      const all = await side.find('.message .content').allTextContents()
+      return all.slice(all.lastIndexOf('before'))
+    }
+    await cutConnection(ines)
+    const others = ['one', 'two', 'three'].map((number) => `${number} from Tomáš`)
+    for (const text of others) await tomas.send(text)
+    for (const text of ['own, first', 'own, second']) await ines.send(text)
+    await ines.find('.outgoing.waiting', 'Not sent yet, no connection').first().waitFor()
+    await tomas.stored(others[2]!).node.waitFor()
+    expect(await messagesOf(tomas)).toEqual(['before', ...others])
+    expect(await messagesOf(ines)).toEqual(['before', 'own, first', 'own, second'])
+    await ines.page.clock.runFor(12_000)
+    await ines.page.clock.resume()
+    await ines.waitUntilLive()
+    const all = ['before', ...others, 'own, first', 'own, second']
+    await expectSoon(() => messagesOf(ines)).toEqual(all)
+    await expectSoon(() => messagesOf(tomas)).toEqual(all)
+    await expectSoon(() => ines.find('.outgoing').count()).toBe(0)
+
+    await cutConnection(ines)
+    await ines.send('written in a tunnel')
+    await ines.find('.outgoing', 'written in a tunnel').waitFor()
+    await ines.box.fill('And then')
+    await ines.page.clock.runFor(1000)
+    await expectSoon(() => ines.page.evaluate(storedText)).toContain('And then')
+    await ines.page.reload()
+    await ines.page.clock.resume()
+    await ines.find('.message', 'written in a tunnel').getByTitle('Sent').waitFor()
+    await expectSoon(() => messagesOf(ines)).toEqual([...all, 'written in a tunnel'])
+    await expectSoon(() => ines.box.inputValue()).toBe('And then')
+    // It leaves with the user.
+    await ines.logOut()
+    await ines.logIn()
+    await ines.openWith('Tomáš Novák')
+    expect(await ines.box.inputValue()).toBe('')
+  })
+
+  test('keeps a refused message where it was written, to be tried again, copied or discarded', async () => {
+    const ines = await openOne('/demo', { refusals: [400], permissions: ['clipboard-read', 'clipboard-write'] })
+    await ines.openWith('Stavroula Mantzari')
+    await ines.send('x'.repeat(20_001))
+    await ines.send('Shorter')
+    await ines.stored('Shorter').node.waitFor()
+    await expectSoon(() => ines.find('.message').last().textContent()).toContain('Shorter')
+    await ines.press('Try again', { alerts: /^Not sent. The message must have/ })
+    await ines.press('Copy the text', { shows: 'Copied' })
+    expect(await ines.page.evaluate(() => navigator.clipboard.readText())).toBe('x'.repeat(20_001))
+    await ines.press('Discard')
+    await ines.find('.refused').waitFor({ state: 'detached' })
+  })
+
+  test('takes files: one is refused in plain words, uploaded, kept when that fails, sent and shown', async () => {
+    const you = await open('/demo/c/1', { refusals: [544] })
+    const { page } = you
+    const storage = await holdUploads(page, [storageRefusals.timeOut])
+    await you.logIn()
+    await you.find('.message').first().waitFor()
+    const input = you.find('.picker input')
+    await you.box.fill('The tile that I mean')
+    expect(await you.button('Attach a file').isVisible()).toBe(true)
+    await input.setInputFiles({ ...picture, name: 'setup.exe', mimeType: 'application/x-msdownload' })
+    await you.alerts('“setup.exe” is of another kind')
+    await pickLarge(input, 10 * 2 ** 20 + 1)
+    await you.alerts('and at most 10.5 MB can be sent')
+
+    await input.setInputFiles(picture)
+    const picked = you.find('.picked', picture.name)
+    await picked.locator('canvas').waitFor()
+    await you.keys('Enter')
+    await you.role('progressbar', 'Upload').waitFor()
+    await expectSoon(() => storage.uploads.length).toBe(1)
+    storage.release()
+    await you.alerts('The file could not be stored. Please try again.')
+    expect([await you.box.inputValue(), await picked.isVisible()]).toEqual(['The tile that I mean', true])
+    await you.press('Try again')
+    await expectSoon(() => storage.uploads.length).toBe(2)
+    expect(await you.find('.picker').getByRole('alert').isVisible()).toBe(false)
+    storage.release()
+    const sent = you.stored('The tile that I mean')
+    await isShown(sent.role('img', picture.name))
+    expect(await sent.find('.file').textContent()).toMatch(/größe \[1\]\.png70 ?byte/)
+    const path = expect.stringMatching(/^attachments\/1\/[0-9a-f-]{36}\/file\.png$/)
+    expect(storage.uploads[1]).toEqual({ path, type: 'image/png' })
+    const saving = page.waitForEvent('download')
+    await sent.find('button.file').click()
+    expect((await saving).suggestedFilename()).toBe(picture.name)
+    await expectSoon(() => you.box.inputValue()).toBe('')
+    await picked.waitFor({ state: 'hidden' })
+  })
+
+  test('is led by the keyboard alone, from the log-in to the answer and back', async () => {
+    const you = await open()
+    const { keyboard } = you.page
+    const focused = () => you.page.evaluate(() => document.activeElement?.textContent ?? '')
+    const tabTo = async (text: string) => {
+      for (let presses = 0; presses < 40; presses++) {
+        await you.keys('Tab')
+        if ((await focused()).startsWith(text)) return
+      }
+      throw new Error(`No focusable element starts with ${text}`)
+    }
+    await you.node.getByLabel('E-mail').waitFor()
+    await tabTo('TNWalk in as Tomáš')
+    await you.keys('Enter')
+    await you.find('.entry').first().waitFor()
+    await expectSoon(focused).toMatch(/^Conversations/)
+    await tabTo('People')
+    await you.keys('Enter')
+    await you.find('.hit').first().waitFor()
+    await expectSoon(focused).toBe('People')
+    await you.keys('Shift+Tab', 'Enter')
+    await you.find('.entry').first().waitFor()
+    await tabTo('DM')
+    await you.keys('Enter')
+    await you.find('.message', 'Do you eat everything?').waitFor()
+    await you.find('textarea:focus').waitFor()
+    await keyboard.type('Everything.')
+    await you.keys('Shift+Enter')
+    await keyboard.type('Almost.')
+    await you.keys('Enter')
+    await you.stored('Everything.\nAlmost.').node.waitFor()
+    // Escape closes the menu and a dialog alone, which give the focus back, and then the conversation.
+    const menu = you.find('.chat-bar .menu summary')
+    const offer = you.button('Offer a reservation')
+    for (const [opener, opened] of [[menu, you.button('Archive')], [offer, you.dialog.node]] as const) {
+      await opener.focus()
+      await you.keys('Enter')
+      await opened.waitFor()
+      await you.keys('Escape')
+      await opened.waitFor({ state: 'hidden' })
+      await expectSoon(() => isFocused(opener)).toBe(true)
+    }
+    expect(await you.find('.message').count()).toBeGreaterThan(0)
+    await you.keys('Escape')
+    const entry = you.find('.entry:focus', 'Daisuke Morimoto')
+    await entry.waitFor()
+    await expectSoon(() => entry.evaluate((node) => getComputedStyle(node).outlineStyle)).toBe('solid')
+  })
+
+  test('is told by pushes, which the service worker shows, until one logs out', async () => {
+    const { origin } = new URL(base())
+    const ines = await openOne('/demo', { refusals: [503], permissions: ['notifications'] })
+    const { page } = ines
+    const asked = await page.evaluateHandle((given) => {
+      const asked: (string | undefined)[] = []
+      PushManager.prototype.subscribe = (options) => {
+        asked.push(options?.applicationServerKey as string)
+        return Promise.resolve({ toJSON: () => given } as unknown as PushSubscription)
+      }
+      const unsubscribe = () => Promise.resolve(asked.push('unsubscribe') > 0)
+      PushManager.prototype.getSubscription = () => Promise.resolve({ unsubscribe } as unknown as PushSubscription)
+      return asked
+    }, subscription)
+    const registered = page.waitForResponse((response) => response.request().method() === 'PUT')
+    await ines.choose('Your profile', '.bar')
+    await ines.press('Notify me')
+    expect((await registered).status()).toBe(204)
+    await ines.button('You are notified').waitFor()
+    const { public_key } = await (await fetch(`${base()}/users/push-key`)).json()
+    expect(await asked.jsonValue()).toEqual([public_key])
+
+    const devtools = await page.context().newCDPSession(page)
+    const registrations: { registrationId: string; scopeURL: string }[] = []
+    devtools.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations))
+    await devtools.send('ServiceWorker.enable')
+    await expectSoon(() => registrations[0]?.scopeURL).toBe(`${origin}/demo/`)
+    const { registrationId } = registrations[0]!
+    const shown = () =>
+      page.evaluate(async () => {
+        const registration = await navigator.serviceWorker.getRegistration('/demo/')
+        return (await registration!.getNotifications()).map(({ title, body, tag, data }) => [title, body, tag, data])
+      })
+    for (const [unread, body] of [[1, '1 unread message'], [3, '3 unread messages']] as const) {
+      const data = JSON.stringify({ conversation_id: 7, name: 'Tomáš', unread, status: null, text: null })
+      await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data })
+      await expectSoon(shown).toEqual([['Tomáš', body, 'conversation-7', '/demo/c/7']])
+    }
+
+    // The browser receives no pushes any more, also where the page does not hear from the service.
+    const removed: number[] = []
+    await page.route('**/users/me/devices/*', async (route) => {
+      removed.push((await route.fetch()).status())
+      await route.fulfill({ status: 503, headers: { 'X-Error-Code': 'unavailable' }, json: { error: 'Busy' } })
+    })
+    await ines.logOut()
+    expect([removed, await asked.jsonValue()]).toEqual([[204], [public_key, 'unsubscribe']])
+  })
+})

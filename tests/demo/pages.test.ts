@@ -1,0 +1,243 @@
+// What a narrow page could hide, or a tap do otherwise than a click: run with the screen of a desktop and of a phone.
+/// <reference lib="dom" />
+import axe from 'axe-core'
+import type { Locator, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { signUp } from '../tools/people.ts'
+import { expectSoon, hasBrowser, isFocused, isPhone, openDemo, patient, type Side } from './browser.ts'
+
+/** What axe-core finds on the page as it is now, ids that are there twice, and whether the page fits the width. */
+const findings = (page: Page): Promise<unknown[]> =>
+  page.evaluate(async () => {
+    // The size of targets is off unless it is asked for.
+    const options = { rules: { 'target-size': { enabled: true } } }
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(options)
+    const excess = document.documentElement.scrollWidth - innerWidth
+    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+    return [
+      ...violations.map((
+        { id, nodes },
+      ) => [id, ...nodes.map(({ target, failureSummary }) => [target, failureSummary])]),
+      ...ids.filter((id, index) => ids.indexOf(id) !== index),
+      ...excess > 0 ? [`${excess} pixels too wide`] : [],
+    ]
+  })
+
+const boxOf = async (part: Locator) => (await part.boundingBox())!
+/** A keyboard takes half of the height; a long message, the messages and the button to send still have room. */
+const checkWithKeyboard = async (you: Side) => {
+  const screen = you.page.viewportSize()!
+  await you.page.setViewportSize({ ...screen, height: 440 })
+  await you.box.fill('A line\n'.repeat(12))
+  await expectSoon(async () => (await boxOf(you.find('.log'))).height).toBeGreaterThan(80)
+  const { y, height } = await boxOf(you.button('Send'))
+  expect(y + height).toBeLessThanOrEqual(440)
+  await you.box.fill('')
+  await you.page.setViewportSize(screen)
+}
+/** A phone that lies on its side shows the list, with its header, beside what is open. */
+const checkOnItsSide = async (you: Side) => {
+  const { width, height } = you.page.viewportSize()!
+  await you.page.setViewportSize({ width: height, height: width })
+  await you.role('navigation', 'Pages').waitFor()
+  await you.box.waitFor()
+  await you.page.setViewportSize({ width, height })
+}
+
+describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
+  const { open, openOne, openSideBySide, callAsInes, base, url } = openDemo()
+
+  test('has nothing that axe-core finds, and nothing that is cut off', async () => {
+    const [uma, hidden] = [await signUp('Uma', { is_searchable: true }, base()), await signUp('Hidden', {}, base())]
+    const you = await open('/demo', { refusals: [403, 404], reducedMotion: 'reduce' })
+    const { page } = you
+    const check = async (what: string) => expect.soft([what, await findings(page)]).toEqual([what, []])
+    // Evaluated by the debugger, which the page's policy does not restrict.
+    const addAxe = () => page.evaluate(axe.source)
+    const go = async (path: string, first: string, what: string) => {
+      await page.goto(url(path))
+      await page.locator(first).first().waitFor()
+      await addAxe()
+      await check(what)
+    }
+    await addAxe()
+    await expectSoon(() => you.role('list', 'Some of the people here').locator('img').count()).toBe(7)
+    await check('logging in')
+    await you.logIn()
+    if (!isPhone) await you.find('.overview .tile').first().waitFor()
+    await check('conversations')
+
+    await go('/demo/c/1', '[data-reservation]', 'a conversation with its reservations')
+    if (isPhone) {
+      await checkWithKeyboard(you)
+      await checkOnItsSide(you)
+    }
+    await you.find('.chat-bar .menu summary').click()
+    await check('the menu of a conversation')
+    await you.keys('Escape')
+    await you.press('Offer a reservation')
+    await check('an offer')
+    await you.keys('Escape')
+
+    await go('/demo/people?q=architecure', '.hit', 'people and a suggestion')
+    await you.openFilters()
+    await check('filters')
+    await you.role('combobox').fill('ja')
+    await you.role('option').first().waitFor()
+    await you.find('.people:not([aria-busy])').waitFor()
+    await check('completions')
+    await go('/demo/people?q=zzzzqqq', '.people .empty', 'nobody found')
+    await go('/demo/people/1', '.profile .text', 'a profile')
+    await go(`/demo/people/${uma.profileId}`, '.profile .text', 'the profile of a stranger')
+    await you.press('Write to Uma')
+    await check('a first message')
+    await you.press('Send', { fill: { 'Your first message': 'Quite a lot to say. '.repeat(200) } })
+    await you.stored('Quite a lot to say').button('Show more').waitFor()
+    await check('a long message')
+    await you.block()
+    await you.button('Unblock').waitFor()
+    await check('a block')
+
+    await go('/demo/me', 'section', "one's own profile")
+    await you.role('switch', 'Quiet hours').check()
+    await you.node.getByText('Change the e-mail address').click()
+    await check('a profile with all fields')
+    await you.region('Photo').find('input').setInputFiles('demo/portraits/tomas.novak.webp')
+    await you.dialog.role('application').waitFor()
+    await check('cutting out a photo')
+
+    // What is not there, or not for everybody, is explained in a sentence.
+    const missing = {
+      '/demo/people/99999': 'There is no such person here.',
+      [`/demo/people/${hidden.profileId}`]: 'This profile is not shown',
+      '/demo/c/99999': 'There is no such conversation, or it is not yours.',
+      '/demo/c/seven': 'There is no such page.',
+    }
+    for (const [path, text] of Object.entries(missing)) {
+      await go(path, `.empty:has-text("${text}")`, text)
+      expect([await you.box.count(), await you.button(/^Write/).count()]).toEqual([0, 0])
+    }
+    await you.toList()
+    await you.find('.entry').first().waitFor()
+    await go('/demo/side-by-side', '.walk-in', 'two people side by side')
+  })
+
+  test('has a link, to which back, forward and reload lead again, with the focus and the title', async () => {
+    const you = await openOne()
+    const { page } = you
+    const message = you.find('.message').first()
+    await you.openWith('Tomáš Novák')
+    const conversation = page.url()
+    expect(conversation).toMatch(/\/demo\/c\/\d+$/)
+    await expectSoon(() => page.title()).toMatch(/Tomáš Novák – Voyagers and locals$/)
+    // A keyboard would hide half of a phone.
+    await you.find(isPhone ? '.chat-bar .plain:focus' : 'textarea:focus').waitFor()
+    await you.press('Tomáš Novák')
+    await you.find('.profile .text').waitFor()
+    await expectSoon(() => page.url()).toMatch(/\/demo\/people\/\d+$/)
+    await expectSoon(() => page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Profile/)
+    await page.goBack()
+    await message.waitFor()
+    await expectSoon(() => page.url()).toBe(conversation)
+    await page.reload()
+    await message.waitFor()
+    // The list may come after the messages.
+    await you.entry('Tomáš Novák').waitFor({ state: 'attached' })
+    await page.goBack()
+    await expectSoon(() => page.url()).toBe(url('/demo'))
+    await you.find('.entry:focus').waitFor()
+    await page.goForward()
+    await message.waitFor()
+  })
+
+  test('of two people side by side has one address and two sessions; a phone shows one of them', async () => {
+    const [ines, tomas] = await openSideBySide(isPhone ? { viewport: { width: 360, height: 700 } } : {})
+    const { page } = ines
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+    await ines.logIn()
+    expect([await tomas.node.isVisible(), await fits()]).toEqual([!isPhone, true])
+    await ines.role('link', 'People').click()
+    await ines.find('.hit a').first().click()
+    await ines.find('.profile .text').waitFor()
+    expect([page.url(), await fits()]).toEqual([url('/demo/side-by-side'), true])
+    await ines.press('Back')
+    await ines.find('.hit').first().waitFor()
+    if (isPhone) await page.getByRole('button', { name: 'Second person' }).click()
+    await tomas.logIn()
+    expect([await ines.node.isVisible(), await fits()]).toEqual([!isPhone, true])
+    await page.reload()
+    await expectSoon(() => ines.find('.bar h2').textContent()).toBe('Inês Carvalho')
+    await expectSoon(() => tomas.find('.bar h2').textContent()).toBe('Tomáš Novák')
+    if (isPhone) await page.getByRole('button', { name: /^Tomáš Novák/, pressed: false }).click()
+    await tomas.logOut()
+    expect(await ines.find('.bar h2').textContent()).toBe('Inês Carvalho')
+    await page.getByRole('link', { name: 'One person' }).click()
+    await page.getByRole('button', { name: 'Log in', exact: true }).waitFor()
+    expect(page.url()).toBe(url('/demo'))
+  })
+
+  test('of people has filters where there is room, with numbers, which keep the focus when clicked', async () => {
+    const you = await openOne()
+    await you.findPeople()
+    const total = () => you.find('.total').textContent()
+    const isUnfolded = () => you.role('group', 'Interests').isVisible()
+    await expectSoon(isUnfolded).toBe(!isPhone)
+    const all = (await total())!
+    await you.openFilters()
+    const chip = you.role('group', 'Interests').getByRole('button').first()
+    const [name, people] = [await chip.getAttribute('data-name'), await chip.getAttribute('aria-description')]
+    expect(await chip.textContent()).toBe(`${name} ${parseInt(people!)}`)
+    await chip.click()
+    await expectSoon(total).toBe(people)
+    const pressed = you.node.getByRole('button', { name: name!, exact: true, pressed: true })
+    await expectSoon(() => isFocused(pressed)).toBe(true)
+    await expectSoon(() => you.find('.hit .tags').first().textContent()).toContain(name)
+    await pressed.click()
+    await expectSoon(total).toBe(all)
+
+    // A completion is taken by a click, and the focus stays in the box.
+    const box = you.role('combobox', 'Search people')
+    await box.fill('port')
+    const completion = you.role('option').first()
+    const text = (await completion.textContent())!
+    await completion.click()
+    await expectSoon(() => box.inputValue()).toBe(text)
+    await expectSoon(() => isFocused(box)).toBe(true)
+    await completion.waitFor({ state: 'hidden' })
+    await expectSoon(total).not.toBe(all)
+    await you.find('.hit a').first().click()
+    await you.role('article').waitFor()
+    await expectSoon(isUnfolded).toBe(false)
+  })
+
+  test('of a conversation loads older messages when one scrolls up, without moving what is read', async () => {
+    const numbers = Array.from({ length: 60 }, (_, index) => `number ${index + 1}`)
+    const { id } = await callAsInes('POST', '/conversations', { other_user_id: 1 })
+    for (const content of numbers) await callAsInes('POST', `/conversations/${id}/messages`, { content })
+    const you = await openOne()
+    await you.openWith('number 60')
+    const messages = you.find('.message .content')
+    await expectSoon(() => messages.allTextContents()).toEqual(numbers.slice(10))
+    const log = you.role('region', 'Messages')
+    const fromEnd = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)
+    await expectSoon(fromEnd).toBeLessThan(2)
+    const moved = await log.evaluate(async (box) => {
+      const topOf = (text: string) => {
+        const texts = [...box.querySelectorAll('.message .content')]
+        return texts.find(({ textContent }) => textContent === text)?.getBoundingClientRect().top
+      }
+      box.scrollTop = 10
+      const before = topOf('number 11')!
+      while (topOf('number 1') === undefined) await new Promise(requestAnimationFrame)
+      return topOf('number 11')! - before
+    })
+    expect(Math.abs(moved)).toBeLessThan(2)
+    expect(await messages.allTextContents()).toEqual(numbers)
+    await you.button('Older messages').waitFor({ state: 'hidden' })
+    // Whoever writes sees what they have written.
+    await you.box.fill('number 61')
+    await you.press('Send')
+    await you.stored('number 61').node.waitFor()
+    await expectSoon(fromEnd).toBeLessThan(2)
+  })
+})

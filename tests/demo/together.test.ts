@@ -1,0 +1,167 @@
+/// <reference lib="dom" />
+import { describe, expect, test } from 'vitest'
+import { signUp } from '../tools/people.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, patient, type Side } from './browser.ts'
+
+describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
+  const { openOne, openTwo, callAsInes, base, url } = openDemo()
+
+  test('begin with a first message, which is kept until it is sent; a block and its end are shown', async () => {
+    const ida = await signUp('Ida', { is_searchable: true }, base())
+    const conversations = async () => (await ida.call('GET', '/conversations')).body
+    const you = await openOne(`/demo/people/${ida.profileId}`, { refusals: [409] })
+    const { page } = you
+    const text = you.node.getByLabel('Your first message to Ida')
+    await you.button('Write to Ida').focus()
+    await you.keys('Enter')
+    await expectSoon(() => isFocused(text)).toBe(true)
+    await page.keyboard.type('Do you know a quiet place?')
+    await page.reload()
+    await expectSoon(() => text.inputValue()).toBe('Do you know a quiet place?')
+    expect(await conversations()).toEqual([])
+    await text.fill(' ')
+    await you.press('Send', { alerts: 'Write something first' })
+    await text.fill(`<b>Do you</b> know a quiet place?${'\nWithout cars.'.repeat(30)}`)
+    await you.keys('Tab', 'Enter')
+    // It is the only message, and folds.
+    const sent = you.stored('<b>Do you</b> know a quiet place?')
+    await sent.node.waitFor()
+    await expectSoon(() => you.find('.message').count()).toBe(1)
+    await you.find('.preview', 'You: <b>Do you</b> know a quiet place?').waitFor()
+    const lines = async () => (await sent.find('.content').textContent())!.split('\n').length
+    expect(await lines()).toBe(12)
+    await sent.button('Show more').focus()
+    await you.keys('Enter')
+    await expectSoon(() => isFocused(sent.button('Show less'))).toBe(true)
+    expect(await lines()).toBe(31)
+    await you.keys('Enter')
+    await expectSoon(lines).toBe(12)
+
+    await you.block()
+    await you.shows('You have blocked Ida. ')
+    expect([await you.box.count(), await you.button('Offer a reservation').count()]).toEqual([0, 0])
+    await you.button('Unblock').focus()
+    await you.keys('Enter')
+    await expectSoon(() => isFocused(you.box)).toBe(true)
+    await page.goto(url(`/demo/people/${ida.profileId}`))
+    await you.press('Open the conversation with Ida')
+    await sent.node.waitFor()
+    expect((await conversations()).length).toBe(1)
+  })
+
+  test('offer, change, accept and cancel a reservation, and both see each step at once', async () => {
+    const [ines, tomas] = await openTwo({ refusals: [400, 409] })
+    await ines.openWith('Tomáš Novák')
+    await tomas.openWith('Inês Carvalho')
+    await ines.press('Offer a reservation')
+    await ines.dialog.press('Send the offer', {
+      fill: { What: 'A walk through Graça', From: '2001-05-14T18:00' },
+      alerts: 'date',
+    })
+    await ines.dialog.press('Send the offer', {
+      fill: { From: '2031-05-14T18:00', Until: '2031-05-14T20:30', Price: '12.5' },
+    })
+    const of = (side: Side) => new Part(side.find('[data-reservation]', 'A walk through Graça'))
+    const buttons = (side: Side) => of(side).role('button').allTextContents()
+    const waiting = () => tomas.entry('Inês Carvalho').getByText('Your answer?').count()
+    await of(ines).shows('Waiting for Tomáš Novák')
+    await of(tomas).shows('Your answer?')
+    await expectSoon(waiting).toBe(1)
+    expect(await buttons(tomas)).toEqual(['Accept', 'Decline', 'Change'])
+    await tomas.find('.next').getByRole('button', { name: /^Your answer\?/ }).click()
+    expect(await of(tomas).find('.when').textContent())
+      .toMatch(/^Wed,? 14 May 2031,? 18:00.20:30 \S+ · 12\.50$/)
+    await expectSoon(() => buttons(ines)).toEqual(['Change', 'Cancel…'])
+
+    const change = async (Price: string) => {
+      await of(tomas).press('Change')
+      await tomas.dialog.press('Send the change', { fill: { Price } })
+    }
+    await change('10')
+    await of(ines).shows('Your answer?')
+    await of(ines).shows('Changed: 12.50 → 10.00')
+    await expectSoon(waiting).toBe(0)
+    // An acceptance that is on its way when the offer changes agrees to nothing, and the change is shown.
+    let letThrough = () => {}
+    const held = new Promise<void>((resolve) => letThrough = resolve)
+    await ines.page.route('**/accept', (route) => held.then(() => route.continue()), { times: 1 })
+    await of(ines).press('Accept')
+    await change('90')
+    await of(tomas).shows('90.00')
+    letThrough()
+    await ines.alerts('This offer has changed since it was read')
+    await of(ines).shows('Changed: 10.00 → 90.00')
+    await of(ines).shows('Your answer?')
+    await of(ines).press('Accept')
+    for (const side of [ines, tomas]) await of(side).shows('Agreed')
+    await of(tomas).press('Cancel…')
+    await tomas.dialog.press('Keep it')
+    await of(tomas).press('Cancel…')
+    await tomas.dialog.press('Cancel the reservation', { fill: { 'A word about it': 'My train does not run' } })
+    for (const side of [ines, tomas]) await of(side).shows('Cancelled')
+    await expectSoon(() => buttons(ines)).toEqual([])
+  })
+
+  test('arrange their lists: pinned, muted, archived, back with the next message, which moves no focus', async () => {
+    const [ines, tomas] = await openTwo()
+    const entries = tomas.find('.entry')
+    await entries.nth(1).waitFor()
+    const last = (await entries.last().locator('.name').textContent())!
+    await entries.last().click()
+    await tomas.find('.message').first().waitFor()
+    await tomas.choose('Pin to the top')
+    await entries.first().filter({ hasText: last }).getByText('pinned').waitFor({ state: 'attached' })
+    await tomas.choose('Mute for 8 hours')
+    await entries.first().getByText('muted').waitFor({ state: 'attached' })
+    await tomas.choose('Unpin')
+    await tomas.choose('Unmute')
+    await expectSoon(() => entries.getByText(/pinned|muted/).count()).toBe(0)
+
+    const entry = tomas.entry('Inês Carvalho')
+    await tomas.openWith('Inês Carvalho')
+    await tomas.choose('Archive')
+    await entry.waitFor({ state: 'detached' })
+    await tomas.press('Archived (1)')
+    await entry.waitFor()
+    await ines.openWith('Tomáš Novák')
+    await ines.send('Did you forget me?')
+    await tomas.button('Back to the inbox').waitFor({ state: 'hidden' })
+    await entry.getByText('Did you forget me?').waitFor()
+    await expectSoon(() => entries.count()).toBeGreaterThan(1)
+
+    await tomas.openWith('Daisuke Morimoto')
+    await tomas.send('Is it open on Sundays?')
+    await entries.first().filter({ hasText: 'Is it open on Sundays?' }).waitFor()
+    await entry.focus()
+    await ines.send('Are you still there?')
+    await entries.first().filter({ hasText: 'Are you still there?' }).waitFor()
+    expect(await isFocused(entry)).toBe(true)
+  })
+
+  test('are reported once, and nobody is told; whoever is blocked has no face any more', async () => {
+    const you = await openOne('/demo', { refusals: [403] })
+    await you.openWith('Tomáš Novák')
+    await isShown(you.find('.chat-bar .face img'), 192)
+    await you.press('Tomáš Novák')
+    await isShown(you.find('.portrait img'), 192)
+    await you.page.goBack()
+    await isShown(you.find('.chat-bar .face img'), 192)
+    await you.choose('Report…')
+    await you.dialog.node.getByLabel('What is wrong?').selectOption('A scam, or money')
+    await you.dialog.fill({ 'What happened?': 'Asked for money before we had met' })
+    await you.dialog.node.getByLabel('Show the moderators').check()
+    await you.dialog.press('Send the report')
+    await you.shows('is not told')
+    await you.block()
+    await you.shows('You have blocked')
+    await you.find('.chat-bar .face img').waitFor({ state: 'detached' })
+    expect([await you.box.count(), await you.dialog.node.count()]).toEqual([0, 0])
+    await you.page.goto(url('/demo'))
+    await isShown(you.find('.entry .avatar img').first(), 192)
+    expect(await you.entry('Tomáš Novák').locator('.avatar img').count()).toBe(0)
+    await you.page.goto(url('/demo/me'))
+    await you.press('Unblock Tomáš Novák', { shows: 'Tomáš Novák is not blocked any more.' })
+    const { reports } = await callAsInes('GET', '/users/me/export')
+    expect(reports.map(({ reason }: { reason: string }) => reason)).toContain('scam')
+  })
+})

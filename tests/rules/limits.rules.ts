@@ -1,0 +1,164 @@
+/** Rate limits: what a burst allows, who shares it, what is stored of it, and the one that the database enforces. */
+import { equal, inDays, is, people, type Person, refuses, setting, sql, talk, test } from './fixture.ts'
+
+const refusal = 'Too many requests, please try again later'
+/** Moves the clock of the limits on. */
+const wait = (seconds: number) => sql('update private.rate_limits set tat = tat - make_interval(secs => $1)', [seconds])
+/** Sends a request that has a limit, and returns its status or, of a refusal, how many seconds it says to wait. */
+const seconds = async (who: Person, method: string, path: string, body?: unknown): Promise<string> => {
+  const { status, headers, body: answer } = await who.ask(method, path, body)
+  if (status !== 429) return `${status}`
+  is(answer, { error: refusal })
+  // A test takes less than 50 s.
+  return `wait ${Math.ceil(Number(headers.get('Retry-After')) / 100) * 100}`
+}
+
+test('a burst is allowed at once, then one request at a time; refusals cost nothing', async () => {
+  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
+  setting('RATE_LIMIT_BLOCK', '6/6000/3')
+  setting('RATE_LIMIT_OPEN', '1/1000')
+  const blocks = async (who: Person, ...expected: string[]) => {
+    for (const one of expected) equal(await seconds(who, 'PUT', `/users/me/blocks/${cat.id}`), one)
+  }
+  await blocks(ana, '204', '204', '204', 'wait 1000', 'wait 1000')
+  // Everybody and every kind of request has a burst of its own.
+  await blocks(ben, '204')
+  equal(await seconds(ana, 'POST', '/conversations', { other_user_id: ben.id }), '201')
+  await wait(900)
+  await blocks(ana, 'wait 100')
+  await wait(100)
+  await blocks(ana, '204', 'wait 1000')
+  // What is not used does not add up.
+  await wait(100_000)
+  await blocks(ana, '204', '204', '204', 'wait 1000')
+  setting('RATE_LIMIT_BLOCK', 'off')
+  await blocks(ana, '204')
+})
+
+test('a write counts once, however often it is repeated with its key, and also if it is refused', async () => {
+  const [ana, ben] = await people('ana', 'ben')
+  const ab = await talk(ana, ben)
+  const offer = { title: 'A walk', price: 1, date: inDays(9) }
+  // deno-fmt-ignore
+  const writes: [limit: string, path: string, body: object, other: object, table: string][] = [
+    ['RATE_LIMIT_SEND', `${ab}/messages`, { content: 'Hello' }, { content: 'Other' }, 'messages'],
+    ['RATE_LIMIT_RESERVE', `${ab}/reservations`, offer, { title: 'Other' }, 'reservations'],
+    ['RATE_LIMIT_REPORT', '/users/me/reports', { user_id: ben.id, reason: 'spam' }, { note: 'Other' }, 'reports'],
+  ]
+  for (const [limit, path, body, other, table] of writes) {
+    setting(limit, '2/2000')
+    const post = async (body: object, expected: string, at = path) =>
+      equal(await seconds(ana, 'POST', at, body), expected, limit)
+    const key = () => ({ ...body, client_id: crypto.randomUUID() })
+    const first = key()
+    for (let time = 0; time < 4; time++) await post(first, '201')
+    // It is no repeat, so it counts.
+    await post({ ...first, ...other }, '422')
+    await post(key(), 'wait 1000')
+    await post(first, '201')
+    equal(await sql(`select count(*) from public.${table}`), [1])
+    await wait(2000)
+    const missing = path.replace(/\d+/, '999999999')
+    for (const _ of [1, 2]) await post(path === missing ? { ...key(), user_id: 999_999_999 } : key(), '404', missing)
+    await post(key(), 'wait 1000')
+  }
+})
+
+test('what is stored of a caller is a hash with a salt of the day, in no backup, while it counts', async () => {
+  const consume = (who: string, burst = 1, times = 1, each = 1000) =>
+    sql(
+      `select private.consume_rate_limit('send', '${who}', ${each}, ${burst})::text from generate_series(1, ${times})`,
+    )
+  equal(await consume('ana', 2, 3), [0, 0, 1000])
+  // The wait is at least a second.
+  equal(await consume('cleo', 1, 2, 0.25), [0, 1])
+  equal(await sql('select distinct octet_length(key) from private.rate_limits'), [32])
+  equal(await sql(`select count(*) from private.rate_limits where key = sha256('send ana')`), [0])
+  const tables = ['private.rate_limits', 'private.rate_limit_salts'].map((name) => `'${name}'::regclass`)
+  equal(await sql(`select distinct relpersistence::text from pg_class where oid in (${tables})`), ['u'])
+  await sql('update private.rate_limit_salts set valid_on = valid_on - 1')
+  equal(await consume('ana'), [0])
+  equal(await sql('select count(*), min(valid_on) = current_date from private.rate_limit_salts'), [[1, true]])
+  await sql('delete from private.rate_limits')
+  await sql(`insert into private.rate_limits
+    values ('\\x00', now() + interval '1 hour'), ('\\x01', now() - interval '1 second')`)
+  await sql('select private.purge_rate_limits()')
+  equal(await sql(`select encode(key, 'hex') || '!' from private.rate_limits`), ['00!'])
+})
+
+/** A statement as the Data API runs it for somebody. */
+const change = ({ name }: Person, statement: string) =>
+  `do $$ begin perform tests.become('${name}'); ${statement}; end $$`
+/** Changes the bio as often as that; the last time is refused. */
+const changes = async (who: Person, allowed: number) => {
+  for (let n = 1; n <= allowed; n++) await sql(change(who, `update public.users set bio = 'Change ${n}'`))
+  await refuses('PT429', refusal, [change(who, `update public.users set bio = 'Too much'`)])
+  equal(await sql(`select bio from public.users where id = ${who.id}`), [`Change ${allowed}`])
+}
+/** How many tokens of 1,000 s have been consumed since the last call. */
+const consumed = async (): Promise<number> =>
+  (await sql(`with deleted as (
+      delete from private.rate_limits returning round(extract(epoch from tat - clock_timestamp()) / 1000) as tokens
+    ) select coalesce(sum(tokens), 0)::bigint from deleted`))[0]
+const limit = (rate: string) => sql(`select set_config('api.rate_limit_profile', $1, true)`, [rate])
+
+test('each change of a profile through the Data API counts, but hiding it does not', async () => {
+  const [ana] = await people('ana')
+  const costs = async (tokens: number, ...statements: string[]) => {
+    for (const statement of statements) {
+      await sql(change(ana, statement))
+      equal(await consumed(), tokens, statement)
+    }
+  }
+  await limit('30/30000/30')
+  await costs(1, `update public.users set bio = 'Potter'`, `update public.profiles set city = 'Porto'`)
+  const interests = 'public.profile_interests'
+  await costs(1, `insert into ${interests} select id, 1 from public.profiles`, `delete from ${interests}`)
+  await costs(1, 'update public.profiles set is_searchable = true')
+  const hide = 'update public.profiles set is_searchable = false'
+  await costs(0, hide, hide)
+  await costs(1, `${hide}, city = 'Faro'`)
+  // The Edge Functions have counted theirs, and admins have no limit.
+  await ana.patch('/users/profile', { city: 'Braga', bio: 'Painter', interest_ids: [1] })
+  for (const role of ['none', 'service_role']) await sql(`update public.profiles set city = 'Beja ${role}'`, [], role)
+  equal(await consumed(), 0)
+})
+
+test('the Edge Functions count changes of a profile in the same place, hiding excepted', async () => {
+  const [ana, ben] = await people('ana', 'ben')
+  setting('RATE_LIMIT_PROFILE', '3/3000')
+  await limit('3/3000')
+  const update = (path: string, body: object) => seconds(ana, path.endsWith('interests') ? 'PUT' : 'PATCH', path, body)
+  for (const path of ['/users/searchable', '/users/profile']) equal(await update(path, { is_searchable: false }), '200')
+  equal(await consumed(), 0)
+  equal(await update('/users/profile', { is_searchable: false, city: 'Faro' }), '200')
+  equal(await update('/users/profile/interests', { interest_ids: [1] }), '200')
+  await changes(ana, 1)
+  equal(await update('/users/searchable', { is_searchable: true }), 'wait 1000')
+  equal(await update('/users/searchable', { is_searchable: false }), '200')
+  await changes(ben, 3)
+})
+
+test('the limit of the Data API is a setting of the stack, else of the database, else off', async () => {
+  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
+  await limit('off')
+  const free = async () => {
+    for (let n = 0; n < 40; n++) await sql(change(ana, `update public.users set bio = 'Free'`))
+    equal(await consumed(), 0)
+  }
+  await free()
+  await limit('')
+  await changes(ben, 30)
+  equal(await sql('select name, rate from private.rate_settings'), [['RATE_LIMIT_PROFILE', '120/3600/30']])
+  await sql(`update private.rate_settings set rate = '2/3600'`)
+  await changes(cat, 2)
+  await consumed()
+  await sql(`update private.rate_settings set rate = 'off'`)
+  await free()
+  await sql('delete from private.rate_settings')
+  await free()
+  const insert = (name: string, rate: string) => `insert into private.rate_settings values ('${name}', '${rate}')`
+  const rates = ['', 'many', '0/1', '1/1/1/1'].map((rate) => insert('RATE_LIMIT_PROFILE', rate))
+  await refuses('23514', 'rate is count/seconds, count/seconds/burst or off', rates)
+  await refuses('23514', 'name is RATE_LIMIT_PROFILE', [insert('RATE_LIMIT_SEND', '1/1')])
+})
