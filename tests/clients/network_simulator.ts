@@ -6,23 +6,19 @@ import { createEventLimit } from './event_limit.ts'
 import { createService, refusal } from './simulated_service.ts'
 
 /** Faults of the network: shares from 0 to 1, and times in milliseconds. */
-export interface Network {
-  eventLoss: number
-  eventDuplication: number
+export const goodNetwork = {
+  eventLoss: 0,
+  eventDuplication: 0,
   /** The longest delay of an event. A longer one reorders more events. */
-  eventDelay: number
-  requestLoss: number
-  responseLoss: number
+  eventDelay: 5,
+  requestLoss: 0,
+  responseLoss: 0,
   /** The share of requests that are answered 503 or 429. */
-  overload: number
+  overload: 0,
   /** The longest latency of a request, each way. */
-  latency: number
+  latency: 5,
 }
-
-// deno-fmt-ignore
-export const goodNetwork: Network = {
-  eventLoss: 0, eventDuplication: 0, eventDelay: 5, requestLoss: 0, responseLoss: 0, overload: 0, latency: 5,
-}
+export type Network = typeof goodNetwork
 // deno-fmt-ignore
 export const badNetwork: Network = {
   eventLoss: 0.3, eventDuplication: 0.2, eventDelay: 4000, requestLoss: 0.1, responseLoss: 0.15, overload: 0.1,
@@ -126,42 +122,37 @@ export const createSimulator = (seed = 1) => {
     const sessionOf = (id: number) => ({ user: { id: `account ${id}` }, access_token: `token ${id} ${++tokens}` })
     let session: ReturnType<typeof sessionOf> | null = sessionOf(me)
 
-    const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const exchange = async (url: URL, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> => {
       const { network } = server
+      const path = url.pathname.replace('/functions/v1/', '')
+      await delay(network.latency)
+      signal?.throwIfAborted()
+      if (random() < network.requestLoss) throw new TypeError('fetch failed')
+      const caller = Number(new Headers(headers).get('Authorization')?.split(' ')[2])
+      const request = `${caller} ${method} ${path}${url.search}`
+      const intercepted = server.intercept?.(method, `${body ?? ''}`, path)
+      if (intercepted) server.intercepted.push(request)
+      if (intercepted) return intercepted
+      requests.push(request)
+      if (random() < network.overload) {
+        const headers = { 'Retry-After': `${server.retryAfter || 2}` }
+        return server.retryAfter || random() < 0.5
+          ? refusal('rate_limited', 'Too many requests, please try again later', headers)
+          : refusal('unavailable', 'The service is busy, please try again')
+      }
+      const response = server.tokenExpired
+        ? refusal('unauthorized', 'The token has expired')
+        : service.respond(caller, method, path, url.searchParams, body ? JSON.parse(String(body)) : {})
+      const text = await response.text()
+      await delay(network.latency)
+      if (random() < network.responseLoss) throw new TypeError('terminated')
+      return new Response(text, response)
+    }
+    const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
       const aborted = new Promise<never>((_, reject) => {
         init.signal?.addEventListener('abort', () => reject(init.signal!.reason))
       })
-      const exchange = async () => {
-        const url = new URL(String(input))
-        const path = url.pathname.replace('/functions/v1/', '')
-        const method = init.method ?? 'GET'
-        await delay(network.latency)
-        init.signal?.throwIfAborted()
-        if (random() < network.requestLoss) throw new TypeError('fetch failed')
-        const caller = Number(new Headers(init.headers).get('Authorization')?.split(' ')[2])
-        const request = `${caller} ${method} ${path}${url.search}`
-        const intercepted = server.intercept?.(method, `${init.body ?? ''}`, path)
-        if (intercepted) server.intercepted.push(request)
-        if (intercepted) return intercepted
-        requests.push(request)
-        if (random() < network.overload) {
-          const headers = { 'Retry-After': `${server.retryAfter || 2}` }
-          return server.retryAfter || random() < 0.5
-            ? refusal('rate_limited', 'Too many requests, please try again later', headers)
-            : refusal('unavailable', 'The service is busy, please try again')
-        }
-        if (server.tokenExpired) {
-          await delay(network.latency)
-          return refusal('unauthorized', 'The token has expired')
-        }
-        const body = init.body ? JSON.parse(String(init.body)) : {}
-        const response = service.respond(caller, method, path, url.searchParams, body)
-        const text = await response.text()
-        await delay(network.latency)
-        if (random() < network.responseLoss) throw new TypeError('terminated')
-        return new Response(text, response)
-      }
-      const exchanging = exchange()
+      const exchanging = exchange(new URL(String(input)), init)
       exchanging.catch(() => {})
       return await Promise.race([exchanging, aborted])
     }

@@ -119,9 +119,11 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
     return { changes, cursor: to < end ? `c${to}/${end}` : `c${to}`, more: to < end }
   }
   const listMessages = (query: URLSearchParams) => {
-    const [after, before] = ['after_id', 'before_id'].map((name) => Number(query.get(name)))
-    const ordered = query.has('after_id') ? table : table.toReversed()
-    const messages = ordered.filter(({ id }) => id > after! && id < (before || Infinity))
+    const [after, before] = [Number(query.get('after_id')), Number(query.get('before_id') ?? Infinity)]
+    // Most readers are near the end.
+    const messages = query.has('after_id')
+      ? table.slice(table.findLastIndex(({ id }) => id <= after) + 1)
+      : table.filter(({ id }) => id < before).reverse()
     const limit = Number(query.get('limit') ?? 50)
     const headers: HeadersInit = messages.length > limit ? { Link: '<?next>; rel="next"' } : {}
     return Response.json(messages.slice(0, limit), { headers })
