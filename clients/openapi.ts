@@ -732,7 +732,7 @@ export interface paths {
         head?: never;
         /**
          * Make a counter-offer, which the other participant answers
-         * @description Changes a pending reservation. Now the other participant is the one who can accept or decline it.
+         * @description Changes a pending reservation. Now the other participant is the one who can accept or decline it. `revision` is that of the offer that was read; if it has changed, the answer is 409 and nothing changes.
          */
         patch: operations["counterReservation"];
         trace?: never;
@@ -767,8 +767,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Decline an offer of the other participant
-         * @description Only the one who did not make the current offer can decline it, and only while it is pending.
+         * Decline an offer of the other participant, as it was read
+         * @description Only the one who did not make the current offer can decline it, and only while it is pending. `revision` as in accept.
          */
         post: operations["declineReservation"];
         delete?: never;
@@ -5455,10 +5455,16 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "revision": 1,
                  *       "price": 70
                  *     }
                  */
                 "application/json": {
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
+                    revision: number;
                     /** @description What is offered */
                     title?: string;
                     /**
@@ -5701,14 +5707,20 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {
+                 *       "revision": 1,
                  *       "note": "The piano is being tuned that week"
                  *     }
                  */
                 "application/json": {
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
+                    revision: number;
                     /** @description For the history */
                     note?: string | null;
                 };

@@ -53,7 +53,7 @@ export const openOffer = (
       if (current) {
         await dataOf(api.PATCH('/conversations/{id}/reservations/{rid}', {
           params: { path: { ...path, rid: current.id } },
-          body,
+          body: { ...body, revision: current.revision },
         }))
       } else await dataOf(api.POST('/conversations/{id}/reservations', { params: { path }, body }))
       onDone()

@@ -54,7 +54,10 @@ export const openReservations = (
       accept: ['Accept', () => {
         act(() => dataOf(api.POST(`${base}/accept`, { params, body: { revision } }))).catch(tell)
       }],
-      decline: ['Decline', () => act(() => dataOf(api.POST(`${base}/decline`, { params }))).catch(tell)],
+      decline: [
+        'Decline',
+        () => act(() => dataOf(api.POST(`${base}/decline`, { params, body: { revision } }))).catch(tell),
+      ],
       change: ['Change', () => openOffer(api, conversation.id, card, conversation.refresh, signal)],
       cancel: ['Cancel…', () => {
         const note = el('textarea', { maxlength: '500', rows: '2' })

@@ -22,8 +22,9 @@ export const reservations = {
   },
   counterReservation: {
     tag: 'Reservations',
-    description: 'Changes a pending reservation. Now the other participant is the one who can accept or decline it.',
-    example: { as: 'ines', path: { id: 1, rid: 14 }, json: { price: 70 } },
+    description: 'Changes a pending reservation. Now the other participant is the one who can accept or decline it. ' +
+      '`revision` is that of the offer that was read; if it has changed, the answer is 409 and nothing changes.',
+    example: { as: 'ines', path: { id: 1, rid: 14 }, json: { revision: 1, price: 70 } },
   },
   acceptReservation: {
     tag: 'Reservations',
@@ -40,8 +41,9 @@ export const reservations = {
   },
   declineReservation: {
     tag: 'Reservations',
-    description: 'Only the one who did not make the current offer can decline it, and only while it is pending.',
-    example: { as: 'ines', path: { id: 1, rid: 1 }, json: { note: 'The piano is being tuned that week' } },
+    description: 'Only the one who did not make the current offer can decline it, and only while it is pending. ' +
+      '`revision` as in accept.',
+    example: { as: 'ines', path: { id: 1, rid: 1 }, json: { revision: 1, note: 'The piano is being tuned that week' } },
   },
   completeReservation: {
     tag: 'Reservations',

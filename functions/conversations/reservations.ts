@@ -60,14 +60,14 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict']),
+  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict', 'stale_revision']),
   requireUser,
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
   async (c) => {
-    const { id, rid } = c.var.params
+    const { params: { id, rid }, json: { revision, ...changes } } = c.var
     await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
-      conversation => ${id}, reservation => ${rid}, changes => ${c.var.json},
+      conversation => ${id}, reservation => ${rid}, revision => ${revision}, changes => ${changes},
       first_contact_limit => ${settings.firstContactLimit}
     )`
     return sendJson(c, await call)
@@ -79,10 +79,15 @@ const steps = [
   {
     step: 'accept',
     summary: 'Accept an offer of the other participant, as it was read',
-    json: shape.acceptance,
+    json: shape.offerAnswer,
     codes: [...refusals, 'stale_revision', 'overlap'],
   },
-  { step: 'decline', summary: 'Decline an offer of the other participant', json: shape.stepNote, codes: refusals },
+  {
+    step: 'decline',
+    summary: 'Decline an offer of the other participant, as it was read',
+    json: shape.offerAnswer,
+    codes: [...refusals, 'stale_revision'],
+  },
   {
     step: 'cancel',
     summary: 'Cancel a reservation that is pending or accepted',

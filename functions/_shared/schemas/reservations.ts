@@ -88,25 +88,26 @@ export const newReservation = z.strictObject({
   examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }],
 })
 
+const revision = z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read')
+
 export const counterOffer = z.strictObject({
+  revision,
   title: title.optional().describe('What is offered'),
   price: price.optional().describe('0 to 100,000, with two decimals at most'),
   date: date.optional(),
   ends_at: endsAt,
-}).meta({ examples: [{ price: 70 }] })
+}).meta({ examples: [{ revision: 1, price: 70 }] })
 
 const note = text(0, 500).nullish().describe('For the history')
 const noteExample = { note: 'See you at the station' }
 
-/** What a step takes: a note, and to accept the revision. */
+/** What a step takes: a note, and to answer an offer its revision. */
 export type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
 export const stepNote: StepBody = z.object({ note }).meta({ examples: [noteExample] }).optional()
 
-export const acceptance: StepBody = z.strictObject({
-  revision: z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read'),
-  note,
-}).meta({ examples: [{ revision: 1, ...noteExample }] })
+export const offerAnswer: StepBody = z.strictObject({ revision, note })
+  .meta({ examples: [{ revision: 1, ...noteExample }] })
 
 export const reservationParams = z.object({
   id: id.describe("The conversation's id").meta({ examples: [1] }),

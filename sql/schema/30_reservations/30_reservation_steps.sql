@@ -100,6 +100,23 @@ comment on function private.lock_reservation(bigint, bigint, boolean) is
   'Locks a reservation of this conversation, and its host if told to, and returns it unsettled. Only for definer
 functions.';
 
+create function private.require_revision(reservation public.reservations, read_revision integer)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  if reservation.revision is distinct from read_revision then
+    raise sqlstate 'PT409' using
+      message = 'This offer has changed since it was read',
+      detail = json_build_object('status', reservation.status),
+      hint = 'stale_revision';
+  end if;
+end
+$$;
+comment on function private.require_revision(public.reservations, integer) is
+  'Raises 409 unless the terms of a settled reservation are those that the caller has read, so that nobody answers terms
+that they have not seen. Only for definer functions.';
+
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -150,7 +167,7 @@ only these functions do.';
 grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
 create function api.counter_reservation(
-  conversation bigint, reservation bigint, changes jsonb, first_contact_limit integer default null
+  conversation bigint, reservation bigint, revision integer, changes jsonb, first_contact_limit integer default null
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -164,6 +181,7 @@ declare
   wanted public.reservations := current;
 begin
   perform private.require_partner(partner);
+  perform private.require_revision(current, revision);
   if current.status <> 'pending' then
     raise sqlstate 'PT409' using
       message = format('This reservation is %s', current.status),
@@ -186,10 +204,11 @@ begin
   return to_json(private.to_reservation_view(current));
 end
 $$;
-comment on function api.counter_reservation(bigint, bigint, jsonb, integer) is
-  'Changes a pending offer by {title, price, date, ends_at}, so that the partner has to answer; without a difference
-nothing happens. Raises 409 if it is not pending any more, 403 as offer_reservation. Definer, as that.';
-grant execute on function api.counter_reservation(bigint, bigint, jsonb, integer) to edge_functions;
+comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
+  'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
+answer; without a difference nothing happens. Raises 409 if it has changed since or is not pending any more, 403 as
+offer_reservation. Definer, as that.';
+grant execute on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) to edge_functions;
 
 create function api.step_reservation(
   conversation bigint, reservation bigint, step text, note text, revision integer default null,
@@ -220,11 +239,8 @@ begin
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if step = 'accept' and current.revision is distinct from step_reservation.revision then
-    raise sqlstate 'PT409' using
-      message = 'This offer has changed since it was read',
-      detail = json_build_object('status', current.status),
-      hint = 'stale_revision';
+  if step in ('accept', 'decline') then
+    perform private.require_revision(current, step_reservation.revision);
   end if;
   if current.status = next_status then
     return to_json(private.to_reservation_view(current));
@@ -261,8 +277,8 @@ begin
 end
 $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
-  'Takes a step: accept, decline, cancel or complete, with a note. Accepting names the revision of the terms that were
-read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
+  'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
+terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
 raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is
 403. A note is left out across a block, and where nothing more may reach the partner before they have answered. Definer,
 as offer_reservation.';
