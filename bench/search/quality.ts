@@ -38,8 +38,9 @@ const modes = {
   'words': { vector: false, ratio: 0 },
   'meaning': { vector: true, ratio: 1 },
   'both': { vector: true, ratio: 0.5 },
-  'own': { vector: true, ratio: 0.5, context: 'kindred' },
-  'stranger': { vector: true, ratio: 0.5, context: 'stranger' },
+  // With a token, as the contract has it.
+  'own': { vector: true, ratio: 0.7, context: 'kindred' },
+  'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
   ...deployed && { deployed: { vector: true, ratio: 0.5, url: deployed } },
 } satisfies Record<string, Setting>
 type Mode = keyof typeof modes

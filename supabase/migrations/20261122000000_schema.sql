@@ -4864,22 +4864,24 @@ create table private.search_models (
   similarity_floor double precision not null,
   similarity_ceiling double precision not null,
   similarity_threshold double precision not null,
+  trust double precision not null check (trust > 0 and trust <= 1),
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
   'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
 percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
 has the highest recall, at which .15 of what is found is relevant, among short texts and among long ones alike.
-bench/search/calibrate.ts computes them.';
+bench/search/calibrate.ts computes them. Trust: how much a similarity says beside words; it is multiplied by this before
+the two are weighed (as `distribution` does for an embedder of Meilisearch).';
 alter table private.search_models enable row level security;
 
--- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has
--- measured them here.
-insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+-- Those of the offline model are measured: its similarities reach 1 as often as words do, and then say less. The others
+-- follow what makers and users of the models report; nobody has measured them here, nor their trust.
+insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold, trust)
 values
-  ('offline-wordnet-v3', -0.11, 0.7, 0.13),
-  ('text-embedding-3-small', 0.1, 0.6, 0.3),
-  ('gte-small', 0.72, 0.92, 0.8);
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7),
+  ('text-embedding-3-small', 0.1, 0.6, 0.3, 3.0 / 7),
+  ('gte-small', 0.72, 0.92, 0.8, 3.0 / 7);
 
 create table private.search_entries (
   profile_id bigint primary key references public.profiles (id) on delete cascade,
@@ -7314,8 +7316,17 @@ comment on function private.semantic_score(double precision, private.search_mode
   'The similarity of a profile to a query, 0 at the floor of the model to 1 at its ceiling. No embedding has names, so
 the share of the query that its missing names have is taken off.';
 
+create function private.semantic_weight(semantic_ratio double precision, trust double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust)
+$$;
+comment on function private.semantic_weight(double precision, double precision) is
+  'The weight of meaning beside words, 0 to 1: (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.';
+
 create function private.final_score(
-  semantic_ratio double precision,
+  semantic_weight double precision,
   keyword double precision,
   semantic double precision,
   in_name boolean,
@@ -7325,9 +7336,9 @@ create function private.final_score(
 returns double precision
 language sql immutable parallel safe
 as $$
-  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+  select context * case when keyword > 0 then 1 else semantic_weight end + (1 - context) * (
     1 - case when has_all_words then 0.85 else 1 end * (
-      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+      1 - greatest(keyword + semantic_weight * (semantic - keyword), case when in_name then keyword end)
     )
   )
 $$;
@@ -7335,22 +7346,22 @@ comment on function private.final_score(
   double precision, double precision, double precision, boolean, boolean, double precision
 ) is
   'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
-all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
-then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.2, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic weight.';
 
-create function private.shown_score(score double precision)
+create function private.shown_score(score double precision, semantic_weight double precision)
 returns double precision
 language sql immutable parallel safe
 as $$
   select case
-    when score < 0.44 then score * 0.5 / 0.44
-    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
-    else 0.7 + (score - 0.5) * 0.6
+    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
+    when score < semantic_weight then 0.5 + (score - 0.88 * semantic_weight) * 0.2 / (0.12 * semantic_weight)
+    else 0.7 + (score - semantic_weight) * 0.3 / (1 - semantic_weight)
   end
 $$;
-comment on function private.shown_score(double precision) is
-  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
-(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
+comment on function private.shown_score(double precision, double precision) is
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5 half
+of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -7596,7 +7607,7 @@ declare
   -- This many of those with the words are scored at once, beside the neighbours, the others only for a later page.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.04;
+  context_share constant double precision := 0.2;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -7611,6 +7622,7 @@ declare
     select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
   );
   model private.search_models;
+  weight double precision;
   neighbour_ids bigint[];
   hits json;
   total integer;
@@ -7621,6 +7633,7 @@ begin
     query_vector := null;
     context_vector := null;
   end if;
+  weight := private.semantic_weight(semantic_ratio => semantic_ratio, trust => coalesce(model.trust, 1));
   if not has_words and query_vector is null then
     query_vector := context_vector;
     context_vector := null;
@@ -7680,7 +7693,7 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
         has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
       ) as own_score
     from scoring
@@ -7704,7 +7717,7 @@ begin
           as keyword,
         greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
         -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
-        case when cosine is null then 0 else semantic_ratio end as ratio,
+        case when cosine is null then 0 else weight end as own_weight,
         coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
@@ -7716,17 +7729,17 @@ begin
     select
       *,
       -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
-      case when block = 0 then private.shown_score(own_score) else least(
+      case when block = 0 then private.shown_score(own_score, weight) else least(
         last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
         greatest(
-          private.shown_score(own_score),
+          private.shown_score(own_score, weight),
           last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
         )
       ) end as shown_score
     from scored
     cross join (
       select
-        (select min(private.shown_score(own_score)) from scored where block = 0) as last_shown,
+        (select min(private.shown_score(own_score, weight)) from scored where block = 0) as last_shown,
         (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
     ) as ends
     order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id
@@ -7747,7 +7760,7 @@ begin
         private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', named, 'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust, 'named', named, 'context', context
         ))
       )::json
       else private.hit_body(entry, shown_score)
@@ -7822,7 +7835,9 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => 0.5
+    context_vector => context_vector,
+    -- The contract's two ratios.
+    semantic_ratio => case when me is null then 0.5 else 0.7 end
   );
 end
 $$;

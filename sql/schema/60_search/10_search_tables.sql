@@ -19,22 +19,24 @@ create table private.search_models (
   similarity_floor double precision not null,
   similarity_ceiling double precision not null,
   similarity_threshold double precision not null,
+  trust double precision not null check (trust > 0 and trust <= 1),
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
   'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
 percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
 has the highest recall, at which .15 of what is found is relevant, among short texts and among long ones alike.
-bench/search/calibrate.ts computes them.';
+bench/search/calibrate.ts computes them. Trust: how much a similarity says beside words; it is multiplied by this before
+the two are weighed (as `distribution` does for an embedder of Meilisearch).';
 alter table private.search_models enable row level security;
 
--- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has
--- measured them here.
-insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+-- Those of the offline model are measured: its similarities reach 1 as often as words do, and then say less. The others
+-- follow what makers and users of the models report; nobody has measured them here, nor their trust.
+insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold, trust)
 values
-  ('offline-wordnet-v3', -0.11, 0.7, 0.13),
-  ('text-embedding-3-small', 0.1, 0.6, 0.3),
-  ('gte-small', 0.72, 0.92, 0.8);
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7),
+  ('text-embedding-3-small', 0.1, 0.6, 0.3, 3.0 / 7),
+  ('gte-small', 0.72, 0.92, 0.8, 3.0 / 7);
 
 create table private.search_entries (
   profile_id bigint primary key references public.profiles (id) on delete cascade,

@@ -246,8 +246,17 @@ comment on function private.semantic_score(double precision, private.search_mode
   'The similarity of a profile to a query, 0 at the floor of the model to 1 at its ceiling. No embedding has names, so
 the share of the query that its missing names have is taken off.';
 
+create function private.semantic_weight(semantic_ratio double precision, trust double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust)
+$$;
+comment on function private.semantic_weight(double precision, double precision) is
+  'The weight of meaning beside words, 0 to 1: (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.';
+
 create function private.final_score(
-  semantic_ratio double precision,
+  semantic_weight double precision,
   keyword double precision,
   semantic double precision,
   in_name boolean,
@@ -257,9 +266,9 @@ create function private.final_score(
 returns double precision
 language sql immutable parallel safe
 as $$
-  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+  select context * case when keyword > 0 then 1 else semantic_weight end + (1 - context) * (
     1 - case when has_all_words then 0.85 else 1 end * (
-      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+      1 - greatest(keyword + semantic_weight * (semantic - keyword), case when in_name then keyword end)
     )
   )
 $$;
@@ -267,22 +276,22 @@ comment on function private.final_score(
   double precision, double precision, double precision, boolean, boolean, double precision
 ) is
   'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
-all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
-then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.2, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic weight.';
 
-create function private.shown_score(score double precision)
+create function private.shown_score(score double precision, semantic_weight double precision)
 returns double precision
 language sql immutable parallel safe
 as $$
   select case
-    when score < 0.44 then score * 0.5 / 0.44
-    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
-    else 0.7 + (score - 0.5) * 0.6
+    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
+    when score < semantic_weight then 0.5 + (score - 0.88 * semantic_weight) * 0.2 / (0.12 * semantic_weight)
+    else 0.7 + (score - semantic_weight) * 0.3 / (1 - semantic_weight)
   end
 $$;
-comment on function private.shown_score(double precision) is
-  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
-(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
+comment on function private.shown_score(double precision, double precision) is
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5 half
+of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json

@@ -23,7 +23,7 @@ declare
   -- This many of those with the words are scored at once, beside the neighbours, the others only for a later page.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.04;
+  context_share constant double precision := 0.2;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -38,6 +38,7 @@ declare
     select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
   );
   model private.search_models;
+  weight double precision;
   neighbour_ids bigint[];
   hits json;
   total integer;
@@ -48,6 +49,7 @@ begin
     query_vector := null;
     context_vector := null;
   end if;
+  weight := private.semantic_weight(semantic_ratio => semantic_ratio, trust => coalesce(model.trust, 1));
   if not has_words and query_vector is null then
     query_vector := context_vector;
     context_vector := null;
@@ -107,7 +109,7 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
         has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
       ) as own_score
     from scoring
@@ -131,7 +133,7 @@ begin
           as keyword,
         greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
         -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
-        case when cosine is null then 0 else semantic_ratio end as ratio,
+        case when cosine is null then 0 else weight end as own_weight,
         coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
@@ -143,17 +145,17 @@ begin
     select
       *,
       -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
-      case when block = 0 then private.shown_score(own_score) else least(
+      case when block = 0 then private.shown_score(own_score, weight) else least(
         last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
         greatest(
-          private.shown_score(own_score),
+          private.shown_score(own_score, weight),
           last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
         )
       ) end as shown_score
     from scored
     cross join (
       select
-        (select min(private.shown_score(own_score)) from scored where block = 0) as last_shown,
+        (select min(private.shown_score(own_score, weight)) from scored where block = 0) as last_shown,
         (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
     ) as ends
     order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id
@@ -174,7 +176,7 @@ begin
         private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', named, 'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust, 'named', named, 'context', context
         ))
       )::json
       else private.hit_body(entry, shown_score)
@@ -249,7 +251,9 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => 0.5
+    context_vector => context_vector,
+    -- The contract's two ratios.
+    semantic_ratio => case when me is null then 0.5 else 0.7 end
   );
 end
 $$;

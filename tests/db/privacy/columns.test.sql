@@ -43,7 +43,7 @@ from (
     ('private.search_entries', 'erase', 'content_hash model embedding'),
     ('private.search_lexicon', 'erase', 'word'), ('private.search_lexicon_queue', 'erase', 'profile_id'),
     ('private.search_locks', 'erase', 'profile_id'),
-    ('private.search_models', 'none', 'name similarity_floor similarity_ceiling similarity_threshold'),
+    ('private.search_models', 'none', 'name similarity_floor similarity_ceiling similarity_threshold trust'),
     ('private.search_places', 'none', 'adjectives names parts'),
     ('private.search_removed_words', 'erase', 'word'), ('private.search_words', 'erase', 'profile_id words'),
     ('private.sign_ups', 'erase', 'ticket user_id profile_id address_hash name fields begun_at is_accepted'),
