@@ -9,6 +9,7 @@ import { type Database, openPglite, openPostgres, retryOnConflict } from './data
 import { openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
+import { startJobs } from './jobs.ts'
 import { openPlatform } from './platform.ts'
 import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
@@ -120,31 +121,17 @@ const start = async (): Promise<void> => {
   if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
 
-  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, sends what is due to
-  // people who are away, lets the clock of the reservations take its steps, and deletes evidence whose time has passed.
-  // If one run fails, the next one catches up.
-  const work = () => {
+  // On Supabase a schedule calls the functions embed and notify.
+  const stopJobs = startJobs(database, () => {
     functions.drain()
     functions.notify()
-    for (const job of ['settle_reservations', 'purge_evidence']) {
-      database.query(`select private.${job}()`, []).catch(({ code }) => log('warn', 'A job failed', { job, code }))
-    }
-  }
-  const schedule = setInterval(work, 5000)
-  work()
-  const forget = () => {
-    database.query('select private.forget_changes()', [])
-      .catch(({ code }) => log('warn', 'Forgetting old changes failed', { code }))
-  }
-  const daily = setInterval(forget, 86_400_000)
-  forget()
+  })
 
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
-    clearInterval(schedule)
-    clearInterval(daily)
+    stopJobs()
     realtime.close()
     handler = () =>
       Response.json({ error: 'The service is stopping' }, {

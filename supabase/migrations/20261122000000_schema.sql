@@ -7356,7 +7356,7 @@ as $$
   select case
     when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     when score < semantic_weight then 0.5 + (score - 0.88 * semantic_weight) * 0.2 / (0.12 * semantic_weight)
-    else 0.7 + (score - semantic_weight) * 0.3 / (1 - semantic_weight)
+    else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
@@ -7760,7 +7760,8 @@ begin
         private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust, 'named', named, 'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust, 'named', named,
+          'context', context
         ))
       )::json
       else private.hit_body(entry, shown_score)

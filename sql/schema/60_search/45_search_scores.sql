@@ -286,7 +286,7 @@ as $$
   select case
     when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     when score < semantic_weight then 0.5 + (score - 0.88 * semantic_weight) * 0.2 / (0.12 * semantic_weight)
-    else 0.7 + (score - semantic_weight) * 0.3 / (1 - semantic_weight)
+    else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
