@@ -92,12 +92,17 @@ const outboxMetrics = (outbox: Record<string, Channel> | null): string => {
     formatMetric('outbox_dead_letters', 'gauge', 'Number of rows that failed eight times, by channel.', samples('dead'))
 }
 
-const migrationMetrics = (versions: string[] | null): string =>
-  versions === null ? '' : formatMetric(
+interface Migration {
+  version: string
+  sha256: string | null
+}
+
+const migrationMetrics = (migrations: Migration[] | null): string =>
+  migrations === null ? '' : formatMetric(
     'database_migration',
     'gauge',
-    'The migrations that the database has, by version.',
-    versions.map((version) => [`version="${version}"`, 1]),
+    'The migrations that the database has, by version and the hash of their text without white space and semicolons.',
+    migrations.map(({ version, sha256 }) => [`version="${version}",sha256="${sha256 ?? ''}"`, 1]),
   )
 
 const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').transform(Number)
@@ -117,7 +122,7 @@ health.get(
   async (c) => {
     const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
-    const migrations: string[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
+    const migrations: Migration[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
     const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +

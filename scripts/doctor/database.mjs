@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describeAnswer } from './project.mjs'
 import { fail, skip } from './outcome.mjs'
 
@@ -49,20 +50,29 @@ const vocabulary = async ({ call }) => {
   return 'the search tells words from letters that mean nothing'
 }
 
-const ours = readdirSync(new URL('../../supabase/migrations', import.meta.url))
-  .map((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1]).filter(Boolean).sort()
+const folder = new URL('../../supabase/migrations/', import.meta.url)
+/** Each version of this folder with its hash, as private.list_migrations computes it. */
+const ours = new Map(
+  readdirSync(folder).filter((file) => /^\d+_.*\.sql$/.test(file)).sort().map((file) => {
+    const text = readFileSync(new URL(file, folder), 'utf8').replace(/[\s;]+/g, '')
+    return [file.split('_')[0], createHash('sha256').update(text).digest('hex')]
+  }),
+)
 
-/** The baseline keeps its version until the first release, so what changed within it is not seen. */
 const migrations = async (project) => {
   const metrics = await readMetrics(project)
-  const applied = metrics.filter(({ name }) => name === 'database_migration')
-    .map(({ labels }) => /^version="(.*)"$/.exec(labels)?.[1])
-  if (applied.length === 0) fail('the database has noted none: db push, or functions from before this check')
-  const missing = ours.filter((version) => !applied.includes(version))
+  const applied = new Map(
+    metrics.filter(({ name }) => name === 'database_migration')
+      .map(({ labels }) => [/version="(.*?)"/.exec(labels)?.[1], /sha256="(.*?)"/.exec(labels)?.[1]]),
+  )
+  if (applied.size === 0) fail('the database has noted none: db push, or functions from before this check')
+  const missing = [...ours.keys()].filter((version) => !applied.has(version))
   if (missing.length > 0) fail(`the database lacks ${missing.join(', ')}: push the migrations`)
-  const unknown = applied.filter((version) => !ours.includes(version))
+  const unknown = [...applied.keys()].filter((version) => !ours.has(version))
   if (unknown.length > 0) fail(`the database has ${unknown.join(', ')}, which is not in this folder: it is older`)
-  return `all ${ours.length}, up to ${ours.at(-1)}`
+  const changed = [...ours].filter(([version, hash]) => applied.get(version) !== hash).map(([version]) => version)
+  if (changed.length > 0) fail(`${changed.join(', ')} had another text when it was pushed: docs/deploy.md, Upgrades`)
+  return `all ${ours.size}, up to ${[...ours.keys()].at(-1)}`
 }
 
 export const databaseChecks = [['embedding queue', queue], ['search index', searchIndex], ['vocabulary', vocabulary], [

@@ -16,13 +16,13 @@ const inOneTransaction = async (database: Database, script: string): Promise<voi
   }
 }
 
-const sha256 = async (text: string): Promise<string> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex()
+/** What of a migration's text is the same after the CLI has split it into statements. */
+const essence = (text: string): string => text.replaceAll(/[\s;]+/g, '')
 
 /**
  * Applies pending migrations, as `supabase db push` does, each in its own transaction, or without one if it builds an
- * index concurrently. Until the first release the
- * baseline may change; a database made from another baseline is refused, and stays as it is.
+ * index concurrently. Until the first release the baseline may change; a database made from another one, or of which
+ * that is not known, is refused, and stays as it is.
  */
 export const migrate = async (database: Database): Promise<void> => {
   await database.run(`
@@ -31,27 +31,21 @@ export const migrate = async (database: Database): Promise<void> => {
     alter table supabase_migrations.schema_migrations add column if not exists statements text[];
     alter table supabase_migrations.schema_migrations add column if not exists name text;
     create table if not exists supabase_migrations.seed_files (path text primary key, hash text not null);
-    create table if not exists supabase_migrations.local_checksums (version text primary key, sha256 text not null);
   `)
   const rows = await database.query(
-    `select version, sha256
-     from supabase_migrations.schema_migrations
-     left join supabase_migrations.local_checksums using (version)`,
+    `select version, array_to_string(statements, '') as text from supabase_migrations.schema_migrations`,
     [],
   )
-  const applied = new Map(rows.map(({ version, sha256 }) => [String(version), sha256 as string | null]))
+  const applied = new Map(rows.map(({ version, text }) => [String(version), essence(String(text ?? ''))]))
   const migrations = [...Deno.readDirSync(new URL('supabase/migrations', root))]
     .flatMap(({ name: file }) => {
       const [, version, name] = /^(\d+)_(.+)\.sql$/.exec(file) ?? []
       return version && name ? [{ version, name, sql: read(`supabase/migrations/${file}`) }] : []
     })
     .sort((one, other) => one.version < other.version ? -1 : 1)
-  const checksums = new Map(
-    await Promise.all(migrations.map(async ({ version, sql }) => [version, await sha256(sql)] as const)),
-  )
-  for (const [version, checksum] of applied) {
-    // A migration without a checksum was applied by `supabase db push`.
-    if (checksums.has(version) && (checksum === null || checksum === checksums.get(version))) continue
+  const own = new Map(migrations.map(({ version, sql }) => [version, essence(sql)]))
+  for (const [version, text] of applied) {
+    if (own.get(version) === text) continue
     throw new CannotStart(
       `The database was made by an earlier version of the schema (migration ${version}); ` +
         'move DATA_DIR away or choose another folder (with DATABASE_URL: another database), and start again',
@@ -61,8 +55,8 @@ export const migrate = async (database: Database): Promise<void> => {
     if (applied.has(version)) continue
     console.log(`Applying migration ${version}_${name} …`)
     const record = `
-      insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
-      insert into supabase_migrations.local_checksums values (${literal(version)}, ${literal(checksums.get(version)!)})`
+      insert into supabase_migrations.schema_migrations (version, name, statements)
+      values (${literal(version)}, ${literal(name)}, array[${literal(sql)}])`
     // Postgres builds it outside of a transaction only, where each statement must be sent alone.
     const isConcurrent = /\bindex concurrently\b/i.test(sql)
     if (isConcurrent) await database.run(sql)

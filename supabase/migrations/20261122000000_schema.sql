@@ -11052,19 +11052,34 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  versions json;
+  migrations json;
 begin
-  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none.
-  execute 'select json_agg(version order by version) from supabase_migrations.schema_migrations' into versions;
-  return versions;
+  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
+  -- splits a file into statements, and takes off what is between them.
+  execute $query$
+    select
+      json_agg(
+        json_build_object(
+          'version', version,
+          'sha256', encode(
+            sha256(convert_to(regexp_replace(array_to_string(statements, ''), '[\s;]+', '', 'g'), 'utf8')), 'hex'
+          )
+        )
+        order by version
+      )
+    from supabase_migrations.schema_migrations
+  $query$
+  into migrations;
+  return migrations;
 exception
   when undefined_table or insufficient_privilege then
     return null;
 end
 $$;
 comment on function private.list_migrations() is
-  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
-has no rights on the CLI''s table.';
+  'All applied migrations in order, {version, sha256}: the hash of their text without white space and semicolons, null
+where it was not noted. Null where nobody has noted the migrations. Definer, because edge_functions has no rights on the
+CLI''s table.';
 grant execute on function private.list_migrations() to edge_functions;
 
 -- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
