@@ -1,3 +1,4 @@
+import { settings } from './settings.ts'
 import { createMiddleware } from 'hono/factory'
 import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -49,9 +50,12 @@ export const webAddress = new RegExp(
   'u',
 )
 
+const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
+
 /** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
-export const localPhoto =
-  /^http:\/\/127\.0\.0\.1:[0-9]{1,5}\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
+export const isOwnPhoto = (url: string): boolean =>
+  /^http:\/\/127\.0\.0\.1:\d+$/.test(settings.url) && url.startsWith(`${settings.url}/`) &&
+  avatarPath.test(url.slice(settings.url.length))
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()

@@ -12,9 +12,10 @@ const maxEmbeds = 10
 const maxRowsOfSelfEmbed = 20
 
 /**
- * How many embedded tables of a `select` already stand on their own path; null above the limits of embedding. Each
- * level of `messages(conversations(messages(…)))` multiplies the rows of the level above. A column or a foreign key in
- * place of a table may be any table, so below the first level it counts as a self-embed.
+ * How often a `select` embeds the table that is asked for within itself; null above the limits of embedding. Each level
+ * of `messages(conversations(messages(…)))` multiplies the rows of the level above, so only a table whose rows have a
+ * limit may repeat: `users?select=messages(conversations(messages(content)))` has one user, and squares the messages. A
+ * column or a foreign key in place of a table may be any table, so it is refused below the first level.
  */
 const countSelfEmbeds = (table: string, select: string): number | null => {
   const path = [table]
@@ -28,7 +29,8 @@ const countSelfEmbeds = (table: string, select: string): number | null => {
       const isFunction = /\.\w+$/.test(target) || target === 'count'
       if (!isFunction) {
         embeds++
-        if (path.includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) selfEmbeds++
+        if (path.slice(1).includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) return null
+        if (target === table) selfEmbeds++
       }
       path.push(isFunction ? '' : target)
       if (path.length - 1 > maxEmbedDepth || embeds > maxEmbeds || selfEmbeds > 1) return null
@@ -109,7 +111,7 @@ export const dataApiLimitError = (path: string, url: URL): ReturnType<typeof pos
     return error(`filters with like and ilike may have ${maxPatternLength} characters in total`)
   }
   if (selfEmbedsOf(path, url).includes(null)) {
-    return error('select may embed ten tables, three deep, and one of them within itself')
+    return error('select may embed ten tables, three deep, and only the one that is asked for within itself, once')
   }
   if (url.searchParams.getAll('select').some(repeatsColumns)) return error('select names the same column too often')
   const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)

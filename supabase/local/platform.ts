@@ -1,6 +1,7 @@
 import { App } from '@supabase/lite'
 import { type Database, retryOnConflict } from './database.ts'
 import { printMail } from './lite_call.ts'
+import { allowOwnPhotos } from './own_photos.ts'
 import type { Inbox } from './inbox.ts'
 import { migrate, seed } from './migrate.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
@@ -44,6 +45,7 @@ export const openPlatform = async (
   await app.ensureSystemSchema()
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
+  await retryOnConflict(() => allowOwnPhotos(database, settings))
   await seed(database, settings)
   return app as unknown as App
 }

@@ -153,17 +153,17 @@ bracket, backslash, white space, control or invisible character. Null for null. 
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
 
--- The same pattern as localPhoto in functions/_shared/validate.ts.
 create function private.is_own_photo(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
 as $$
 begin
-  return value ~ '^http://127\.0\.0\.1:[0-9]{1,5}/storage/v1/object/public/avatars/[0-9a-f-]{36}/[A-Za-z0-9._-]+$';
+  return false;
 end
 $$;
 comment on function private.is_own_photo(text) is
-  'Whether the text is the address of an avatar in the Storage of one machine, which has no https. Null for null.';
+  'Whether the text is the address of an avatar in a Storage without https. Never: only one machine has such a Storage,
+and its stack replaces this function (supabase/local/own_photos.ts). Null for null.';
 grant execute on function private.is_own_photo(text) to authenticated, service_role;
 
 -- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.

@@ -5,7 +5,7 @@ import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
-import { flag, id, interestIds, limit, line, localPhoto, offset, text, timestamp, webAddress } from '../validate.ts'
+import { flag, id, interestIds, isOwnPhoto, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -78,7 +78,7 @@ const name = line(1, 100)
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
   .refine(
-    (url) => webAddress.test(url) || localPhoto.test(url),
+    (url) => webAddress.test(url) || isOwnPhoto(url),
     'must be an https URL without quotes, angle brackets, backslashes or spaces',
   )
   .meta({
