@@ -11,16 +11,24 @@ export interface Incoming {
   userMetadata: unknown
 }
 
-const timeout = 300_000
+/** How long a body may take, and how quick it must be on average once the first seconds are over. */
+const pace = { milliseconds: 300_000, firstMilliseconds: 15_000, bytesPerSecond: 2048 }
 
-/** The chunks of a body, until it is over this many bytes or late. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, max: number): AsyncGenerator<Uint8Array> {
+/** The chunks of a body, until it is over this many bytes or late: one that trickles would keep its place for minutes. */
+export async function* chunksOf(
+  body: ReadableStream<Uint8Array>,
+  max: number,
+  { milliseconds, firstMilliseconds, bytesPerSecond } = pace,
+): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
+  const started = performance.now()
   let isLate = false
-  const deadline = setTimeout(() => {
+  const watch = setInterval(() => {
+    const taken = performance.now() - started
+    if (taken < firstMilliseconds || taken < milliseconds && size >= taken / 1000 * bytesPerSecond) return
     isLate = true
     reader.cancel().catch(() => {})
-  }, timeout)
+  }, firstMilliseconds / 5)
   let size = 0
   try {
     for (;;) {
@@ -34,7 +42,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, max: number): AsyncGe
       yield value
     }
   } finally {
-    clearTimeout(deadline)
+    clearInterval(watch)
     reader.cancel().catch(() => {})
   }
 }

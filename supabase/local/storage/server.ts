@@ -26,6 +26,8 @@ const maxFileSize = 52_428_800
 const maxUploads = 50
 /** Of one account, which could otherwise keep everybody from uploading by fifty slow ones. */
 const maxUploadsEach = 10
+/** Beyond these a place is for an account that has no upload under way: five could take all fifty otherwise. */
+const maxSharedUploads = 25
 const secondsForUpload = 7200
 
 /** The names that Storage takes, and lists and removes again. */
@@ -204,7 +206,8 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     }
     const { owner } = target
     const own = owner ? uploading.filter((one) => one === owner) : []
-    if (uploading.length >= maxUploads || own.length >= maxUploadsEach) throw refusals.busy()
+    const allowed = own.length === 0 ? maxUploads : maxSharedUploads
+    if (uploading.length >= allowed || own.length >= maxUploadsEach) throw refusals.busy()
     uploading.push(owner)
     try {
       // Nothing of a body without a form is read here.
