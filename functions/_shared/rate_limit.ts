@@ -13,6 +13,8 @@ import type { Claims } from './token.ts'
 
 const rateOf = (name: RateName): Rate | null => parseRate(name, Deno.env.get(name))
 
+const lockNotAvailable = '55P03'
+
 type Consume = (secondsEach: number, burst: number) => Promise<string>
 
 const enforce = async (name: RateName, consume: Consume, onFailure: () => void): Promise<void> => {
@@ -22,6 +24,8 @@ const enforce = async (name: RateName, consume: Consume, onFailure: () => void):
     (error) => {
       const { name: kind, code, status } = error
       log('warn', 'Rate limit not checked', { limit: name, kind, code })
+      // The row is locked by the caller's own other requests, which a write keeps until it commits.
+      if (code === lockNotAvailable) tooManyRequests(1)
       // The request itself would fail as well.
       if (isConnectionLoss(error) || code === '57014' || status === 503) serviceUnavailable()
       onFailure()

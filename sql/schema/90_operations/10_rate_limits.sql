@@ -52,7 +52,7 @@ create function private.consume_rate_limit(kind text, who text, seconds_each dou
 returns json
 language plpgsql volatile security definer
 set search_path = ''
--- A caller who waits longer than this for the row is let through uncounted, or refused if signing up (rate_limit.ts).
+-- A caller whose other requests hold the row for longer is refused (rate_limit.ts).
 set lock_timeout = '250ms'
 as $$
 declare
