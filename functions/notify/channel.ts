@@ -8,11 +8,13 @@ export interface Outcome {
   reason?: string
   retry_after?: number | null
   subject?: number
+  /** Whether the receiver did not answer in time. */
+  silent?: boolean
 }
 
 interface Job {
   id: number
-  /** Who could hold this one up: a device and the host of its push service, or the domain of an address. */
+  /** Who could hold this one up: a device, its owner and the name of its push service, or the domain of an address. */
   receivers?: string[]
 }
 
@@ -20,8 +22,8 @@ interface Channel<Claimed extends Job> {
   name: string
   /** How many sends may be under way at once in this process. */
   total: number
-  /** How many of them to each of a job's receivers. If one is 1, a claim must bring at most one job for it. */
-  each?: readonly number[]
+  /** How many of them to each of a job's receivers; and whether a claim brings one job at most for such a receiver. */
+  each?: readonly { bound: number; isSingle?: boolean }[]
   /** Claims at most so many rows, none of them for these receivers, as JSON. */
   claim: (room: number, busy: string[]) => Promise<string>
   send: (job: Claimed) => Promise<Outcome>
@@ -44,22 +46,22 @@ const store = async (channel: string, outcome: Outcome): Promise<void> => {
  * own. Calls at the same time share the bounds.
  */
 export const openChannel = <Claimed extends Job>({ name, total, each = [], claim, send }: Channel<Claimed>) => {
-  const underWay = new Map<string, { count: number; bound: number }>()
+  const underWay = new Map<string, { count: number; bound: number; isSingle?: boolean }>()
   let sending = 0
 
   const take = ({ receivers = [] }: Claimed, change: 1 | -1): void => {
     sending += change
     for (const [index, receiver] of receivers.entries()) {
       const count = (underWay.get(receiver)?.count ?? 0) + change
-      if (count) underWay.set(receiver, { count, bound: each[index]! })
+      if (count) underWay.set(receiver, { count, ...each[index]! })
       else underWay.delete(receiver)
     }
   }
   /** However many of the next claim have the same receiver, none gets more than its bound. */
   const room = (): number => {
-    const left = [...underWay.values()].filter(({ bound }) => bound > 1).map(({ count, bound }) => bound - count)
-    const bounds = each.filter((bound) => bound > 1)
-    return Math.min(total - sending, ...bounds, ...left.filter((places) => places > 0))
+    const shared = [...underWay.values()].filter(({ isSingle }) => !isSingle)
+    const left = shared.map(({ count, bound }) => bound - count).filter((places) => places > 0)
+    return Math.min(total - sending, ...each.filter(({ isSingle }) => !isSingle).map(({ bound }) => bound), ...left)
   }
 
   return async (isTime: () => boolean): Promise<number> => {

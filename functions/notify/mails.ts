@@ -63,7 +63,7 @@ const drain = async (isTime: () => boolean): Promise<number> => {
     name: 'mail',
     total: 4,
     // The domain of the address.
-    each: [2],
+    each: [{ bound: 2 }],
     async claim(_, busy) {
       if (pool.free.length === 0 && !pool.isBroken) await openConnection(pool)
       if (pool.free.length === 0) return '[]'

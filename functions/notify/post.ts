@@ -15,6 +15,9 @@ interface Request {
   body: Uint8Array<ArrayBuffer>
 }
 
+/** The error's message for a receiver that is silent. */
+export const notInTime = 'no answer in time'
+
 const maxHead = 16_384
 
 /** The addresses of a host. If one is private none is used: whoever controls the name has pointed it there. */
@@ -95,7 +98,7 @@ export const post = async (
   let timer: ReturnType<typeof setTimeout> | undefined
   try {
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new PostError('no answer in time')), timeoutMilliseconds)
+      timer = setTimeout(() => reject(new PostError(notInTime)), timeoutMilliseconds)
     })
     return await Promise.race([exchange(), timeout])
   } catch (error) {

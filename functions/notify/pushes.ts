@@ -2,7 +2,7 @@ import { buildPushPayload } from '@block65/webcrypto-web-push'
 import { asService } from '../_shared/rpc.ts'
 import { settings } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
-import { post } from './post.ts'
+import { notInTime, post } from './post.ts'
 
 interface Push {
   id: number
@@ -53,19 +53,20 @@ const send = async (push: Push): Promise<Outcome> => {
     if (status === 404 || status === 410) return { id, outcome: 'gone' }
     return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
   } catch (error) {
-    return { id, outcome: 'failed', reason: (error as Error).message }
+    const { message } = error as Error
+    return { id, outcome: 'failed', reason: message, silent: message === notInTime }
   }
 }
 
 /**
- * Sends the pushes that are due. Thirty devices that never answer leave room for everybody else's, on the same host as
- * well.
+ * Sends the pushes that are due. Twenty accounts whose ten devices each never answer leave room for everybody else's, on
+ * the same host as well.
  */
 export const drainPushes = openChannel<Push>({
   name: 'push',
   total: 96,
-  // A device, and the host of its push service.
-  each: [1, 48],
+  // A device, its owner, and the name of its push service.
+  each: [{ bound: 1, isSingle: true }, { bound: 2, isSingle: true }, { bound: 48 }],
   claim: (room, busy) => asService`claim_pushes(max_rows => ${room}, busy => ${busy})`,
   send,
 })

@@ -9354,12 +9354,17 @@ create table private.devices (
     constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
   auth text not null
     constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
+  silences integer not null default 0,
+  silent_until timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   primary key (user_id, id)
 );
 comment on table private.devices is
   'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
 knows them can push to it.';
+comment on column private.devices.silences is
+  'How often its push service has not answered in time since it last did. It gets no push, of any conversation, before
+silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
 comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
@@ -10144,6 +10149,20 @@ grant execute on function private.plan_notifications(integer, boolean, boolean) 
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
 -- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
+create function private.registrable_name(url text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+declare
+  host constant text := lower(substring(url from '^https?://(\[[^]]*\]|[^/:?#]*)'));
+begin
+  return case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+\.?$') end;
+end
+$$;
+comment on function private.registrable_name(text) is
+  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host of a
+name may have any number. Names under a public suffix of two labels count as one.';
+
 create function private.receivers_of(entry private.outbox)
 returns text[]
 language plpgsql stable security invoker set search_path = ''
@@ -10151,7 +10170,7 @@ as $$
 begin
   return case entry.channel
     when 'push' then (
-      select array[id::text, split_part(endpoint, '/', 3)]
+      select array[id::text, 'user ' || user_id, private.registrable_name(endpoint)]
       from private.devices
       where user_id = entry.user_id and id = entry.device_id
     )
@@ -10160,8 +10179,30 @@ begin
 end
 $$;
 comment on function private.receivers_of(private.outbox) is
-  'Who could hold up the sending of a row: the device and the host of its push service, or the domain of the address.
-Only for definer functions.';
+  'Who could hold up the sending of a row: the device, its owner and the name of its push service, or the domain of the
+address. Only for definer functions.';
+
+create function private.next_push_of(person bigint, avoided text[], moment timestamptz)
+returns bigint
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select entry.id
+    from private.outbox as entry
+    -- A push whose device is gone is claimed, and dropped then.
+    left join private.devices on devices.user_id = entry.user_id and devices.id = entry.device_id
+    where entry.user_id = person and channel = 'push' and due_at <= moment and attempts < 8
+      and coalesce(silent_until, moment) <= moment
+      and not coalesce(private.receivers_of(entry) && avoided, false)
+    order by coalesce(silences, 0) > 0, due_at, entry.id
+    limit 1
+  );
+end
+$$;
+comment on function private.next_push_of(bigint, text[], timestamptz) is
+  'The push that somebody gets next: due, to a device that is not waited for, and to none of the receivers that are to be
+avoided. Only for definer functions.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -10171,45 +10212,48 @@ declare
   avoided constant text[] := array(select jsonb_array_elements_text(busy));
   claimed bigint[];
 begin
-  with due as (
-    select id
-    from private.outbox as entry
-    where channel = wanted and due_at <= moment and attempts < 8
-      and not coalesce(private.receivers_of(entry) && avoided, false)
-      and case channel
-        when 'push' then not exists (
-          select
-          from private.outbox as earlier
-          where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
-            and earlier.due_at <= moment and earlier.attempts < 8
-            and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
-        )
+  if wanted = 'push' then
+    claimed := array(
+      select entry.id
+      from private.outbox as entry
+      left join private.devices on devices.user_id = entry.user_id and devices.id = entry.device_id
+      where channel = 'push' and due_at <= moment and attempts < 8
+        and entry.id = private.next_push_of(person => entry.user_id, avoided => avoided, moment => moment)
+      -- Those that answered last time come first.
+      order by coalesce(silences, 0) > 0, due_at, entry.id
+      limit max_rows
+      for update of entry skip locked
+    );
+  else
+    claimed := array(
+      select id
+      from private.outbox as entry
+      where channel = wanted and due_at <= moment and attempts < 8
+        and not coalesce(private.receivers_of(entry) && avoided, false)
         -- A dead letter holds nothing up once its last attempt is over.
-        when 'webhook' then not exists (
-          select
-          from private.outbox as earlier
-          where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
-            and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+        and (
+          channel <> 'webhook'
+          or not exists (
+            select
+            from private.outbox as earlier
+            where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+              and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+          )
         )
-        else true
-      end
-    order by due_at, id
-    limit max_rows
-    for update skip locked
-  ),
-  taken as (
-    update private.outbox
-    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
-    where id in (select id from due)
-    returning id
-  )
-  select array_agg(id) into claimed from taken;
+      order by due_at, id
+      limit max_rows
+      for update skip locked
+    );
+  end if;
+  update private.outbox
+  set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+  where id = any (claimed);
   return claimed;
 end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
   'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy, of each device one, and of each conversation''s webhooks the first. Only for definer
+receivers that are busy, one push for each person, and of each conversation''s webhooks the first. Only for definer
 functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
@@ -10539,12 +10583,17 @@ begin
   for finished in
     select *
     from jsonb_to_recordset(outcomes) as outcome (
-      id bigint, outcome text, reason text, retry_after integer, subject bigint
+      id bigint, outcome text, reason text, retry_after integer, subject bigint, silent boolean
     )
     order by id
   loop
     select * into entry from private.outbox where id = finished.id for update;
     continue when not found;
+    update private.devices
+    set
+      silences = case when finished.silent then silences + 1 else 0 end,
+      silent_until = case when finished.silent then private.present() + private.back_off(silences + 1) end
+    where user_id = entry.user_id and id = entry.device_id and (finished.silent or silences > 0);
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
       -- The push has more to tell by now.
@@ -10568,10 +10617,10 @@ begin
 end
 $$;
 comment on function private.finish_outbox(jsonb) is
-  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
-seconds. Definer, because
-edge_functions has no rights on the outbox.';
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
+device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
+retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, because edge_functions
+has no rights on the outbox.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 
 create function private.forget_dead_letters()

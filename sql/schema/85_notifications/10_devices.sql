@@ -9,12 +9,17 @@ create table private.devices (
     constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
   auth text not null
     constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
+  silences integer not null default 0,
+  silent_until timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   primary key (user_id, id)
 );
 comment on table private.devices is
   'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
 knows them can push to it.';
+comment on column private.devices.silences is
+  'How often its push service has not answered in time since it last did. It gets no push, of any conversation, before
+silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
 comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';

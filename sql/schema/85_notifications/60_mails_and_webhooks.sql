@@ -200,12 +200,17 @@ begin
   for finished in
     select *
     from jsonb_to_recordset(outcomes) as outcome (
-      id bigint, outcome text, reason text, retry_after integer, subject bigint
+      id bigint, outcome text, reason text, retry_after integer, subject bigint, silent boolean
     )
     order by id
   loop
     select * into entry from private.outbox where id = finished.id for update;
     continue when not found;
+    update private.devices
+    set
+      silences = case when finished.silent then silences + 1 else 0 end,
+      silent_until = case when finished.silent then private.present() + private.back_off(silences + 1) end
+    where user_id = entry.user_id and id = entry.device_id and (finished.silent or silences > 0);
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
       -- The push has more to tell by now.
@@ -229,10 +234,10 @@ begin
 end
 $$;
 comment on function private.finish_outbox(jsonb) is
-  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
-seconds. Definer, because
-edge_functions has no rights on the outbox.';
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
+device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
+retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, because edge_functions
+has no rights on the outbox.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 
 create function private.forget_dead_letters()
