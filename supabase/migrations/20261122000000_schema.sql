@@ -10160,8 +10160,8 @@ begin
 end
 $$;
 comment on function private.registrable_name(text) is
-  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host of a
-name may have any number. Names under a public suffix of two labels count as one.';
+  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host of
+a name may have any number. Names under a public suffix of two labels count as one.';
 
 create function private.receivers_of(entry private.outbox)
 returns text[]
@@ -10201,8 +10201,8 @@ begin
 end
 $$;
 comment on function private.next_push_of(bigint, text[], timestamptz) is
-  'The push that somebody gets next: due, to a device that is not waited for, and to none of the receivers that are to be
-avoided. Only for definer functions.';
+  'The push that somebody gets next: due, to a device that is not waited for, and to none of the receivers that are to
+be avoided. Only for definer functions.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
