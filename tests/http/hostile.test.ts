@@ -207,9 +207,14 @@ const fields = withBody.flatMap((operation) =>
     // Without the secret key it is ignored.
     .filter(({ name }) => name !== 'role')
 )
+/** What is just beyond the limits of a field. */
+const beyond = (schema: Schema): unknown[] =>
+  [schema, ...schema.anyOf ?? []].map(resolved).flatMap(({ minimum = 0, maximum = 2 ** 53, maxLength = 0 }) => [
+    ...[minimum - 1, maximum + 1, 'x'.repeat(maxLength + 1)],
+  ])
 test.each(fields)('$of refuses every $name that is not documented', async ({ operation, at, schema }) => {
   const { body } = exampleRequest(operation, subject)
-  for (const value of wrongValues.filter((value) => faults(schema, value).length > 0)) {
+  for (const value of [...wrongValues, ...beyond(schema)].filter((value) => faults(schema, value).length > 0)) {
     expectRefusal(await sendBody(operation, JSON.stringify(put(body!, at, value))), 400, at[0]!, value)
   }
   expectRefusal(await sendBody(operation, `{"${at[0]}": ${deep}}`), 400, at[0]!)

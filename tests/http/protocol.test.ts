@@ -143,60 +143,49 @@ describe('CORS', () => {
   })
 })
 
-describe('errors of one status have codes of their own', () => {
-  const expectCode = async (answer: Promise<Answer>, code: string) => expect(codeOf(await answer)).toBe(code)
+test('errors of one status that mean different things have codes of their own', async () => {
+  const [cleo, dana, eve, gus] = [await signUp('Cleo'), await signUp('Dana'), await signUp('Eve'), await signUp('Gus')]
+  const pair = await openConversation(cleo, dana)
+  for (const { id } of [dana, eve]) await cleo.call('PUT', `/users/me/blocks/${id}`)
   const open = (one: Person, other: Person) => one.call('POST', '/conversations', { other_user_id: other.id })
-  const send = (sender: Person, id: number, body: object = { content: 'Hello' }) =>
-    sender.call('POST', `/conversations/${id}/messages`, body)
-  const offer = (sender: Person, id: number, fields: object = {}) => {
+  const send = (who: Person, id: number, content: string, client_id?: string) =>
+    who.call('POST', `/conversations/${id}/messages`, { content, client_id })
+  const offer = (who: Person, id: number) => {
     const [date, ends_at] = [24, 48].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
-    const stay = { title: 'A night', price: 40, date, ends_at }
-    return sender.call('POST', `/conversations/${id}/reservations`, { ...stay, ...fields })
+    return who.call('POST', `/conversations/${id}/reservations`, { title: 'A night', price: 40, date, ends_at })
   }
-
-  test('a conversation that is open and a key that was used', async () => {
-    await expectCode(open(ben, ana), '409 already_open')
-    const client_id = crypto.randomUUID()
-    await expectCode(send(ana, conversation, { content: 'One', client_id }), '201 null')
-    await expectCode(send(ana, conversation, { content: 'Two', client_id }), '422 key_reused')
-  })
-
-  test('only who has blocked somebody reads blocked', async () => {
-    const [cleo, dana, other] = [await signUp('Cleo'), await signUp('Dana'), await signUp('Other')]
-    const id = await openConversation(cleo, dana)
-    for (const person of [dana, other]) await cleo.call('PUT', `/users/me/blocks/${person.id}`)
-    for (const refused of [send(cleo, id), offer(cleo, id), open(cleo, other)]) await expectCode(refused, '403 blocked')
-    for (const refused of [send(dana, id), offer(dana, id), open(other, cleo)]) {
-      await expectCode(refused, '403 forbidden')
-    }
-  })
-
-  test('a full list, a hidden profile and a deactivated caller', async () => {
-    const person = await signUp('Person')
-    const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
-    const register = (n: number) =>
-      person.call('PUT', `/users/me/devices/${crypto.randomUUID()}`, {
-        endpoint: `https://push.example.com/${n}`,
-        keys,
-      })
-    for (let n = 0; n < 10; n++) await expectCode(register(n), '204 null')
-    await expectCode(register(10), '400 too_many')
-    await asAdmin('POST', 'rpc/restrict_person', { person: person.id, restriction: 'hide', note: 'A test' })
-    await expectCode(person.call('PATCH', '/users/searchable', { is_searchable: true }), '403 hidden')
-    await asAdmin('PATCH', `users?id=eq.${person.id}`, { is_active: false })
-    await expectCode(person.call('GET', '/users/me'), '403 deactivated')
-  })
-
-  test('an old offer, a second stay at once, and a step that is not possible', async () => {
-    const step = async (title: string, name: string, revision: number, fields: object = {}) => {
-      const { body } = await offer(ana, conversation, { title, ...fields })
-      return await ben.call('POST', `/conversations/${conversation}/reservations/${body.id}/${name}`, { revision })
-    }
-    await expectCode(step('One', 'accept', 2), '409 stale_revision')
-    await expectCode(step('Two', 'accept', 1), '200 null')
-    await expectCode(step('Three', 'accept', 1), '409 overlap')
-    await expectCode(step('Four', 'complete', 1, { ends_at: null }), '409 conflict')
-  })
+  const step = async (name: string, revision = 1) => {
+    const { body } = await offer(ana, conversation)
+    return await ben.call('POST', `/conversations/${conversation}/reservations/${body.id}/${name}`, { revision })
+  }
+  const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
+  const register = (n: number) => {
+    const endpoint = `https://push.example.com/${n}`
+    return gus.call('PUT', `/users/me/devices/${crypto.randomUUID()}`, { endpoint, keys })
+  }
+  const hide = { person: gus.id, restriction: 'hide', note: 'A test' }
+  const key = crypto.randomUUID()
+  const attempts: [code: string, attempt: () => Promise<Answer>][] = [
+    ['409 already_open', () => open(ben, ana)],
+    ['201 null', () => send(ana, conversation, 'One', key)],
+    ['422 key_reused', () => send(ana, conversation, 'Two', key)],
+    // Only who has blocked somebody reads blocked.
+    ...[() => send(cleo, pair, 'Hello'), () => offer(cleo, pair), () => open(cleo, eve)]
+      .map((attempt) => ['403 blocked', attempt] as [string, typeof attempt]),
+    ...[() => send(dana, pair, 'Hello'), () => offer(dana, pair), () => open(eve, cleo)]
+      .map((attempt) => ['403 forbidden', attempt] as [string, typeof attempt]),
+    ...Array.from({ length: 10 }, (_, n) => ['204 null', () => register(n)] as [string, () => Promise<Answer>]),
+    ['400 too_many', () => register(10)],
+    ['200 null', () => asAdmin('POST', 'rpc/restrict_person', hide)],
+    ['403 hidden', () => gus.call('PATCH', '/users/searchable', { is_searchable: true })],
+    ['200 null', () => asAdmin('PATCH', `users?id=eq.${gus.id}`, { is_active: false })],
+    ['403 deactivated', () => gus.call('GET', '/users/me')],
+    ['409 stale_revision', () => step('accept', 2)],
+    ['200 null', () => step('accept')],
+    ['409 overlap', () => step('accept')],
+    ['409 conflict', () => step('complete')],
+  ]
+  for (const [code, attempt] of attempts) expect([`${attempt}`, codeOf(await attempt())]).toEqual([`${attempt}`, code])
 })
 
 describe('a refusal names every field that is wrong', () => {
