@@ -103,24 +103,24 @@ const compareReservations = async ({ users, get }: World, mine: m.Talk[]): Promi
   }
 }
 
-export const compare = (caller: number): m.Command =>
-  m.command(`${caller} compares everything with the model`, async (world) => {
-    const { model, users } = world
-    const me = model.users[caller]!
-    await compareSearch(world, caller)
-    if (!await m.ask(world, caller, ['GET', '/users/me'], [])) return
-    const get = async (path: string) => (await m.ask(world, caller, ['GET', path], []))!.body
-    const mine = model.talks.filter((talk) => m.takesPart(talk, caller))
-    expect(await get('/users/me')).toMatchObject({
-      id: users[caller]!.id,
-      Profile: { is_searchable: me.searchable },
-    })
-    const blocks: Rows = await get('/users/me/blocks')
-    expect(blocks.map((one) => one.user_id).toSorted()).toEqual([...me.blocked].map((one) => users[one]!.id).toSorted())
-    const reports: Rows = await get('/users/me/reports?limit=100')
-    const filed = model.reports.filter(({ reporter }) => reporter === caller).toSorted(byId)
-    expect(reports.map(({ id, status }) => [id, status]))
-      .toEqual(filed.map(({ id, isOpen }) => [id, isOpen ? 'open' : 'resolved']))
-    await compareChanges(world, caller)
-    for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...world, caller, get }, mine)
+/** Compares what the caller sees of everything with the model. */
+export const compare = async (world: m.World, caller: number): Promise<void> => {
+  const { model, users } = world
+  const me = model.users[caller]!
+  await compareSearch(world, caller)
+  if (!await m.ask(world, caller, ['GET', '/users/me'], [])) return
+  const get = async (path: string) => (await m.ask(world, caller, ['GET', path], []))!.body
+  const mine = model.talks.filter((talk) => m.takesPart(talk, caller))
+  expect(await get('/users/me')).toMatchObject({
+    id: users[caller]!.id,
+    Profile: { is_searchable: me.searchable },
   })
+  const blocks: Rows = await get('/users/me/blocks')
+  expect(blocks.map((one) => one.user_id).toSorted()).toEqual([...me.blocked].map((one) => users[one]!.id).toSorted())
+  const reports: Rows = await get('/users/me/reports?limit=100')
+  const filed = model.reports.filter(({ reporter }) => reporter === caller).toSorted(byId)
+  expect(reports.map(({ id, status }) => [id, status]))
+    .toEqual(filed.map(({ id, isOpen }) => [id, isOpen ? 'open' : 'resolved']))
+  await compareChanges(world, caller)
+  for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...world, caller, get }, mine)
+}
