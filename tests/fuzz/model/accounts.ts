@@ -3,27 +3,27 @@ import type { Answer } from '../../tools/people.ts'
 import * as m from './model.ts'
 import { move } from './reservations.ts'
 
-export const setSearchable = async (world: m.World, caller: number, searchable: boolean, byProfile: boolean) => {
-  const user = world.model.users[caller]!
+export const setSearchable = async (fixture: m.Fixture, caller: number, searchable: boolean, byProfile: boolean) => {
+  const user = fixture.model.users[caller]!
   const path = byProfile ? '/users/profile' : '/users/searchable'
   const request: m.Request = ['PATCH', path, { is_searchable: searchable }]
-  if (await m.ask(world, caller, request, [searchable && user.hidden && 403])) user.searchable = searchable
+  if (await m.ask(fixture, caller, request, [searchable && user.hidden && 403])) user.searchable = searchable
 }
 
 /** Activates one of those who are not active, if there are any. */
-export const activate = async (world: m.World, someone: number, active: boolean) => {
-  const { users } = world.model
+export const activate = async (fixture: m.Fixture, someone: number, active: boolean) => {
+  const { users } = fixture.model
   const inactive = users.filter((one) => !one.active && !one.erased)
   const user = (active && inactive[someone % inactive.length]) || users[someone]!
   // A constraint forbids activating an erased user.
   if (user.erased) return
-  await m.askAdmin(world, ['PATCH', `users?id=eq.${world.users[users.indexOf(user)]!.id}`, { is_active: active }])
+  await m.askAdmin(fixture, ['PATCH', `users?id=eq.${fixture.users[users.indexOf(user)]!.id}`, { is_active: active }])
   user.active = active
 }
 
-export const erase = async (world: m.World, caller: number) => {
-  const { model } = world
-  if (!await m.ask(world, caller, ['DELETE', '/users/me'], [], 204)) return
+export const erase = async (fixture: m.Fixture, caller: number) => {
+  const { model } = fixture
+  if (!await m.ask(fixture, caller, ['DELETE', '/users/me'], [], 204)) return
   Object.assign(model.users[caller]!, { searchable: false, active: false, erased: true, hidden: false })
   for (const [user, { blocked }] of model.users.entries()) if (blocked.delete(caller)) m.logBlock(model, user, caller)
   model.users[caller]!.blocked.clear()
@@ -38,13 +38,13 @@ export const erase = async (world: m.World, caller: number) => {
 }
 
 /** Unblocks one of those whom the caller has blocked, if there are any. */
-export const block = async (world: m.World, caller: number, someone: number, on: boolean) => {
-  const { model, users } = world
+export const block = async (fixture: m.Fixture, caller: number, someone: number, on: boolean) => {
+  const { model, users } = fixture
   const { blocked } = model.users[caller]!
   const known = [...blocked]
   const other = on || known.length === 0 ? someone : known[someone % known.length]!
   const request: m.Request = [on ? 'PUT' : 'DELETE', `/users/me/blocks/${users[other]!.id}`]
-  const answer = await m.ask(world, caller, request, [
+  const answer = await m.ask(fixture, caller, request, [
     caller === other && 400,
     !model.users[other]!.active && (on || !blocked.has(other)) && 404,
   ], 204)
@@ -65,7 +65,7 @@ const addEvidence = ({ talks }: m.Model, { reporter, subject, message, shares, e
 
 /** Of a message of a conversation, or with `index` null of a person. A participant reports the other one. */
 export const report = async (
-  world: m.World,
+  fixture: m.Fixture,
   talk: m.Talk,
   who: number,
   someone: number,
@@ -73,7 +73,7 @@ export const report = async (
   shares: boolean,
   blocks: boolean,
 ) => {
-  const { model, users } = world
+  const { model, users } = fixture
   const message = index === null ? undefined : m.nth(talk.messages, index)
   if (index !== null && !message) return
   const isParticipant = who === m.voyagerSide || who === m.localSide
@@ -84,7 +84,7 @@ export const report = async (
   let known = model.reports.find((one) =>
     one.isOpen && one.reporter === caller && one.subject === subject && one.message === about.message
   )
-  const answer = await m.ask(world, caller, ['POST', '/users/me/reports', {
+  const answer = await m.ask(fixture, caller, ['POST', '/users/me/reports', {
     ...(message ? { message_id: message.id } : { user_id: users[subject]!.id }),
     ...{ reason: 'other', share_messages: shares, block: blocks },
   }], [
@@ -105,17 +105,17 @@ export const report = async (
   m.logBlock(model, caller, subject)
 }
 
-export const resolve = async (world: m.World, index: number, action: string) => {
-  const { users, reports } = world.model
+export const resolve = async (fixture: m.Fixture, index: number, action: string) => {
+  const { users, reports } = fixture.model
   const pending = reports.filter(({ isOpen }) => isOpen)
   const known = index > 0 && pending.length > 0 ? pending : reports
   const report = known[index % Math.max(known.length, 1)]
   if (!report) return
-  const { body } = await m.askAdmin(world, ['POST', 'rpc/read_evidence', { report: report.id }])
+  const { body } = await m.askAdmin(fixture, ['POST', 'rpc/read_evidence', { report: report.id }])
   const contents = [...report.evidence].toSorted(([one], [other]) => one - other)
   expect(body.map((one: Answer['body']) => [one.message_id, one.content])).toEqual(contents)
   const decision = { report: report.id, action, note: 'Decided' }
-  await m.askAdmin(world, ['POST', 'rpc/resolve_report', decision], report.isOpen ? 200 : 409)
+  await m.askAdmin(fixture, ['POST', 'rpc/resolve_report', decision], report.isOpen ? 200 : 409)
   if (!report.isOpen) return
   report.isOpen = false
   const person = users[report.subject]!
@@ -124,11 +124,11 @@ export const resolve = async (world: m.World, index: number, action: string) => 
 }
 
 /** Of one of those who are restricted so, if there are any. */
-export const lift = async (world: m.World, someone: number, restriction: 'hide' | 'suspend') => {
-  const { users } = world.model
+export const lift = async (fixture: m.Fixture, someone: number, restriction: 'hide' | 'suspend') => {
+  const { users } = fixture.model
   const restricted = users.filter(({ hidden, active, erased }) => restriction === 'hide' ? hidden : !active && !erased)
   const person = restricted[someone % restricted.length] ?? users[someone]!
-  const decision = { person: world.users[users.indexOf(person)]!.id, restriction, note: 'Lifted' }
-  await m.askAdmin(world, ['POST', 'rpc/lift_restriction', decision], restricted.length > 0 ? 200 : 409)
+  const decision = { person: fixture.users[users.indexOf(person)]!.id, restriction, note: 'Lifted' }
+  await m.askAdmin(fixture, ['POST', 'rpc/lift_restriction', decision], restricted.length > 0 ? 200 : 409)
   if (restricted.length > 0) person[restriction === 'hide' ? 'hidden' : 'active'] = restriction !== 'hide'
 }

@@ -4,7 +4,7 @@ import { shownState } from './conversations.ts'
 import * as m from './model.ts'
 
 type Rows = Answer['body'][]
-type World = m.World & { caller: number; get: (path: string) => Promise<Answer['body']> }
+type Fixture = m.Fixture & { caller: number; get: (path: string) => Promise<Answer['body']> }
 const byId = (one: { id: number }, other: { id: number }): number => other.id - one.id
 
 /** Each entity once, at its latest, as texts in order; a message that was removed is the same entity. */
@@ -17,7 +17,7 @@ const latestOf = (changes: m.Change[]): string[] =>
   ].toSorted()
 
 /** What has changed for the caller since the last comparison; nothing less, and nothing of anybody else. */
-export const compareChanges = async ({ model, users }: m.World, caller: number): Promise<void> => {
+export const compareChanges = async ({ model, users }: m.Fixture, caller: number): Promise<void> => {
   const me = model.users[caller]!
   const path = `/conversations/changes?limit=500${me.cursor ? `&after=${me.cursor}` : ''}`
   const { body } = await users[caller]!.call('GET', path)
@@ -30,7 +30,7 @@ export const compareChanges = async ({ model, users }: m.World, caller: number):
 }
 
 /** Search returns active searchable users, except the caller and blocked ones. An inactive caller is anonymous. */
-const compareSearch = async ({ model, users, city, base }: m.World, caller: number): Promise<void> => {
+const compareSearch = async ({ model, users, city, base }: m.Fixture, caller: number): Promise<void> => {
   const isSeen = (one: number) => {
     const { searchable, active } = model.users[one]!
     const isOmitted = model.users[caller]!.active && (one === caller || m.isBlocked(model, caller, one))
@@ -43,7 +43,7 @@ const compareSearch = async ({ model, users, city, base }: m.World, caller: numb
     .toEqual([seen, seen.length])
 }
 
-const compareInbox = async ({ model, users, caller, get }: World, mine: m.Talk[]): Promise<void> => {
+const compareInbox = async ({ model, users, caller, get }: Fixture, mine: m.Talk[]): Promise<void> => {
   const counts = mine.map((talk) => ({
     conversation_id: talk.id,
     unread: talk.messages.filter(({ sender, read }) => sender !== caller && !read).length,
@@ -76,7 +76,7 @@ const compareInbox = async ({ model, users, caller, get }: World, mine: m.Talk[]
   }
 }
 
-const compareStates = async ({ caller, get }: World, mine: m.Talk[]): Promise<void> => {
+const compareStates = async ({ caller, get }: Fixture, mine: m.Talk[]): Promise<void> => {
   const states = mine.map((talk) => shownState(talk, caller))
     .toSorted((one, other) => other.conversation_id - one.conversation_id)
   expect(await get('/conversations/states'))
@@ -89,7 +89,7 @@ const compareStates = async ({ caller, get }: World, mine: m.Talk[]): Promise<vo
   expect(listed).toEqual([...listed.filter(isPinned), ...listed.filter((id) => !isPinned(id))])
 }
 
-const compareReservations = async ({ users, get }: World, mine: m.Talk[]): Promise<void> => {
+const compareReservations = async ({ users, get }: Fixture, mine: m.Talk[]): Promise<void> => {
   const expected = mine.flatMap((talk) => talk.reservations.map((one) => ({ ...one, talk }))).toSorted(byId)
   const list: Rows = await get('/users/me/reservations?limit=100')
   expect(list.map((one) => [one.id, one.conversation_id, one.title, one.status, one.offered_by, one.revision]))
@@ -104,12 +104,12 @@ const compareReservations = async ({ users, get }: World, mine: m.Talk[]): Promi
 }
 
 /** Compares what the caller sees of everything with the model. */
-export const compare = async (world: m.World, caller: number): Promise<void> => {
-  const { model, users } = world
+export const compare = async (fixture: m.Fixture, caller: number): Promise<void> => {
+  const { model, users } = fixture
   const me = model.users[caller]!
-  await compareSearch(world, caller)
-  if (!await m.ask(world, caller, ['GET', '/users/me'], [])) return
-  const get = async (path: string) => (await m.ask(world, caller, ['GET', path], []))!.body
+  await compareSearch(fixture, caller)
+  if (!await m.ask(fixture, caller, ['GET', '/users/me'], [])) return
+  const get = async (path: string) => (await m.ask(fixture, caller, ['GET', path], []))!.body
   const mine = model.talks.filter((talk) => m.takesPart(talk, caller))
   expect(await get('/users/me')).toMatchObject({
     id: users[caller]!.id,
@@ -121,6 +121,6 @@ export const compare = async (world: m.World, caller: number): Promise<void> => 
   const filed = model.reports.filter(({ reporter }) => reporter === caller).toSorted(byId)
   expect(reports.map(({ id, status }) => [id, status]))
     .toEqual(filed.map(({ id, isOpen }) => [id, isOpen ? 'open' : 'resolved']))
-  await compareChanges(world, caller)
-  for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...world, caller, get }, mine)
+  await compareChanges(fixture, caller)
+  for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...fixture, caller, get }, mine)
 }

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import * as m from './model.ts'
 
-export const open = async (world: m.World, caller: number, other: number) => {
-  const { model, users } = world
-  const answer = await m.ask(world, caller, ['POST', '/conversations', { other_user_id: users[other]!.id }], [
+export const open = async (fixture: m.Fixture, caller: number, other: number) => {
+  const { model, users } = fixture
+  const answer = await m.ask(fixture, caller, ['POST', '/conversations', { other_user_id: users[other]!.id }], [
     caller === other && 400,
     !model.users[other]!.active && 404,
     model.talks.some((talk) => m.takesPart(talk, caller) && m.takesPart(talk, other)) && 409,
@@ -19,15 +19,15 @@ export const open = async (world: m.World, caller: number, other: number) => {
   m.logForBoth(model, 'conversation', talk)
 }
 
-export const send = async (world: m.World, talk: m.Talk, who: number, content: string, clientId: string | null) => {
-  const { model, users } = world
+export const send = async (fixture: m.Fixture, talk: m.Talk, who: number, content: string, clientId: string | null) => {
+  const { model, users } = fixture
   const caller = m.userIn(talk, who)
   const partner = m.partnerIn(talk, caller)
   const { sent } = model.users[caller]!
   const before = clientId ? sent.get(clientId) : undefined
   const isReplay = before !== undefined && talk.messages.some((one) => one.id === before && one.content === content)
   const body = { content, ...(clientId && { client_id: clientId }) }
-  const answer = await m.ask(world, caller, ['POST', `/conversations/${talk.id}/messages`, body], [
+  const answer = await m.ask(fixture, caller, ['POST', `/conversations/${talk.id}/messages`, body], [
     !m.takesPart(talk, caller) && 404,
     before !== undefined && !isReplay && 422,
     !isReplay && (m.isBlocked(model, caller, partner) || model.users[partner]!.erased) && 403,
@@ -44,7 +44,7 @@ export const send = async (world: m.World, talk: m.Talk, who: number, content: s
   if (clientId) sent.set(clientId, answer.body.id)
 }
 
-export const read = async (world: m.World, talk: m.Talk, who: number, index: number, andBefore: boolean) => {
+export const read = async (fixture: m.Fixture, talk: m.Talk, who: number, index: number, andBefore: boolean) => {
   const caller = m.userIn(talk, who)
   const message = m.nth(talk.messages, index)
   if (!message) return
@@ -52,28 +52,28 @@ export const read = async (world: m.World, talk: m.Talk, who: number, index: num
   const request: m.Request = andBefore
     ? ['POST', `${path}/read`, { up_to_message_id: message.id }]
     : ['PATCH', `${path}/messages/${message.id}/read`]
-  if (!await m.ask(world, caller, request, [!m.takesPart(talk, caller) && 404])) return
+  if (!await m.ask(fixture, caller, request, [!m.takesPart(talk, caller) && 404])) return
   const marked = talk.messages.filter((one) =>
     one.sender !== caller && !one.read && (one === message || andBefore && one.id < message.id)
   )
   for (const one of marked) one.read = true
   if (marked.length === 0) return
   // Across a block nobody learns that the other has read.
-  const told = m.isBlocked(world.model, talk.voyager, talk.local) ? [caller] : [talk.voyager, talk.local]
-  m.log(world.model, told, 'read', talk, marked.at(-1)!.id)
+  const told = m.isBlocked(fixture.model, talk.voyager, talk.local) ? [caller] : [talk.voyager, talk.local]
+  m.log(fixture.model, told, 'read', talk, marked.at(-1)!.id)
 }
 /** Whoever got the latest message reads all. */
-export const readAll = async (world: m.World, talk: m.Talk) => {
+export const readAll = async (fixture: m.Fixture, talk: m.Talk) => {
   const latest = talk.messages.at(-1)
-  if (latest) await read(world, talk, m.partnerIn(talk, latest.sender), 0, true)
+  if (latest) await read(fixture, talk, m.partnerIn(talk, latest.sender), 0, true)
 }
 
-export const removeLatest = async (world: m.World, talk: m.Talk) => {
+export const removeLatest = async (fixture: m.Fixture, talk: m.Talk) => {
   const message = talk.messages.pop()
   if (!message) return
-  await m.askAdmin(world, ['DELETE', `messages?id=eq.${message.id}`])
-  m.logForBoth(world.model, 'message.removed', talk, message.id)
-  const { sent } = world.model.users[message.sender]!
+  await m.askAdmin(fixture, ['DELETE', `messages?id=eq.${message.id}`])
+  m.logForBoth(fixture.model, 'message.removed', talk, message.id)
+  const { sent } = fixture.model.users[message.sender]!
   for (const [clientId, id] of sent) if (id === message.id) sent.delete(clientId)
 }
 
@@ -85,13 +85,13 @@ export const shownState = (talk: m.Talk, user: number) => {
   const archived = archivedAt !== null && archivedAt >= m.lastId(talk)
   return { conversation_id: talk.id, archived, muted_until: muted ? later : null, pinned }
 }
-export const arrange = async (world: m.World, talk: m.Talk, who: number, what: keyof m.State, on: boolean) => {
+export const arrange = async (fixture: m.Fixture, talk: m.Talk, who: number, what: keyof m.State, on: boolean) => {
   const caller = m.userIn(talk, who)
   const before = shownState(talk, caller)
   const change =
     { archivedAt: { archived: on }, muted: { muted_until: on ? later : null }, pinned: { pinned: on } }[what]
   const request: m.Request = ['PUT', `/conversations/${talk.id}/state`, change]
-  const answer = await m.ask(world, caller, request, [!m.takesPart(talk, caller) && 404])
+  const answer = await m.ask(fixture, caller, request, [!m.takesPart(talk, caller) && 404])
   if (!answer) return
   const state = stateOf(talk, caller)
   if (what !== 'archivedAt') state[what] = on
@@ -100,5 +100,5 @@ export const arrange = async (world: m.World, talk: m.Talk, who: number, what: k
   talk.states.set(caller, state)
   const after = shownState(talk, caller)
   expect(answer.body).toEqual(after)
-  if (JSON.stringify(after) !== JSON.stringify(before)) m.log(world.model, [caller], 'state', talk, talk.id)
+  if (JSON.stringify(after) !== JSON.stringify(before)) m.log(fixture.model, [caller], 'state', talk, talk.id)
 }

@@ -69,7 +69,7 @@ export interface Real {
   city: string
   base: string
 }
-export type World = Real & { model: Model }
+export type Fixture = Real & { model: Model }
 
 /** The stack has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */
 export const firstContactLimit = 3
@@ -123,7 +123,7 @@ export const accountError = ({ users }: Model, caller: number): number | false =
 export type Request = [method: string, path: string, body?: unknown]
 /** Sends a request of a user. It is refused with the first of these statuses, or succeeds; null if it is refused. */
 export const ask = async (
-  { model, users }: World,
+  { model, users }: Fixture,
   caller: number,
   request: Request,
   refusals: (number | false)[],

@@ -8,7 +8,7 @@ export const move = (reservation: m.Reservation, status: string, by: number | nu
   reservation.status = status
   reservation.history.push([status, by])
 }
-const partnerRefuses = ({ model }: m.World, talk: m.Talk, caller: number): boolean => {
+const partnerRefuses = ({ model }: m.Fixture, talk: m.Talk, caller: number): boolean => {
   const partner = m.partnerIn(talk, caller)
   return m.isBlocked(model, caller, partner) || !model.users[partner]!.active
 }
@@ -22,14 +22,14 @@ const isTaken = ({ talks }: m.Model, { id, host, date, endsAt }: m.Reservation):
 
 /** A reservation of this many days from one of four slots on; 0 days: without an end. */
 export const offer = async (
-  world: m.World,
+  fixture: m.Fixture,
   talk: m.Talk,
   who: number,
   slot: number,
   days: number,
   asHost: boolean,
 ) => {
-  const { model, users } = world
+  const { model, users } = fixture
   const caller = m.userIn(talk, who)
   const date = firstSlot + slot * day
   const endsAt = days > 0 ? date + days * day : null
@@ -38,9 +38,9 @@ export const offer = async (
     ...(endsAt && { ends_at: new Date(endsAt).toISOString() }),
     ...(asHost && { host_id: users[caller]!.id }),
   }
-  const answer = await m.ask(world, caller, ['POST', `/conversations/${talk.id}/reservations`, body], [
+  const answer = await m.ask(fixture, caller, ['POST', `/conversations/${talk.id}/reservations`, body], [
     !m.takesPart(talk, caller) && 404,
-    (partnerRefuses(world, talk, caller) || !m.mayWriteFirst(talk, caller)) && 403,
+    (partnerRefuses(fixture, talk, caller) || !m.mayWriteFirst(talk, caller)) && 403,
   ], 201)
   if (!answer) return
   const host = asHost ? caller : talk.local
@@ -55,28 +55,28 @@ export const offer = async (
 
 const pathOf = (talk: m.Talk, { id }: m.Reservation): string => `/conversations/${talk.id}/reservations/${id}`
 
-export const counter = async (world: m.World, talk: m.Talk, who: number, index: number, title: string) => {
+export const counter = async (fixture: m.Fixture, talk: m.Talk, who: number, index: number, title: string) => {
   const reservation = m.nth(talk.reservations, index)
   if (!reservation) return
   const caller = m.userIn(talk, who)
   const isChange = reservation.title !== title
-  const answer = await m.ask(world, caller, ['PATCH', pathOf(talk, reservation), { title }], [
+  const answer = await m.ask(fixture, caller, ['PATCH', pathOf(talk, reservation), { title }], [
     !m.takesPart(talk, caller) && 404,
-    partnerRefuses(world, talk, caller) && 403,
+    partnerRefuses(fixture, talk, caller) && 403,
     reservation.status !== 'pending' && 409,
     isChange && !m.mayWriteFirst(talk, caller) && 403,
   ])
   if (!answer || !isChange) return
   Object.assign(reservation, { title, offeredBy: caller, revision: reservation.revision + 1 })
   reservation.history.push(['pending', caller])
-  m.logForBoth(world.model, 'reservation', talk, reservation.id)
+  m.logForBoth(fixture.model, 'reservation', talk, reservation.id)
 }
 
 const results = { accept: 'accepted', decline: 'declined', cancel: 'cancelled', complete: 'completed' }
 export type Step = keyof typeof results
 /** With `isStale` by an older revision than the present one. */
 export const step = async (
-  world: m.World,
+  fixture: m.Fixture,
   talk: m.Talk,
   who: number,
   index: number,
@@ -93,14 +93,14 @@ export const step = async (
   const isPossible = name === 'cancel'
     ? ['pending', 'accepted'].includes(reservation.status)
     : name !== 'complete' && reservation.status === 'pending' && reservation.offeredBy !== caller &&
-      !(name === 'accept' && isTaken(world.model, reservation))
+      !(name === 'accept' && isTaken(fixture.model, reservation))
   const answer = await m.ask(
-    world,
+    fixture,
     caller,
     ['POST', `${pathOf(talk, reservation)}/${name}`, takesRevision ? { revision: revision || 99 } : {}],
     [
       !m.takesPart(talk, caller) && 404,
-      name !== 'cancel' && partnerRefuses(world, talk, caller) && 403,
+      name !== 'cancel' && partnerRefuses(fixture, talk, caller) && 403,
       (takesRevision && isStale || !isRepeat && !isPossible) && 409,
     ],
   )
@@ -108,23 +108,23 @@ export const step = async (
   expect(answer.body.status).toBe(next)
   if (isRepeat) return
   move(reservation, next, caller)
-  m.logForBoth(world.model, 'reservation', talk, reservation.id)
+  m.logForBoth(fixture.model, 'reservation', talk, reservation.id)
 }
 /** Whoever has to answer an offer does. */
-export const answer = async (world: m.World, talk: m.Talk, index: number, name: Step) => {
+export const answer = async (fixture: m.Fixture, talk: m.Talk, index: number, name: Step) => {
   const reservation = m.nth(talk.reservations, index)
-  if (reservation) await step(world, talk, m.partnerIn(talk, reservation.offeredBy), index, name, false)
+  if (reservation) await step(fixture, talk, m.partnerIn(talk, reservation.offeredBy), index, name, false)
 }
 
 /** Its time passes: an admin writes one that has, because tests cannot move the clock of a running stack. */
-export const end = async (world: m.World, talk: m.Talk, index: number) => {
+export const end = async (fixture: m.Fixture, talk: m.Talk, index: number) => {
   const reservation = m.nth(talk.reservations, index)
   if (!reservation) return
   // Different times, so that two of a host do not overlap.
   const date = Date.parse('2001-01-01') + reservation.id * day
   const endsAt = reservation.endsAt && date + day / 2
   const times = { date: new Date(date).toISOString(), ends_at: endsAt && new Date(endsAt).toISOString() }
-  await m.askAdmin(world, ['PATCH', `reservations?id=eq.${reservation.id}`, times])
+  await m.askAdmin(fixture, ['PATCH', `reservations?id=eq.${reservation.id}`, times])
   if (reservation.date !== date) {
     reservation.history.push([reservation.status, null])
     reservation.revision++

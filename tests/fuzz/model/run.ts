@@ -4,35 +4,35 @@ import { uniqueCity } from '../../tools/search.ts'
 import { activate, block, erase, lift, report, resolve, setSearchable } from './accounts.ts'
 import { compare, compareChanges } from './compare.ts'
 import { arrange, open, read, readAll, removeLatest, send } from './conversations.ts'
-import { localSide, type Model, newModel, type Real, type Talk, voyagerSide, type World } from './model.ts'
+import { type Fixture, localSide, type Model, newModel, type Real, type Talk, voyagerSide } from './model.ts'
 import { answer, counter, end, offer, step } from './reservations.ts'
 
 type Command = fc.AsyncCommand<Model, Real>
 type Arbitraries<Values> = { [Key in keyof Values]: Arbitrary<Values[Key]> }
 
 /** What any user may try at any time; the model predicts the answer. */
-const command = (name: string, run: (world: World) => unknown): Command => ({
+const command = (name: string, run: (fixture: Fixture) => unknown): Command => ({
   check: () => true,
   run: async (model, real) => void await run({ ...real, model }),
   toString: () => name,
 })
 /** Commands of an action with these values. */
 const act = <Values extends unknown[]>(
-  action: (world: World, ...values: Values) => Promise<unknown>,
+  action: (fixture: Fixture, ...values: Values) => Promise<unknown>,
   ...values: Arbitraries<Values>
 ): Arbitrary<Command> =>
   fc.tuple(...values as Arbitrary<unknown>[]).map((all) =>
-    command(`${action.name} ${all.join(', ')}`, (world) => action(world, ...all as Values))
+    command(`${action.name} ${all.join(', ')}`, (fixture) => action(fixture, ...all as Values))
   )
 /** The same in one of the conversations; nothing while there are none. */
 const inTalk = <Values extends unknown[]>(
-  action: (world: World, talk: Talk, ...values: Values) => Promise<unknown>,
+  action: (fixture: Fixture, talk: Talk, ...values: Values) => Promise<unknown>,
   ...values: Arbitraries<Values>
 ): Arbitrary<Command> =>
   fc.tuple(which, ...values as Arbitrary<unknown>[]).map(([place, ...all]) =>
-    command(`${action.name} in ${place}: ${all.join(', ')}`, (world) => {
-      const talk = world.model.talks[Number(place) % Math.max(world.model.talks.length, 1)]
-      return talk && action(world, talk, ...all as Values)
+    command(`${action.name} in ${place}: ${all.join(', ')}`, (fixture) => {
+      const talk = fixture.model.talks[Number(place) % Math.max(fixture.model.talks.length, 1)]
+      return talk && action(fixture, talk, ...all as Values)
     })
   )
 
@@ -95,18 +95,18 @@ export const runModel = async (base: string, runs: number, seed: number, shrink:
     const city = uniqueCity('Modelled')
     const users = await Promise.all(Array.from({ length: userCount }, (_, n) => signUp(`Person ${n}`, { city }, base)))
     await fc.asyncModelRun(() => ({ model: newModel(userCount), real: { users, city, base } }), [
-      command('everybody gets a cursor', async (world) => {
-        for (const caller of users.keys()) await compareChanges(world, caller)
+      command('everybody gets a cursor', async (fixture) => {
+        for (const caller of users.keys()) await compareChanges(fixture, caller)
       }),
       // Two conversations with one host, so that what follows has something to change.
-      command('two conversations with an offer each', async (world) => {
-        for (const voyager of [0, 2]) await open(world, voyager, 1)
-        await offer(world, world.model.talks[0]!, 0, 1, 2, false)
-        await offer(world, world.model.talks[1]!, 1, 2, 2, true)
+      command('two conversations with an offer each', async (fixture) => {
+        for (const voyager of [0, 2]) await open(fixture, voyager, 1)
+        await offer(fixture, fixture.model.talks[0]!, 0, 1, 2, false)
+        await offer(fixture, fixture.model.talks[1]!, 1, 2, 2, true)
       }),
       ...commands,
-      command('everybody compares', async (world) => {
-        for (const caller of users.keys()) await compare(world, caller)
+      command('everybody compares', async (fixture) => {
+        for (const caller of users.keys()) await compare(fixture, caller)
       }),
     ])
   }
