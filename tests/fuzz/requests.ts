@@ -151,13 +151,13 @@ const changes = (operation: Operation, fixture: Fixture): Arbitrary<Change> => {
   const all: [weight: number, arbitrary: Arbitrary<Change>][] = [
     [1, one(undefined, 'x', 'a.b.c').map((token) => () => ({ token }))],
     [1, one(-9, -1).map((end) => ({ token }) => ({ token: token?.slice(0, end) }))],
-    [1, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
-    [2, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
+    [placed(operation, 'path').length > 0 ? 4 : 0, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
+    [placed(operation, 'query').length > 0 ? 4 : 1, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
     [1, fc.tuple(inQuery, one(...escapes)).map(([[name], text]) => () => ({ escape: `${name}=${text}` }))],
     [takesKey(operation) ? 1 : 0, one('x', '0'.repeat(36), 'é', '{}').map((key) => () => ({ key }))],
     [1, header.map(([name, value]) => ({ headers }) => ({ headers: { ...headers, [name]: value } }))],
     [1, one('text/plain', 'application/json; charset=utf-8', null).map((type) => () => ({ type }))],
-    [3, body.map((body) => () => ({ body }))],
+    [operation.body ? 5 : 1, body.map((body) => () => ({ body }))],
   ]
   return fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
