@@ -42,6 +42,7 @@ const valuesByName = (fixture: Fixture): Record<string, Arbitrary<unknown>> => (
     ['messageId', 'up_to_message_id', 'before_id', 'after_id'].map((name) => [name, ids(fixture.messages)]),
   ),
   rid: ids(fixture.reservations),
+  revision: one(1, 2),
   host_id: one(fixture.host, null),
   price: fc.integer({ min: 0, max: 10_000_000 }).map((cents) => cents / 100),
   // The schema does not say that ends_at is after date.
