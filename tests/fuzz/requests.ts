@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { HttpRequest } from '../tools/http_client.ts'
 import { faults as faultsOf, type Operation, parameterFaults, type Schema } from '../tools/openapi.ts'
-import { anyValue, bodyText, valid } from './arbitraries.ts'
+import { bodyText, hostile, valid } from './arbitraries.ts'
 import type { Fixture } from './fixture.ts'
 
 /** A request, with what the document says about it. */
@@ -142,9 +142,7 @@ type Change = (parts: Parts) => Partial<Parts>
 /** What makes a part of a request unusual or invalid. */
 const changes = (operation: Operation, fixture: Fixture): Arbitrary<Change> => {
   const parameter = (place: string) =>
-    one(...placed(operation, place), { name: 'unknown', schema: {} }).chain(({ name, schema }) =>
-      fc.tuple(fc.constant(name), anyValue(schema, fixture, fieldName(operation, name)))
-    )
+    fc.tuple(one(...placed(operation, place).map(({ name }) => name), 'unknown'), hostile)
   const inPath = parameter('path')
   const inQuery = parameter('query')
   const header = fc.oneof(one(...unusualHeaders), fc.tuple(fc.constant('apikey'), one(...fixture.apiKeys, 'x')))
@@ -153,13 +151,13 @@ const changes = (operation: Operation, fixture: Fixture): Arbitrary<Change> => {
   const all: [weight: number, arbitrary: Arbitrary<Change>][] = [
     [1, one(undefined, 'x', 'a.b.c').map((token) => () => ({ token }))],
     [1, one(-9, -1).map((end) => ({ token }) => ({ token: token?.slice(0, end) }))],
-    [1, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
-    [2, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
+    [placed(operation, 'path').length > 0 ? 4 : 0, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
+    [placed(operation, 'query').length > 0 ? 4 : 1, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
     [1, fc.tuple(inQuery, one(...escapes)).map(([[name], text]) => () => ({ escape: `${name}=${text}` }))],
     [takesKey(operation) ? 1 : 0, one('x', '0'.repeat(36), 'é', '{}').map((key) => () => ({ key }))],
     [1, header.map(([name, value]) => ({ headers }) => ({ headers: { ...headers, [name]: value } }))],
     [1, one('text/plain', 'application/json; charset=utf-8', null).map((type) => () => ({ type }))],
-    [3, body.map((body) => () => ({ body }))],
+    [operation.body ? 5 : 1, body.map((body) => () => ({ body }))],
   ]
   return fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }

@@ -70,12 +70,9 @@ const noIds = [
   "1'%20or%20'1'='1", '..%2Fusers%2Fme', '%2e%2e%2fusers%2fme', '1%2Fmessages',
 ]
 test.each(parametersIn('path'))('$of refuses every $name that is no id', async ({ operation, name }) => {
-  const body = operation.body && JSON.stringify(exampleRequest(operation, subject).body)
-  const withId = (id: string) =>
-    sendTo(
-      { ...operation, path: operation.path.replace(`{${name}}`, id) },
-      body === undefined ? {} : { headers: json, body },
-    )
+  const { body } = exampleRequest(operation, subject)
+  const sent = body && { headers: json, body: JSON.stringify(body) }
+  const withId = (id: string) => sendTo({ ...operation, path: operation.path.replace(`{${name}}`, id) }, sent)
   for (const id of noIds) expectRefusal(await withId(id), 400, `${name}: `, id)
   for (const id of ['%', '%z', '%zz', '1%', '%c0%ae', '%ff', '%u0031', '%ED%A0%80']) {
     expectRefusal(await withId(id), 400, notEncoded, id)
@@ -109,49 +106,6 @@ test.each(parametersIn('query'))(
 test.each(['/users/../users/me', '/conversations/../users/me', '/conversations/%2e%2e/users/me'])(
   '%s does not bypass authentication',
   async (path) => expectRefusal(await send('GET', path), 401, 'A bearer token is needed'),
-)
-
-describe.each(operations.filter(({ parameters }) => parameters.some((one) => one.in === 'query')))(
-  '$name',
-  (operation) => {
-    const inQuery = operation.parameters.filter((one) => one.in === 'query')
-    const ask = (query: string) => sendTo(operation, { query })
-
-    test.each(inQuery)('refuses every value of $name that is not documented', async ({ name, schema }) => {
-      for (
-        const text of [
-          ...[
-            '0',
-            '-1',
-            '1.5',
-            '1e1',
-            '1e3',
-            '0x1',
-            ' ',
-            'abc',
-            'NaN',
-            '\0',
-            "1'--",
-            '1;select 1',
-            '1'.repeat(20),
-            '１',
-          ],
-          ...['9007199254740993', 'ASC;', 'asc\0', 'asc;drop table messages', 'yes', 'x'.repeat(5000), '2026-13-01'],
-        ]
-      ) {
-        const isWrong = schema.format === 'date-time' || parameterFaults(schema, text, name).length > 0
-        // The token of a mail is any text that the database takes.
-        const word = name === 'token' ? 'cannot be stored' : name
-        if (isWrong) expectRefusal(await ask(`${name}=${encodeURIComponent(text)}`), 400, word, text)
-      }
-      for (const text of ['%', '%zz', '%ED%A0%80', '%ff', 'x%c3']) {
-        expectRefusal(await ask(`${name}=${text}`), 400, notEncoded, text)
-      }
-      // Filters name several values.
-      if (name.startsWith('filter')) return
-      expectRefusal(await ask(`${name}=1&${name}=2`), 400, `${name}: is given more than once`)
-    })
-  },
 )
 
 test('a list of filters has at most 50 values, and the encoded text of a search is read', async () => {
@@ -207,9 +161,14 @@ const fields = withBody.flatMap((operation) =>
     // Without the secret key it is ignored.
     .filter(({ name }) => name !== 'role')
 )
+/** What is just beyond the limits of a field. */
+const beyond = (schema: Schema): unknown[] =>
+  [schema, ...schema.anyOf ?? []].map(resolved).flatMap(({ minimum = 0, maximum = 2 ** 53, maxLength = 0 }) => [
+    ...[minimum - 1, maximum + 1, 'x'.repeat(maxLength + 1)],
+  ])
 test.each(fields)('$of refuses every $name that is not documented', async ({ operation, at, schema }) => {
   const { body } = exampleRequest(operation, subject)
-  for (const value of wrongValues.filter((value) => faults(schema, value).length > 0)) {
+  for (const value of [...wrongValues, ...beyond(schema)].filter((value) => faults(schema, value).length > 0)) {
     expectRefusal(await sendBody(operation, JSON.stringify(put(body!, at, value))), 400, at[0]!, value)
   }
   expectRefusal(await sendBody(operation, `{"${at[0]}": ${deep}}`), 400, at[0]!)
@@ -218,8 +177,7 @@ test.each(fields)('$of refuses every $name that is not documented', async ({ ope
 // deno-fmt-ignore
 const broken = [
   '', ' ', '{', '{"a":}', "{'a': 1}", '{"a": 1} x', '{"a": NaN}', 'undefined', '{"a": "\\ud8"}', '\0', '<a/>',
-  'a=1&b=2',
-  '{"a": "\u0001"}', '['.repeat(20_000),
+  'a=1&b=2', '{"a": "\u0001"}', '['.repeat(20_000),
 ]
 test.each(withBody)('$name refuses what is not JSON, or no object', async (operation) => {
   for (const body of broken) expectRefusal(await sendBody(operation, body), 400, notJson, body)
@@ -266,7 +224,7 @@ describe('a body of PATCH /users/profile', () => {
   const change = (body: string, type = 'application/json', chunked = false) =>
     send('PATCH', '/users/profile', { token: ana.token, headers: { 'Content-Type': type }, body, chunked })
 
-  test('is taken with and without a charset, up to 102,400 bytes, however deep its unknown fields', async () => {
+  test('is taken with and without a charset, up to 102,400 bytes, however deep what is not known', async () => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8']) {
       expect((await change('{"bio": "Read"}', type)).status).toBe(200)
     }

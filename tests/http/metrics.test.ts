@@ -72,7 +72,7 @@ test('user input never becomes a label', async () => {
   expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
 })
 
-test('migrations, embedding queue and index audit are reported, the audit as recent as requested', async () => {
+test('migrations, the embedding queue and the index audit are reported, as recent as requested', async () => {
   const text = await scrape('?oldest_audit=0')
   const versions = readdirSync('supabase/migrations').map((file) => file.slice(0, 14))
   expect(versions.length).toBeGreaterThan(1)

@@ -2,8 +2,6 @@
  * The local Data API answers as PostgREST: what its documentation says (docs.postgrest.org, "References"), or where it
  * is silent its own tests (PostgREST/postgrest, test/spec/Feature).
  */
-import { createClient } from '@supabase/supabase-js'
-import ws from 'ws'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { databaseErrorResponse } from '../../supabase/local/postgrest.ts'
 import { call, openConversation, type Person, signUp } from '../tools/people.ts'
@@ -203,30 +201,4 @@ test('every fact holds', async () => {
     expect.soft({ source, request, status: got.status, body, ...Object.fromEntries(shown) })
       .toEqual({ source, request, status, body: answer, ...headers })
   }
-})
-
-test('supabase-js reads counts, pages, CSV, one row and errors', async () => {
-  const client = createClient(origin, secretKey, {
-    auth: { persistSession: false },
-    realtime: { transport: ws as unknown as typeof WebSocket },
-  })
-  const mine = () =>
-    client.from('interests').select('name', { count: 'exact' }).like('name', `${run} %`).lte('name', `${run} 5`)
-  expect(await mine().order('name').range(1, 2)).toMatchObject({
-    status: 206,
-    count: 5,
-    data: names(2, 3),
-    error: null,
-  })
-  expect(await mine().range(7, 8)).toMatchObject({ status: 416, data: null, error: { code: 'PGRST103' } })
-  const head = client.from('interests').select('*', { count: 'exact', head: true }).eq('name', five[0]!.name)
-  expect(await head).toMatchObject({ count: 1, data: null, error: null })
-  const prices = () => client.from('reservations').select('price').eq('conversation_id', conversation)
-  expect(await prices().single()).toMatchObject({ data: { price: 12.5 } })
-  expect((await prices().csv()).data).toBe('price\n12.50')
-  expect(await prices().eq('id', 0).maybeSingle()).toMatchObject({ data: null, error: null })
-  const change = client.from('reservations').update({ price: -1 }).eq('conversation_id', conversation)
-  expect(await change).toMatchObject({ status: 400, error: { code: '23514', message: expect.stringMatching(/price/) } })
-  const removed = client.from('interests').delete().like('name', `${run} %`).maxAffected(1)
-  expect(await removed).toMatchObject({ status: 400, error: { code: 'PGRST124' } })
 })

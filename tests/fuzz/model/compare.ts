@@ -103,24 +103,24 @@ const compareReservations = async ({ users, get }: Fixture, mine: m.Talk[]): Pro
   }
 }
 
-export const compare = (caller: number): m.Command =>
-  m.command(`${caller} compares everything with the model`, async (fixture) => {
-    const { model, users } = fixture
-    const me = model.users[caller]!
-    await compareSearch(fixture, caller)
-    if (!await m.ask(fixture, caller, ['GET', '/users/me'], [])) return
-    const get = async (path: string) => (await m.ask(fixture, caller, ['GET', path], []))!.body
-    const mine = model.talks.filter((talk) => m.takesPart(talk, caller))
-    expect(await get('/users/me')).toMatchObject({
-      id: users[caller]!.id,
-      Profile: { is_searchable: me.searchable },
-    })
-    const blocks: Rows = await get('/users/me/blocks')
-    expect(blocks.map((one) => one.user_id).toSorted()).toEqual([...me.blocked].map((one) => users[one]!.id).toSorted())
-    const reports: Rows = await get('/users/me/reports?limit=100')
-    const filed = model.reports.filter(({ reporter }) => reporter === caller).toSorted(byId)
-    expect(reports.map(({ id, status }) => [id, status]))
-      .toEqual(filed.map(({ id, isOpen }) => [id, isOpen ? 'open' : 'resolved']))
-    await compareChanges(fixture, caller)
-    for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...fixture, caller, get }, mine)
+/** Compares what the caller sees of everything with the model. */
+export const compare = async (fixture: m.Fixture, caller: number): Promise<void> => {
+  const { model, users } = fixture
+  const me = model.users[caller]!
+  await compareSearch(fixture, caller)
+  if (!await m.ask(fixture, caller, ['GET', '/users/me'], [])) return
+  const get = async (path: string) => (await m.ask(fixture, caller, ['GET', path], []))!.body
+  const mine = model.talks.filter((talk) => m.takesPart(talk, caller))
+  expect(await get('/users/me')).toMatchObject({
+    id: users[caller]!.id,
+    Profile: { is_searchable: me.searchable },
   })
+  const blocks: Rows = await get('/users/me/blocks')
+  expect(blocks.map((one) => one.user_id).toSorted()).toEqual([...me.blocked].map((one) => users[one]!.id).toSorted())
+  const reports: Rows = await get('/users/me/reports?limit=100')
+  const filed = model.reports.filter(({ reporter }) => reporter === caller).toSorted(byId)
+  expect(reports.map(({ id, status }) => [id, status]))
+    .toEqual(filed.map(({ id, isOpen }) => [id, isOpen ? 'open' : 'resolved']))
+  await compareChanges(fixture, caller)
+  for (const part of [compareInbox, compareStates, compareReservations]) await part({ ...fixture, caller, get }, mine)
+}

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import { type Answer, call, type Person } from '../../tools/people.ts'
 import { testKeys } from '../../tools/stack.ts'
@@ -71,7 +70,6 @@ export interface Real {
   base: string
 }
 export type Fixture = Real & { model: Model }
-export type Command = fc.AsyncCommand<Model, Real>
 
 /** The stack has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */
 export const firstContactLimit = 3
@@ -79,13 +77,6 @@ export const firstContactLimit = 3
 export const newModel = (users: number): Model => ({
   ...{ clock: 0, talks: [], reports: [] },
   users: Array.from({ length: users }, newUser),
-})
-
-/** What any user may try at any time; the model predicts the answer. */
-export const command = (name: string, run: (fixture: Fixture) => unknown): Command => ({
-  check: () => true,
-  run: async (model, real) => void await run({ ...real, model }),
-  toString: () => name,
 })
 
 /** Users are named by number from 0 on; these two are whoever has this side of the conversation in question. */
@@ -100,13 +91,6 @@ export const lastId = ({ messages }: Talk): number => Math.max(0, ...messages.ma
 /** One of a list, counted from its end; undefined while there are none. */
 export const nth = <Item>(list: Item[], index: number): Item | undefined =>
   list.at(-1 - index % Math.max(list.length, 1))
-/** A command about one of the conversations, which does nothing while there are none. */
-export const inTalk = (name: string, which: number, run: (fixture: Fixture, talk: Talk) => unknown): Command =>
-  command(name, (fixture) => {
-    const talk = fixture.model.talks[which % Math.max(fixture.model.talks.length, 1)]
-    return talk && run(fixture, talk)
-  })
-
 export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
   users[one]!.blocked.has(other) || users[other]!.blocked.has(one)
 /** Whether a message or offer more may reach the partner. */
@@ -136,7 +120,7 @@ export const expectStatus = ({ status, text }: Answer, expected: number): void =
 export const accountError = ({ users }: Model, caller: number): number | false =>
   users[caller]!.erased ? 401 : !users[caller]!.active && 403
 
-type Request = [method: string, path: string, body?: unknown]
+export type Request = [method: string, path: string, body?: unknown]
 /** Sends a request of a user. It is refused with the first of these statuses, or succeeds; null if it is refused. */
 export const ask = async (
   { model, users }: Fixture,

@@ -1,11 +1,40 @@
-import fc from 'fast-check'
+import fc, { type Arbitrary } from 'fast-check'
 import { signUp } from '../../tools/people.ts'
 import { uniqueCity } from '../../tools/search.ts'
 import { activate, block, erase, lift, report, resolve, setSearchable } from './accounts.ts'
 import { compare, compareChanges } from './compare.ts'
 import { arrange, open, read, readAll, removeLatest, send } from './conversations.ts'
-import { type Command, command, localSide, newModel, voyagerSide } from './model.ts'
+import { type Fixture, localSide, type Model, newModel, type Real, type Talk, voyagerSide } from './model.ts'
 import { answer, counter, end, offer, step } from './reservations.ts'
+
+type Command = fc.AsyncCommand<Model, Real>
+type Arbitraries<Values> = { [Key in keyof Values]: Arbitrary<Values[Key]> }
+
+/** What any user may try at any time; the model predicts the answer. */
+const command = (name: string, run: (fixture: Fixture) => unknown): Command => ({
+  check: () => true,
+  run: async (model, real) => void await run({ ...real, model }),
+  toString: () => name,
+})
+/** Commands of an action with these values. */
+const act = <Values extends unknown[]>(
+  action: (fixture: Fixture, ...values: Values) => Promise<unknown>,
+  ...values: Arbitraries<Values>
+): Arbitrary<Command> =>
+  fc.tuple(...values as Arbitrary<unknown>[]).map((all) =>
+    command(`${action.name} ${all.join(', ')}`, (fixture) => action(fixture, ...all as Values))
+  )
+/** The same in one of the conversations; nothing while there are none. */
+const inTalk = <Values extends unknown[]>(
+  action: (fixture: Fixture, talk: Talk, ...values: Values) => Promise<unknown>,
+  ...values: Arbitraries<Values>
+): Arbitrary<Command> =>
+  fc.tuple(which, ...values as Arbitrary<unknown>[]).map(([place, ...all]) =>
+    command(`${action.name} in ${place}: ${all.join(', ')}`, (fixture) => {
+      const talk = fixture.model.talks[Number(place) % Math.max(fixture.model.talks.length, 1)]
+      return talk && action(fixture, talk, ...all as Values)
+    })
+  )
 
 const userCount = 4
 const user = fc.nat({ max: userCount - 1 })
@@ -27,33 +56,36 @@ const key = fc.constantFrom(
   ...Array<null>(6).fill(null),
   ...[0, 1, 2].map((index) => `00000000-0000-4000-8000-00000000000${index}`),
 )
-const stepName = fc.constantFrom('accept', 'accept an older offer', 'decline', 'cancel', 'complete')
-const stateName = fc.constantFrom('archived' as const, 'muted' as const, 'pinned' as const)
+const stepName = fc.constantFrom('accept' as const, 'accept', 'decline', 'cancel', 'complete')
+const reply = fc.constantFrom('accept' as const, 'accept', 'decline')
+const stateName = fc.constantFrom('archivedAt' as const, 'muted', 'pinned')
 const action = fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')
+const restriction = fc.constantFrom('hide' as const, 'suspend', 'suspend')
+const bool = fc.boolean()
 
 /** Each kind of command and how often it is chosen. What makes others impossible, as an erasure, is rare. */
 // deno-fmt-ignore
-const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
-  [4, fc.tuple(user, user).map((all) => open(...all))],
-  [12, fc.tuple(writer, which, text, key).map((all) => send(...all))],
-  [5, fc.tuple(who, which, nth, fc.boolean()).map((all) => read(...all))],
-  [4, which.map(readAll)],
-  [3, which.map(removeLatest)],
-  [8, fc.tuple(who, which, stateName, mostly(2)).map((all) => arrange(...all))],
-  [3, fc.tuple(user, mostly(2), fc.boolean()).map((all) => setSearchable(...all))],
-  [3, fc.tuple(user, mostly(3)).map((all) => activate(...all))],
-  [4, fc.tuple(user, user, fc.boolean()).map((all) => block(...all))],
-  [1, fc.oneof({ weight: 2, arbitrary: user.map(compare) }, user.map(erase))],
-  [5, user.map(compare)],
+const choices: [weight: number, arbitrary: Arbitrary<Command>][] = [
+  [4, act(open, user, user)],
+  [12, inTalk(send, writer, text, key)],
+  [5, inTalk(read, who, nth, bool)],
+  [4, inTalk(readAll)],
+  [3, inTalk(removeLatest)],
+  [8, inTalk(arrange, who, stateName, mostly(2))],
+  [3, act(setSearchable, user, mostly(2), bool)],
+  [3, act(activate, user, mostly(3))],
+  [4, act(block, user, user, bool)],
+  [1, fc.oneof({ weight: 2, arbitrary: act(compare, user) }, act(erase, user))],
+  [5, act(compare, user)],
   // Reservations in four slots, so that those of a host overlap.
-  [4, fc.tuple(who, which, fc.nat({ max: 3 }), days, fc.boolean()).map((all) => offer(...all))],
-  [3, fc.tuple(who, which, nth, fc.constantFrom('A', 'B')).map((all) => counter(...all))],
-  [5, fc.tuple(who, which, nth, stepName).map((all) => step(...all))],
-  [4, fc.tuple(which, nth, fc.constantFrom('accept' as const, 'accept', 'decline')).map((all) => answer(...all))],
-  [2, fc.tuple(which, nth).map((all) => end(...all))],
-  [4, fc.tuple(who, user, which, fc.option(nth), fc.boolean(), mostly(1)).map((all) => report(...all))],
-  [3, fc.tuple(nth, action).map((all) => resolve(...all))],
-  [2, fc.tuple(user, fc.constantFrom('hide' as const, 'suspend', 'suspend')).map((all) => lift(...all))],
+  [4, inTalk(offer, who, fc.nat({ max: 3 }), days, bool)],
+  [3, inTalk(counter, who, nth, fc.constantFrom('A', 'B'))],
+  [5, inTalk(step, who, nth, stepName, mostly(2).map((is) => !is))],
+  [4, inTalk(answer, nth, reply)],
+  [2, inTalk(end, nth)],
+  [4, inTalk(report, who, user, fc.option(nth), bool, mostly(1))],
+  [3, act(resolve, nth, action)],
+  [2, act(lift, user, restriction)],
 ]
 const perRun = 50
 
@@ -67,9 +99,15 @@ export const runModel = async (base: string, runs: number, seed: number, shrink:
         for (const caller of users.keys()) await compareChanges(fixture, caller)
       }),
       // Two conversations with one host, so that what follows has something to change.
-      ...[open(0, 1), open(2, 1), offer(0, 0, 1, 2, false), offer(1, 1, 2, 2, true)],
+      command('two conversations with an offer each', async (fixture) => {
+        for (const voyager of [0, 2]) await open(fixture, voyager, 1)
+        await offer(fixture, fixture.model.talks[0]!, 0, 1, 2, false)
+        await offer(fixture, fixture.model.talks[1]!, 1, 2, 2, true)
+      }),
       ...commands,
-      ...users.map((_, one) => compare(one)),
+      command('everybody compares', async (fixture) => {
+        for (const caller of users.keys()) await compare(fixture, caller)
+      }),
     ])
   }
   // fc.commands would try half as many on average, and most runs would end before much has happened.
