@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.press('Create an account')
     await you.press('Sign up', { fill: { Name: 'Nadia Benali', ...account } })
     await expectSoon(() => you.find('.bar h2').textContent()).toBe('Nadia Benali')
-    await you.says('No conversations yet. Find someone under People.')
+    await you.shows('No conversations yet. Find someone under People.')
   })
 
   test('is open in each tab of the browser, and closed in all of them', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     expect([await name.getAttribute('aria-invalid'), await city.inputValue()]).toEqual(['true', 'Porto'])
     for (const text of ['Inês', 'Inês Carvalho']) {
       await name.fill(text)
-      await about.press('Save', { says: 'Saved.' })
+      await about.press('Save', { shows: 'Saved.' })
       await expectSoon(() => you.find('.bar h2').textContent()).toBe(text)
     }
     await page.reload()
@@ -82,8 +82,8 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await add('poerty')
     await interests.alerts('There is no interest “poerty”')
     await add('poetry')
-    await interests.says('Poetry was added')
-    await interests.press('Remove Poetry', { says: 'Poetry was removed' })
+    await interests.shows('Poetry was added')
+    await interests.press('Remove Poetry', { shows: 'Poetry was removed' })
     await expectSoon(() => mine.textContent()).not.toContain('Poetry')
   })
 
@@ -92,20 +92,20 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     const visibility = you.region('Visibility')
     const findable = visibility.role('switch', 'Others can find me')
     await findable.uncheck()
-    await visibility.says('You are hidden now.')
+    await visibility.shows('You are hidden now.')
     const refusal = { status: 403, headers: { 'X-Error-Code': 'hidden' }, json: { error: 'Hidden by an admin' } }
     await you.page.route('**/users/searchable', (route) => route.fulfill(refusal), { times: 1 })
     await findable.click()
     await visibility.alerts('Hidden by an admin')
     await expectSoon(() => findable.isChecked()).toBe(false)
     await findable.check()
-    await visibility.says('You can be found now.')
+    await visibility.shows('You can be found now.')
 
     const told = you.region('Notifications')
     await told.role('switch', 'Quiet hours').check()
     await told.fill({ From: '23:00', Until: '07:30', 'In the time zone': 'Europe/Lisbon' })
     await told.node.getByLabel('A mail comes').selectOption('after an hour unread')
-    await told.press('Save', { says: 'Saved.' })
+    await told.press('Save', { shows: 'Saved.' })
     await you.page.reload()
     const kept = () => Promise.all(['Until', 'A mail comes'].map((label) => told.node.getByLabel(label).inputValue()))
     await expectSoon(kept).toEqual(['07:30', '60'])
@@ -133,15 +133,15 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.page.goto(url('/demo/me'))
     const account = you.region('Account')
     await account.node.getByText('Change the password').click()
-    await account.press('Save', { fill: { 'New password': 'newer and longer' }, says: 'Saved.' })
+    await account.press('Save', { fill: { 'New password': 'newer and longer' }, shows: 'Saved.' })
     expect([await logInBy(email, 'new and long'), await logInBy(email, 'newer and longer')]).toEqual([401, 200])
 
     const other = `new.${email}`
     const statuses = async () => [await logInBy(email, 'newer and longer'), await logInBy(other, 'newer and longer')]
     await account.node.getByText('Change the e-mail address').click()
-    await account.press('Send a code', { fill: { 'New e-mail': other }, says: `A code is on its way to ${email}.` })
+    await account.press('Send a code', { fill: { 'New e-mail': other }, shows: `A code is on its way to ${email}.` })
     await account.press('Change the address', { fill: { Code: '000000' }, alerts: /expired|invalid/ })
-    await account.press('Change the address', { fill: { Code: await mailedCode(email, code) }, says: other })
+    await account.press('Change the address', { fill: { Code: await mailedCode(email, code) }, shows: other })
     expect(await statuses()).toEqual([401, 200])
 
     const started = you.page.waitForEvent('download')
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await zoe.call('POST', `/conversations/${id}/messages`, { content: 'Bye' })
     expect((await zoe.call('DELETE', '/users/me')).status).toBe(204)
     const you = await openOne(`/demo/c/${id}`, { refusals: [401, 403] })
-    await you.says('This account was deleted.')
+    await you.shows('This account was deleted.')
     expect(await you.box.count()).toBe(0)
     await you.find('.chat-bar .menu summary').click()
     await you.button('Archive').waitFor()
@@ -181,7 +181,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.find('.bar .status', 'deactivated').waitFor()
   })
 
-  test('has a photo, which is cut out by dragging, by keys and by zooming; one from elsewhere is not loaded', async () => {
+  test('has a photo, cut out by dragging, by keys and by zooming; one from elsewhere is not loaded', async () => {
     const you = await openMe()
     const { page } = you
     const photo = you.region('Photo')
@@ -222,7 +222,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await page.mouse.up()
     await expectSoon(red).toBeCloseTo(0.4, 1)
     await you.dialog.press('Use this photo')
-    await photo.says('Your photo was changed.')
+    await photo.shows('Your photo was changed.')
     await isShown(photo.find('img'), 512)
 
     const image_url = 'https://images.example.com/ines.jpg'

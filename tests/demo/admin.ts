@@ -8,7 +8,7 @@ import { expectSoon, isFocused, Part } from './browser.ts'
 
 const markup = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
 
-/** A day of an admin, in steps that follow each other: what waits, reports, people, reservations, the log, the health. */
+/** A day of an admin, in steps that follow each other. */
 export const openAdmin = async (page: Page, base: string) => {
   const { origin } = new URL(base)
   const headers = { apikey: testKeys.secretKey }
@@ -109,7 +109,7 @@ export const openAdmin = async (page: Page, base: string) => {
     /** Is refused what another admin has decided meanwhile, and keeps what was typed. */
     async comeSecond() {
       const second = card(`Report ${secondReport}`)
-      await second.says('1 report, 1 upheld, 0 dismissed')
+      await second.shows('1 report, 1 upheld, 0 dismissed')
       await second.press('Decide')
       const decision = { report: secondReport, action: 'dismiss', note: 'First' }
       expect((await dataApi('rpc/resolve_report', 'POST', decision)).status).toBe(200)
@@ -124,15 +124,15 @@ export const openAdmin = async (page: Page, base: string) => {
     async readPerson() {
       await go(`people?q=${bob.id}`)
       const tags = (region: string) => admin.region(region).find('.tag').allTextContents()
-      await admin.region('Reports about them').says(`Report ${report}`)
+      await admin.region('Reports about them').shows(`Report ${report}`)
       expect([await tags('Reports about them'), await tags('Decisions')])
         .toEqual([['dismiss', 'hide'], ['dismiss', 'hide', 'read evidence']])
-      await admin.region('Reports by them').says('none')
+      await admin.region('Reports by them').shows('none')
       expect(await admin.region('Reservations').role('listitem').textContent()).toContain(`${markup} pending`)
-      await admin.says(/^1 conversation, 1 message sent\.$/)
+      await admin.shows(/^1 conversation, 1 message sent\.$/)
       await isAccessible()
       await admin.keys('?')
-      await admin.says('/ searches people')
+      await admin.shows('/ searches people')
       for (const key of ['g', 'l']) await keyboard.press(key)
       await heading('Moderation log')
       await admin.keys('/')
@@ -191,7 +191,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await refused('Save', /^Not saved. The rule is: name is one line that shows something$/)
       expect(await dialog.node.getByLabel('Location').inputValue()).toBe('Faro')
       await dialog.press('Save', { fill: { Name: 'Robert' } })
-      await admin.says('Nobody was found.')
+      await admin.shows('Nobody was found.')
 
       await search(`${ana.id}`)
       await card(ana.name).press('Erase')

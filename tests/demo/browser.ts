@@ -53,7 +53,7 @@ export const isShown = (image: Locator, width = 1): Promise<void> =>
 type Name = string | RegExp
 interface Pressing {
   fill?: Record<string, string>
-  says?: Name
+  shows?: Name
   alerts?: Name
 }
 
@@ -72,10 +72,10 @@ export class Part {
     return new Part(this.page.getByRole('dialog'))
   }
   /** Presses a button, after filling fields by their labels; waits until this is to be read, or this error. */
-  press = async (name: Name, { fill = {}, says, alerts }: Pressing = {}): Promise<void> => {
+  press = async (name: Name, { fill = {}, shows, alerts }: Pressing = {}): Promise<void> => {
     await this.fill(fill)
     await this.button(name).click()
-    if (says) await this.says(says)
+    if (shows) await this.shows(shows)
     if (alerts) await this.alerts(alerts)
   }
   /** Fills the fields with these labels. */
@@ -86,7 +86,7 @@ export class Part {
     for (const key of keys) await this.page.keyboard.press(key)
   }
   /** Waits until this is to be read. */
-  says = (text: Name): Promise<void> => this.node.getByText(text).waitFor()
+  shows = (text: Name): Promise<void> => this.node.getByText(text).waitFor()
   /** Waits until this is announced as an error. */
   alerts = (hasText: Name): Promise<void> => this.node.getByRole('alert').filter({ visible: true, hasText }).waitFor()
 }

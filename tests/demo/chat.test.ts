@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', patient, () => {
     await ines.stored('Shorter').node.waitFor()
     await expectSoon(() => ines.find('.message').last().textContent()).toContain('Shorter')
     await ines.press('Try again', { alerts: /^Not sent. The message must have/ })
-    await ines.press('Copy the text', { says: 'Copied' })
+    await ines.press('Copy the text', { shows: 'Copied' })
     expect(await ines.page.evaluate(() => navigator.clipboard.readText())).toBe('x'.repeat(20_001))
     await ines.press('Discard')
     await ines.find('.refused').waitFor({ state: 'detached' })

@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
 
     await box.fill('')
     await expectSoon(names).toEqual(all)
-    await you.press(`More like this (${all[0]})`, { says: `People like ${all[0]}` })
+    await you.press(`More like this (${all[0]})`, { shows: `People like ${all[0]}` })
     await expectSoon(names).not.toContain(all[0])
     await expectSoon(() => isFocused(you.button('Show everybody'))).toBe(true)
     await you.press('Show everybody')
@@ -97,16 +97,16 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     let fails = true
     // Not that of the start page, which asks for seven.
     await you.page.route(/users\/search\?(?!limit=7&)/, (route) => fails ? void asked.push(route) : route.continue())
-    const refuse = async (count: number, status: number, code: string, error: string) => {
+    const answer = async (count: number, status: number, code: string, error: string) => {
       await expectSoon(() => asked.length).toBe(count)
       await asked.at(-1)!.fulfill({ status, headers: { 'X-Error-Code': code }, json: { error } })
     }
     await you.button(/^\S*Walk in/).first().click()
     await you.find('.skeleton').waitFor()
-    await you.says('Searching…')
+    await you.shows('Searching…')
     // The client tries once more by itself.
-    await refuse(1, 503, 'unavailable', 'Busy')
-    await refuse(2, 500, 'internal', 'Internal server error')
+    await answer(1, 503, 'unavailable', 'Busy')
+    await answer(2, 500, 'internal', 'Internal server error')
     await you.alerts('Internal server error')
     expect(await you.find('.skeleton').isVisible()).toBe(false)
     fails = false
@@ -114,14 +114,14 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await hits.first().waitFor()
     const box = you.role('combobox', 'Search people')
     await box.fill('zzzzqqq')
-    await you.says('Nobody was found for “zzzzqqq”.')
+    await you.shows('Nobody was found for “zzzzqqq”.')
     await you.press('Show everybody')
     await hits.first().waitFor()
     expect([await box.inputValue(), await isFocused(box)]).toEqual(['', true])
     // After an error nobody is shown who was found before.
     fails = true
     await box.fill('jazz')
-    await refuse(3, 500, 'internal', 'Internal server error')
+    await answer(3, 500, 'internal', 'Internal server error')
     await you.alerts('Internal server error')
     expect([await hits.count(), await you.button('More people').isVisible()]).toEqual([0, false])
   })

@@ -9,7 +9,7 @@ import { testKeys } from '../tools/stack.ts'
 
 const { origin } = inject('stack')
 
-test('the page is served under the address of each of its pages, and loads from and asks its own server only', async () => {
+test('the page is served under each of its addresses, and loads from and asks its own server only', async () => {
   for (const path of ['', '/side-by-side', '/people?q=jazz', '/people/12', '/c/7', '/c/seven', '/me']) {
     const response = await fetch(`${origin}/demo${path}`)
     const policy = response.headers.get('Content-Security-Policy')!.split('; ')
@@ -34,7 +34,7 @@ test('the page is served under the address of each of its pages, and loads from 
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
 })
 
-test('the page has the publishable key and no secret, and less than 100 kB of scripts when they are compressed', async () => {
+test('the page has the publishable key and no secret, and less than 100 kB of compressed scripts', async () => {
   const read = async (path: string) => (await fetch(`${origin}/demo${path}`)).text()
   expect(await read('/config.json')).toContain(testKeys.publishableKey)
   for (const path of ['', '/config.json', '/main.js']) {
