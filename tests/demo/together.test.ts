@@ -146,6 +146,8 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     await isShown(you.find('.portrait img'), 192)
     await you.page.goBack()
     await isShown(you.find('.chat-bar .face img'), 192)
+    // The menu offers it once it is known who the other is.
+    await you.find('.message').first().waitFor()
     await you.choose('Report…')
     await you.dialog.node.getByLabel('What is wrong?').selectOption('A scam, or money')
     await you.dialog.fill({ 'What happened?': 'Asked for money before we had met' })
