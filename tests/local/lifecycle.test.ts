@@ -27,6 +27,8 @@ const run = async (env: Record<string, string> = {}, args: string[] = [], cwd = 
     cwd,
     env: { ...process.env, PORT: '0', DATA_DIR: 'memory', SEED: 'none', DATABASE_URL: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // One that starts after all.
+    timeout: 120_000,
   })
   let [stdout, stderr] = ['', '']
   stack.stdout.on('data', (chunk) => stdout += chunk)
