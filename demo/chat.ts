@@ -49,7 +49,7 @@ export const openChat = (
     api,
     conversation: id,
     states,
-    other: () => isErased() ? null : conversation.view.other,
+    other: () => isErased() ? null : partner(),
     showProfile: () => partner()?.profile ? showProfile : null,
     notify(text) {
       setText(notice, text)

@@ -59,8 +59,8 @@ const send = async (push: Push): Promise<Outcome> => {
 }
 
 /**
- * Sends the pushes that are due. Twenty accounts whose ten devices each never answer leave room for everybody else's, on
- * the same host as well.
+ * Sends the pushes that are due. Twenty accounts whose ten devices each never answer leave room for everybody else's,
+ * on the same host as well.
  */
 export const drainPushes = openChannel<Push>({
   name: 'push',

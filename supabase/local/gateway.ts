@@ -124,8 +124,8 @@ export const openGateway = (
   type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean } }
   const gateway = new Hono<Env>()
 
-  // Auth hashes passwords in this process, which takes a tenth of a second. If these wait for each other first, everybody
-  // else waits for one of them at most: behind a hundred log-ins at once a read took 27 s.
+  // Auth hashes passwords in this process, which takes a tenth of a second. If these wait for each other first,
+  // everybody else waits for one of them at most: behind a hundred log-ins at once a read took 27 s.
   const authMutex = createMutex()
   const toPlatform = async (c: Context<Env>): Promise<Response> => {
     const { path, isDashboard } = c.env

@@ -1,7 +1,6 @@
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { surviveConnectionLoss } from './connection_loss.ts'
-import { log } from '../../functions/_shared/log.ts'
 import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'

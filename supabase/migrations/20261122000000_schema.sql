@@ -3257,10 +3257,10 @@ end
 $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
-raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is
-403. A note is left out across a block, and where nothing more may reach the partner before they have answered. Definer,
-as offer_reservation.';
+terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is
+not possible raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible;
+the rest is 403. A note is left out across a block, and where nothing more may reach the partner before they have
+answered. Definer, as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
@@ -7360,8 +7360,8 @@ as $$
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
-  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5 half
-of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5
+half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -7760,8 +7760,8 @@ begin
         private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust, 'named', named,
-          'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
+          'named', named, 'context', context
         ))
       )::json
       else private.hit_body(entry, shown_score)
@@ -10160,8 +10160,8 @@ begin
 end
 $$;
 comment on function private.registrable_name(text) is
-  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host of
-a name may have any number. Names under a public suffix of two labels count as one.';
+  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host
+of a name may have any number. Names under a public suffix of two labels count as one.';
 
 create function private.receivers_of(entry private.outbox)
 returns text[]

@@ -147,12 +147,14 @@ const changes = (operation: Operation, fixture: Fixture): Arbitrary<Change> => {
   const inQuery = parameter('query')
   const header = fc.oneof(one(...unusualHeaders), fc.tuple(fc.constant('apikey'), one(...fixture.apiKeys, 'x')))
   const body = operation.body ? bodyText(operation.body, fixture) : one('{}', 'x')
+  const setPath = inPath.map(([name, value]): Change => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))
+  const setQuery = inQuery.map(([name, value]): Change => ({ query }) => ({ query: [...query, [name, toText(value)]] }))
   // deno-fmt-ignore
   const all: [weight: number, arbitrary: Arbitrary<Change>][] = [
     [1, one(undefined, 'x', 'a.b.c').map((token) => () => ({ token }))],
     [1, one(-9, -1).map((end) => ({ token }) => ({ token: token?.slice(0, end) }))],
-    [placed(operation, 'path').length > 0 ? 4 : 0, inPath.map(([name, value]) => ({ path }) => ({ path: { ...path, [name]: asSegment(value) } }))],
-    [placed(operation, 'query').length > 0 ? 4 : 1, inQuery.map(([name, value]) => ({ query }) => ({ query: [...query, [name, toText(value)]] }))],
+    [placed(operation, 'path').length > 0 ? 4 : 0, setPath],
+    [placed(operation, 'query').length > 0 ? 4 : 1, setQuery],
     [1, fc.tuple(inQuery, one(...escapes)).map(([[name], text]) => () => ({ escape: `${name}=${text}` }))],
     [takesKey(operation) ? 1 : 0, one('x', '0'.repeat(36), 'é', '{}').map((key) => () => ({ key }))],
     [1, header.map(([name, value]) => ({ headers }) => ({ headers: { ...headers, [name]: value } }))],

@@ -278,10 +278,10 @@ end
 $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
-raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is
-403. A note is left out across a block, and where nothing more may reach the partner before they have answered. Definer,
-as offer_reservation.';
+terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is
+not possible raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible;
+the rest is 403. A note is left out across a block, and where nothing more may reach the partner before they have
+answered. Definer, as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)

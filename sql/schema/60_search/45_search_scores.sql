@@ -290,8 +290,8 @@ as $$
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
-  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5 half
-of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5
+half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json

@@ -11,8 +11,8 @@ begin
 end
 $$;
 comment on function private.registrable_name(text) is
-  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host of
-a name may have any number. Names under a public suffix of two labels count as one.';
+  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host
+of a name may have any number. Names under a public suffix of two labels count as one.';
 
 create function private.receivers_of(entry private.outbox)
 returns text[]

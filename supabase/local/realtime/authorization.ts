@@ -27,8 +27,8 @@ export const authorizeWith = (database: Database): (topic: string, identity: Ide
       return { canRead: [], canWrite: [] }
     }
   }
-  // Anybody can open any number of connections: 2,000 anonymous joins on 200 of them held up everybody else for 4 s, and
-  // 400 of one account for 7 s. So those of one account wait for each other, as do those without one.
+  // Anybody can open any number of connections: 2,000 anonymous joins on 200 of them held up everybody else for 4 s,
+  // and 400 of one account for 7 s. So those of one account wait for each other, as do those without one.
   const mutexes = new Map<string, { mutex: Mutex; waiting: number }>()
   return async (topic, identity) => {
     const account = String(identity.claims.sub ?? '')

@@ -14,7 +14,7 @@ export interface Incoming {
 /** How long a body may take, and how quick it must be on average once the first seconds are over. */
 const pace = { milliseconds: 300_000, firstMilliseconds: 15_000, bytesPerSecond: 2048 }
 
-/** The chunks of a body, until it is over this many bytes or late: one that trickles would keep its place for minutes. */
+/** The chunks of a body, until it is over this many bytes or late: a slow one would keep its place for minutes. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array>,
   max: number,
