@@ -14,9 +14,7 @@ deno check --quiet functions supabase clients tests bench/*.ts bench/*/*.ts docs
 deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
-deno run -A scripts/write_data_model.ts --check
 deno run -A scripts/write_settings.ts --check
-deno run -A scripts/write_rooms.ts --check
 node scripts/check_versions.mjs
 node scripts/check_lock.mjs
 node scripts/check_style.mjs

@@ -7,7 +7,7 @@ const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclu
   .trim().split('\n').filter((file) => existsSync(file))
 const paths = new Set(listed.flatMap((file) => file.split('/').map((_, n, parts) => parts.slice(0, n + 1).join('/'))))
 const names = new Set(listed.map((file) => basename(file)))
-// Pages name tests and rooms of the schema by their own folders.
+// Pages name tests and folders of the schema by their own folders.
 const roots = new Set(
   listed.map((file) => file.replace(/^(tests|sql\/schema)\//, '')).concat(listed)
     .filter((file) => file.includes('/')).map((file) => file.split('/')[0]),

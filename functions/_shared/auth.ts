@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory'
-import { actAs, readAsAnonymous, type Rpc } from './rpc.ts'
+import { actAs, type Rpc } from './rpc.ts'
 import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
@@ -34,17 +34,14 @@ export const requireUser = withDocs(
   }),
 )
 
-/**
- * API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active.
- * They may only read, and without a caller they read from the replica.
- */
+/** API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active. */
 export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },
   createMiddleware<OptionalUserContext>(async (c, next) => {
     const token = bearerToken(c.req.header('Authorization'))
     const claims = token ? await verifyToken(token) : null
     c.set('claims', claims)
-    c.set('db', claims ? actAs(claims, false) : readAsAnonymous())
+    c.set('db', actAs(claims, false))
     await next()
   }),
 )
@@ -54,15 +51,6 @@ export const anonymousUser = withDocs(
   {},
   createMiddleware<AnonymousContext>(async (c, next) => {
     c.set('db', actAs(null, false))
-    await next()
-  }),
-)
-
-/** As anonymousUser, for what only reads and may be seconds old: it may come from the replica. */
-export const anonymousReader = withDocs(
-  {},
-  createMiddleware<AnonymousContext>(async (c, next) => {
-    c.set('db', readAsAnonymous())
     await next()
   }),
 )

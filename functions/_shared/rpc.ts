@@ -1,6 +1,5 @@
 import { log } from './log.ts'
 import { limitInFlight, openPool, type Query, retryOnce } from './postgres.ts'
-import { readFromReplica } from './read_replica.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -14,7 +13,6 @@ export interface RpcResult {
 export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<RpcResult>
 
 let query: Query | undefined
-let read: ReturnType<typeof readFromReplica> | undefined
 
 const withLimit = (run: Query): Query => limitInFlight(run, settings.databasePool + settings.databaseQueue)
 
@@ -53,10 +51,6 @@ const connect = (url: string | undefined): Query => {
 
 const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(settings.databaseUrl))))(text, values)
 
-/** On the replica nothing is retried: the primary is the second attempt. */
-const findReplica = (): typeof read =>
-  settings.databaseReadUrl ? read ??= readFromReplica(withLimit(connect(settings.databaseReadUrl)), run) : undefined
-
 /** Sets what the database has to know of our settings. The default is not passed on, so that it costs nothing. */
 const passSettings = (): string =>
   settings.partnerEmail === 'always'
@@ -87,9 +81,6 @@ export const actAs = (claims: Claims | null, strict: boolean, runOn = onPrimary)
   const [row] = await runOn(write, [claims, ...values])
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }
-
-/** The API functions that only read, without a caller: from the replica, if there is one. */
-export const readAsAnonymous = (): Rpc => actAs(null, false, findReplica())
 
 /** Calls a function of schema `private` as edge_functions, without a caller, and returns its JSON. */
 export const asService = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {

@@ -287,12 +287,6 @@ export const allSettings: Record<string, Setting> = {
     unset: "the platform's connection",
     means: 'to log in as `edge_functions` through the pooler ([deploy](deploy.md#4-how-the-functions-log-in))',
   },
-  EDGE_DATABASE_READ_URL: {
-    on: 'supabase',
-    rule: postgresUrl,
-    means: 'a read replica, for public profiles, interests and searches without a token ' +
-      '([deploy](deploy.md#a-read-replica))',
-  },
   CLIENT_ADDRESS_HEADER: {
     on: 'supabase',
     rule: z.string().regex(/^[\w-]+$/, 'must be the name of a header'),

@@ -45,10 +45,6 @@ export const settings = {
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
-  /** The same for a read replica. */
-  get databaseReadUrl() {
-    return read('EDGE_DATABASE_READ_URL')
-  },
   /** PEM; the authority that signed the certificate of the database server, if the runtime does not know it. */
   get databaseCertificateAuthority() {
     return read('DATABASE_CA_CERTIFICATE')

@@ -1,5 +1,5 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
-import { anonymousReader, requireUser } from '../_shared/auth.ts'
+import { anonymousUser, requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { sendPage } from '../_shared/next_page.ts'
@@ -109,7 +109,7 @@ for (const routes of [safety, notifications, profile, search]) users.route('/', 
 users.get(
   '/interests',
   route('listInterests', 'All interests', { 200: shape.interest.array() }),
-  anonymousReader,
+  anonymousUser,
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
     return sendJson(c, await c.var.db`list_interests()`)
@@ -125,7 +125,7 @@ users.get(
     404: 'No such profile',
   }, ['not_public']),
   withDocs({ headers: shape.etagHeader }, withEtag),
-  anonymousReader,
+  anonymousUser,
   validate({ params: shape.profileParam }),
   async (c) => {
     const profile = await c.var.db`get_public_profile(${c.var.params.id})`
