@@ -6108,10 +6108,7 @@ export interface operations {
     };
     getMetrics: {
         parameters: {
-            query?: {
-                /** @description In seconds: an older audit of the search index is repeated */
-                oldest_audit?: number;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;

@@ -27,7 +27,7 @@ export const requestMetrics = createMiddleware(async (c, next) => {
     const handler = matchedRoutes(c).find(({ path, method }) => !path.endsWith('/*') && method !== 'ALL')
     const route = handler?.path ?? 'unknown'
     const method = handler?.method ?? 'unknown'
-    endRequest(method, route, status, ms / 1000)
+    endRequest(method, route, status)
     if (isLogged(status, ms)) log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
   }
 })

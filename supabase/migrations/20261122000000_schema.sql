@@ -8712,15 +8712,6 @@ grant execute on function private.count_pending_embeddings() to edge_functions;
 
 -- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
 
-create table private.search_audit (
-  finding text primary key,
-  amount bigint not null check (amount >= 0),
-  audited_at timestamptz not null
-);
-comment on table private.search_audit is
-  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
-alter table private.search_audit enable row level security;
-
 create function private.sweep_lexicon()
 returns void
 language plpgsql volatile security invoker
@@ -8764,9 +8755,8 @@ returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- One audit at a time. A concurrent call returns the previous result.
-  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
-    perform private.sweep_lexicon();
+  perform private.sweep_lexicon();
+  return (
     -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
     with expected as (
       select
@@ -8832,12 +8822,8 @@ begin
         select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
       )
     )
-    insert into private.search_audit as audit (finding, amount, audited_at)
-    select finding, amount, now()
-    from findings
-    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
-  end if;
-  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
+    select json_object_agg(finding, amount order by finding) from findings
+  );
 end
 $$;
 comment on function private.audit_search_index() is
@@ -8883,32 +8869,14 @@ as $$
   select json_build_object(
     'waiting', count(*) filter (where attempts < 8),
     'dead', count(*) filter (where attempts >= 8),
-    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
-    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
-    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
+    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0)
   )
   from private.embedding_queue
 $$;
 comment on function private.describe_search() is
-  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
-because edge_functions has no rights on either.';
+  'The state of the queue: how many texts wait, how many are dead letters, and the age of the oldest that waits, in
+seconds. Definer, because edge_functions has no rights on it.';
 grant execute on function private.describe_search() to edge_functions;
-
-create function private.report_search(max_audit_age double precision)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
-    perform private.audit_search_index();
-  end if;
-  return private.describe_search();
-end
-$$;
-comment on function private.report_search(double precision) is
-  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
-can exceed the timeout. Definer, as describe_search.';
-grant execute on function private.report_search(double precision) to edge_functions;
 
 -- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
 -- the truth, and a client that missed an event catches up by paging with after_id.

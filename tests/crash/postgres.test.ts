@@ -63,5 +63,7 @@ test('kills of the stack, of Postgres, and of a committing backend neither lose 
   const rounds = Math.ceil(Number(process.env.CRASHES || crashes.length) / crashes.length)
   const results = await runCrashLoad({ DATABASE_URL: url }, Array.from({ length: rounds }, () => crashes).flat())
   expectNoLoss(results)
+  const [audit] = await query('select private.audit_search_index() as findings')
+  expect(new Set(Object.values(audit!.findings))).toEqual(new Set([0]))
   expect(results.figures.replays).toBeGreaterThan(0)
 }, timeout)

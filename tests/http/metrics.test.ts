@@ -5,8 +5,8 @@ import { search } from '../tools/search.ts'
 
 const { secretKey, publishableKey } = inject('stack')
 
-const scrape = async (query = ''): Promise<string> => {
-  const { status, headers, text } = await call('GET', `/health/metrics${query}`, undefined, { token: secretKey })
+const scrape = async (): Promise<string> => {
+  const { status, headers, text } = await call('GET', '/health/metrics', undefined, { token: secretKey })
   expect(status, text).toBe(200)
   expect(headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8')
   return text
@@ -49,15 +49,13 @@ const counted = process.env.FUNCTIONS_DENO
   ? { path: '/health/openapi.json', route: '/health/openapi.json', status: '2xx' }
   : { path: '/users/999999999', route: '/users/:id', status: '4xx' }
 
-test('a request is counted and timed under its route pattern', async () => {
+test('a request is counted under its route pattern', async () => {
   const series = `method="GET",route="${counted.route}",status="${counted.status}"`
   const before = await scrape()
   await call('GET', counted.path)
   const after = await scrape()
-  for (const name of ['requests_total{', 'request_duration_seconds_count{', 'request_duration_seconds_bucket{']) {
-    const full = `http_${name}${series}${name.includes('bucket') ? ',le="+Inf"' : ''}}`
-    expect(valueOf(after, full) - (valueOf(before, full) || 0), full).toBeGreaterThanOrEqual(1)
-  }
+  const full = `http_requests_total{${series}}`
+  expect(valueOf(after, full) - (valueOf(before, full) || 0), full).toBeGreaterThanOrEqual(1)
 })
 
 test('user input never becomes a label', async () => {
@@ -72,15 +70,11 @@ test('user input never becomes a label', async () => {
   expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
 })
 
-test('migrations, the embedding queue and the index audit are reported, as recent as requested', async () => {
-  const text = await scrape('?oldest_audit=0')
+test('migrations and the embedding queue are reported', async () => {
+  const text = await scrape()
   const versions = readdirSync('supabase/migrations').map((file) => file.slice(0, 14))
   expect(versions.length).toBeGreaterThan(1)
   for (const version of versions) expect(valueOf(text, `database_migration{version="${version}"}`), version).toBe(1)
-  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'unlisted', 'forgotten']) {
-    expect(valueOf(text, `search_audit_findings{finding="${finding}"}`), finding).toBe(0)
-  }
-  expect(valueOf(text, 'search_audit_age_seconds')).toBeLessThan(60)
   expect(valueOf(text, 'embedding_queue_dead')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'embedding_queue_oldest_seconds')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'database_up')).toBe(1)

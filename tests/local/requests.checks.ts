@@ -188,33 +188,6 @@ for (const [what, settings, running] of concurrency) {
   })
 }
 
-const secret = { SUPABASE_SECRET_KEY: 'sb_secret_test' }
-check(
-  'if the audit of the search index times out, the metrics report all else',
-  secret,
-  async () => {
-    const { provideQuery } = await import('../../functions/_shared/rpc.ts')
-    const ask = await load('health')
-    let audit: object = { audit: null, audit_age: null }
-    provideQuery((text) => {
-      if (text.includes('report_search')) return Promise.reject(Object.assign(new Error('seeded'), { code: '57014' }))
-      const report = { waiting: 3, dead: 1, oldest: 9.5, ...audit }
-      const body = text.includes('list_migrations') ? [] : text.includes('describe_outbox') ? {} : report
-      return Promise.resolve([{ body: JSON.stringify(body) }])
-    })
-    const read = async () => {
-      const text = await (await ask('health/metrics', { headers: { apikey: 'sb_secret_test' } })).text()
-      return text.match(/^(database_up|embedding_queue_waiting|search_audit_\S+) \S+$/gm)!.sort()
-    }
-    const rest = ['database_up 1', 'embedding_queue_waiting 3']
-    equal(await read(), [...rest, 'search_audit_failed 1'])
-    // After one that succeeded.
-    audit = { audit: { missing: 2 }, audit_age: 301 }
-    const last = ['search_audit_age_seconds 301', 'search_audit_failed 1', 'search_audit_findings{finding="missing"} 2']
-    equal(await read(), [...rest, ...last])
-  },
-)
-
 const shared = { JWT_SECRET: 'a shared secret of more than 32 characters' }
 check('tokens signed with a key that Auth publishes are accepted, and no others', shared, async () => {
   const es = await generateKeyPair('ES256', { extractable: true })

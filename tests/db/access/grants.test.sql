@@ -134,7 +134,7 @@ select is(
       || 'claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, consume_write_limit, '
       || 'count_due, count_pending_embeddings, describe_outbox, describe_search, drain_lexicon_queue, '
       || 'fail_embeddings, find_me, finish_outbox, is_within_write_limit, list_migrations, plan_notifications, '
-      || 'report_search, save_embeddings',
+      || 'save_embeddings',
     'service_role: describe_queues, describe_schedule, erase_person, find_people, is_attachment, is_line, '
       || 'is_own_photo, is_web_address, lift_restriction, read_evidence, resolve_report, restrict_person'
   ],

@@ -1,5 +1,5 @@
 -- The audit finds nothing if the index is in sync, and every kind of fault if it is not.
-select plan(23);
+select plan(19);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles
@@ -32,9 +32,9 @@ $$;
 
 select is(pg_temp.findings(), '{}', 'an index in sync has no findings');
 select set_eq(
-  'select finding from private.search_audit',
+  'select json_object_keys(private.audit_search_index())',
   array['missing', 'surplus', 'stale', 'misworded', 'unlisted', 'forgotten'],
-  'each kind of fault has a row'
+  'each kind of fault is counted'
 );
 select is(pg_temp.findings_after(break), findings, format('the audit finds %s', fault))
 from (
@@ -144,22 +144,9 @@ select 'profile', profile_id from private.search_entries
 on conflict do nothing;
 
 -- The report
-select isnt(private.describe_search() ->> 'audit_age', null, 'the report has the age of the audit');
-update private.search_audit
-set amount = 5;
 select is(
-  private.describe_search() #>> '{audit,missing}',
-  '5',
-  'describe_search does not audit'
-);
-update private.search_audit
-set amount = 0;
-select is(
-  private.report_search(3600)::jsonb - array['oldest', 'audit_age'],
-  jsonb_build_object(
-    'waiting', 3, 'dead', 0,
-    'audit', '{"missing": 0, "surplus": 0, "stale": 0, "misworded": 0, "unlisted": 0, "forgotten": 0}'::jsonb
-  ),
+  private.describe_search()::jsonb - 'oldest',
+  '{"waiting": 3, "dead": 0}',
   'the report counts the queue: two profiles and the context of ana'
 );
 update private.embedding_queue
@@ -168,17 +155,8 @@ where kind = 'context';
 update private.embedding_queue
 set queued_at = now() - interval '90 seconds'
 where id = tests.profile_of('ana');
-update private.search_audit
-set amount = 7;
 select is(
-  private.report_search(3600)::jsonb - array['audit', 'audit_age'],
+  private.describe_search()::jsonb,
   '{"waiting": 2, "dead": 1, "oldest": 90.000000}',
   'the report counts dead letters separately, and has the age of the oldest job'
-);
-update private.search_audit
-set audited_at = now() - interval '2 minutes';
-select is(
-  array[private.report_search(3600) #>> '{audit,missing}', private.report_search(60) #>> '{audit,missing}'],
-  array['7', '0'],
-  'report_search audits again if the audit is older than requested'
 );
