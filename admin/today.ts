@@ -58,16 +58,11 @@ const waits = (queue: Queue): HTMLElement => {
 /** What waits, and the last 24 hours. */
 export const openToday = (): View => {
   const view: View = openView([], async () => {
-    const [queues, messages, people, reports, { searches, errors }] = await Promise.all([
+    const [queues, messages, people, reports] = await Promise.all([
       rpc<Queue[]>('describe_queues'),
       countByHour('messages'),
       countByHour('users'),
       countByHour('reports'),
-      fetch('/admin/activity.json').then((answer) =>
-        answer.ok ? answer.json() : { searches: [], errors: [] }
-      ) as Promise<
-        { searches: number[]; errors: number[] }
-      >,
     ])
     return [
       el('div', { class: 'card' }, el('h3', {}, 'Waiting'), el('ul', {}, ...queues.map(waits))),
@@ -78,10 +73,8 @@ export const openToday = (): View => {
         plot('Messages', messages.hours, messages.isCut),
         plot('Sign-ups', people.hours, people.isCut),
         plot('Reports', reports.hours, reports.isCut),
-        plot('Searches', searches),
-        plot('Errors', errors),
       ),
-      el('p', { class: 'hint' }, 'An hour each, this one last. Searches and errors are counted from the start on.'),
+      el('p', { class: 'hint' }, 'An hour each, this one last.'),
       button('Read again', () => view.load('Read again')),
     ]
   })

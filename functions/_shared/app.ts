@@ -9,7 +9,7 @@ import { requestMetrics } from './request_metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
 import { release } from './release.ts'
-import { misspeltSettings, settingsErrorOfFunctions } from './setting_rules.ts'
+import { settingsErrorOfFunctions } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
 const preflight = cors({
@@ -81,7 +81,6 @@ export const createApp = (name: string): Hono => {
   app.use(requestId(), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
   const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
   if (settingsError) log('error', settingsError)
-  for (const warning of misspeltSettings(Deno.env.toObject())) log('warn', warning)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {

@@ -59,7 +59,6 @@ export const limitWrite = async (
   claims: Claims,
   clientId: string | null,
   write: (db: Rpc) => Promise<RpcResult>,
-  countFirst = false,
 ): Promise<RpcResult> => {
   const count = (): Promise<void> =>
     enforce(
@@ -81,7 +80,7 @@ export const limitWrite = async (
   }
 
   const rate = rateOf(name)
-  if (!rate || countFirst) return await countThenWrite()
+  if (!rate) return await countThenWrite()
   const isWithinLimit = onlyIf`is_within_write_limit(
     kind => ${name}, account => ${claims.sub}, client_id => ${clientId}, seconds_each => ${rate.seconds / rate.count},
     burst => ${rate.burst})`

@@ -365,28 +365,5 @@ export const settingsErrorOfFunctions = (env: Environment): string | undefined =
 export const settingsErrorOfStack = (env: Environment): string | undefined =>
   firstProblem(localSettings, env) ?? settingsErrorOfFunctions(env)
 
-/** Whether one letter was left out, added or changed, or two neighbours were exchanged. */
-export const isNear = (a: string, b: string): boolean => {
-  let start = 0
-  while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++
-  const [restA, restB] = [a.slice(start), b.slice(start)]
-  return restA.slice(1) === restB || restA === restB.slice(1) || restA.slice(1) === restB.slice(1) ||
-    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0]
-}
-
-/**
- * A line for each variable whose name is nearly that of a setting. A warning and no refusal, because the variable may
- * be another program's; short names such as HOST are near too many of those.
- */
-export const misspeltSettings = (env: Environment): string[] => {
-  const names = Object.keys(allSettings)
-  return Object.keys(env).flatMap((name) => {
-    if (names.includes(name) || !env[name] || /^SUPABASE_(SECRET|PUBLISHABLE)_KEYS$/.test(name)) return []
-    const meant = names.find((known) => known.length > 6 && isNear(name, known)) ??
-      (/^RATE_?LIM/.test(name) ? 'one of RATE_LIMIT_…' : undefined)
-    return meant ? [`${name} is no setting; did you mean ${meant}?`] : []
-  })
-}
-
 /** The settings that have a rule, for the tests. */
 export const checkedSettings = { functions: Object.keys(functionSettings), local: Object.keys(localSettings) }

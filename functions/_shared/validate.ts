@@ -6,7 +6,6 @@ import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { isOptional, withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
-import { isNear } from './setting_rules.ts'
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
@@ -106,12 +105,9 @@ export const interestIds = z.array(jsonId)
 /** How many of what is wrong an error names. */
 const maxNamed = 10
 
-const unknownKeys = (keys: string[], known: string[]): string[] =>
+const unknownKeys = (keys: string[]): string[] =>
   // A name of another kind is not repeated.
-  keys.filter((key) => /^\w{1,40}$/.test(key)).map((key) => {
-    const meant = known.find((name) => isNear(key, name) || name.startsWith(key) || key.startsWith(name))
-    return `${key}: is not known${meant ? `; did you mean ${meant}?` : ''}`
-  })
+  keys.filter((key) => /^\w{1,40}$/.test(key)).map((key) => `${key}: is not known`)
 
 const keysOf = (schema: z.ZodType): string[] => {
   const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
@@ -131,7 +127,7 @@ const explain = (error: z.ZodError, schema: z.ZodType, value: unknown, given = v
   }
   const known = keysOf(schema)
   const names = given instanceof Object && known.length > 0 ? Object.keys(given) : []
-  const unknown = unknownKeys(names.filter((key) => !known.includes(key)), known)
+  const unknown = unknownKeys(names.filter((key) => !known.includes(key)))
   const all = [...found.values(), ...unknown]
   return all.length > 0 ? all.slice(0, maxNamed).join('; ') : 'A key of the body is not known'
 }

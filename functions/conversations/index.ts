@@ -10,7 +10,6 @@ import { settings } from '../_shared/settings.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as states from '../_shared/schemas/states.ts'
-import { matchesMimeType } from './attachments.ts'
 import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
 
@@ -149,18 +148,9 @@ conversations.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
-    const { attachment } = draft
-    const send = async (db: Rpc) => {
-      // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
-      const matches_mime_type = attachment ? await matchesMimeType(attachment, id, c.var.token) : null
-      return await db`send_message(${id}, ${{
-        ...draft,
-        client_id,
-        matches_mime_type,
-        first_contact_limit: settings.firstContactLimit,
-      }})`
-    }
-    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, client_id, send, Boolean(attachment))
+    const send = (db: Rpc) =>
+      db`send_message(${id}, ${{ ...draft, client_id, first_contact_limit: settings.firstContactLimit }})`
+    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, client_id, send)
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },

@@ -3,7 +3,6 @@ import { type Context, Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { openActivity } from './activity.ts'
 import { BodyError, readBody } from './body.ts'
 import { type Dashboard, equals, isLocal } from './dashboard.ts'
 import { bundle, openBundles } from './page_bundle.ts'
@@ -34,8 +33,6 @@ type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
  */
 export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
   const bundled = openBundles(folder, build)
-  const activity = openActivity()
-  Deno.unrefTimer(setInterval(activity, 60_000))
   const page = new Hono<Env>()
   const askForKey = async (c: Context<Env>, error = '') => {
     const alert = error && `<p class="notice" role="alert">${error}</p>`
@@ -90,7 +87,6 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     '/main.js',
     async (c) => c.body(await bundled('main.ts'), 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
   )
-  page.get('/activity.json', (c) => c.json(activity()))
   page.all('*', (c) => c.text('There is no such page\n', 404))
   return page
 }

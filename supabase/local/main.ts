@@ -12,7 +12,7 @@ import { startJobs } from './jobs.ts'
 import { openPlatform } from './platform.ts'
 import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
-import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
+import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
@@ -70,7 +70,6 @@ surviveConnectionLoss()
 
 const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
-  for (const warning of misspeltSettings(Deno.env.toObject())) console.error(warning)
   const keys = openDataDir(settings.dataDir, settings.keys)
 
   // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.

@@ -1766,9 +1766,6 @@ begin
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
-    if sent.attachment is not null then
-      perform private.require_matching_mime_type(sent.attachment, (draft ->> 'matches_mime_type')::boolean);
-    end if;
     if draft_client_id is not null then
       insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
@@ -1778,7 +1775,7 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was
 used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
 blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
 reached. Definer, because no caller has a grant to insert messages: only this function does.';
@@ -3457,8 +3454,7 @@ the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. What admins do with it is in 30_moderation.sql, 40_report_edits.sql and
--- 50_restrictions.sql.
+-- visible to the reported person. What admins do with it is in 30_moderation.sql and 50_restrictions.sql.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -3760,9 +3756,7 @@ create table public.moderation_log (
   id bigint generated always as identity primary key,
   action text not null
     constraint "action is a step of moderation"
-    check (action in (
-      'read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase', 'edit report'
-    )),
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase')),
   report_id bigint references public.reports (id) on delete restrict,
   user_id bigint not null references public.users (id) on delete restrict,
   by_whom text not null,
@@ -3966,12 +3960,10 @@ begin
     );
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
-  perform set_config('api.resolved_report', report::text, true);
   update public.reports
   set resolution = action, resolved_at = clock_timestamp()
   where id = report
   returning * into resolved;
-  perform set_config('api.resolved_report', '', true);
   if action in ('hide', 'suspend') then
     perform private.apply_restriction(person, action, report);
   end if;
@@ -4012,63 +4004,6 @@ comment on function public.read_evidence(bigint) is
   'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
 grant on the evidence, so that every look at it is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;
-
--- Whoever owns the tables can change a report in the SQL editor: that is logged as well.
-create function private.log_report_edit()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if old.id::text = current_setting('api.resolved_report', true) then
-    return null;
-  end if;
-  perform private.log_moderation(
-    action => 'edit report',
-    -- The log cannot refer to a report that is gone.
-    report => case when tg_op = 'UPDATE' then new.id end,
-    person => old.user_id,
-    note => case tg_op
-      when 'DELETE' then format('Report %s was deleted', old.id)
-      else format(
-        'Report %s was changed without resolve_report: %s', old.id,
-        (
-          select
-            string_agg(
-              -- Texts of people do not stay in the log.
-              key || case key when 'note' then '' else format(' from %s to %s', before.value, after.value) end, ', '
-              order by key
-            )
-          from jsonb_each(to_jsonb(old)) as before
-          join jsonb_each(to_jsonb(new)) as after using (key)
-          where before.value <> after.value
-        )
-      )
-    end
-  );
-  return null;
-end
-$$;
-comment on function private.log_report_edit() is
-  'Logs what somebody changed or deleted in the table itself. Definer, because nobody else can write the log.';
-
-create trigger log_report_edit
-  after update on public.reports
-  for each row
-  when (
-    (old.id, old.reporter_id, old.user_id, old.message_id, old.reason, old.created_at, old.resolution, old.resolved_at)
-      is distinct from (
-        new.id, new.reporter_id, new.user_id, new.message_id, new.reason, new.created_at, new.resolution,
-        new.resolved_at
-      )
-    -- private.purge_evidence() deletes the note with its date.
-    or old.note is distinct from new.note and (new.note is not null or old.purge_at is null or new.purge_at is not null)
-  )
-  execute function private.log_report_edit();
-
-create trigger log_report_deletion
-  after delete on public.reports
-  for each row
-  execute function private.log_report_edit();
 
 -- What admins do about people without a report: find, hide, suspend, lift, erase. As in 30_moderation.sql, only the
 -- secret key and the owner can call this, and everything but finding is logged.
@@ -9291,25 +9226,6 @@ create trigger check_attachment
   for each row
   when (new.attachment is not null)
   execute function private.check_attachment();
-
-create function private.require_matching_mime_type(attachment jsonb, matches boolean)
-returns void
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  if matches or not private.is_storage_path(attachment) then
-    return;
-  end if;
-  if matches is null then
-    raise sqlstate 'PT503' using message = 'attachment: could not be checked, please try again';
-  end if;
-  raise sqlstate 'PT400' using message = 'attachment: its content does not match its mime_type';
-end
-$$;
-comment on function private.require_matching_mime_type(jsonb, boolean) is
-  'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Nobody may overwrite an attachment, so what the Edge Function read is what is sent, unless its owner had
-begun another upload of it before (docs/security.md).';
 
 -- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
 create table private.devices (

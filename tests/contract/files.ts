@@ -2,12 +2,16 @@ import { expect, inject } from 'vitest'
 import { claimsOf } from '../tools/jwt.ts'
 import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { rawRequest } from '../tools/raw_request.ts'
-import { samples } from '../tools/samples.ts'
+
 import { openClient } from './project.ts'
 
 const { origin, publishableKey, secretKey } = inject('stack')
 export const storageUrl = `${origin}/storage/v1`
-export const png = Uint8Array.from(samples['image/png']!['one pixel']!)
+/** One pixel. */
+export const png = Uint8Array.from(Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+))
 export const image = { 'Content-Type': 'image/png' }
 export const service = openClient(origin, undefined, secretKey).storage
 export const anonymous = openClient(origin).storage

@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { claimsOf, signToken } from '../tools/jwt.ts'
 import { call, type Person } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
-import { joined, samples, strangers } from '../tools/samples.ts'
 import { storageRefusals as refusals } from '../tools/storage_answers.ts'
 import { eventually } from '../tools/wait.ts'
 import * as files from './files.ts'
@@ -98,7 +97,7 @@ describe('who may do what', () => {
     expect(await attempts(ben.avatars, 'avatars', path, ben)).toEqual(others)
     expect(await outcome(ana.avatars.move(path, ben.newPhoto()))).not.toBe('can')
     expect(await outcome(ana.avatars.move(path, newPath(), { destinationBucket: 'attachments' }))).not.toBe('can')
-    const [renamed, larger] = [ana.newPhoto(), joined(png, new Uint8Array(10))]
+    const [renamed, larger] = [ana.newPhoto(), Uint8Array.of(...png, 0)]
     await can(replace(ana.avatars, path, larger))
     expect((await (await fetch(publicUrl(path))).arrayBuffer()).byteLength).toBe(larger.length)
     const owner = { ...reader, replace: 'can', update: 'can', move: true }
@@ -167,20 +166,16 @@ describe('who may do what', () => {
 })
 
 describe('an attachment', () => {
-  test.each(Object.keys(samples))('of type %s is sent and read; one of another content is not', async (type) => {
-    const { ana, ben, newPath, send } = await pair()
-    for (const bytes of Object.values(samples[type]!)) {
-      const attachment = { url: newPath(), name: 'größe.png', mime_type: type, size: bytes.length }
-      await can(put(ana.attachments, attachment.url, bytes, type))
+  test.each(['image/png', 'text/plain', 'application/pdf', 'audio/mpeg', 'video/mp4'])(
+    'of type %s is sent and read',
+    async (type) => {
+      const { ana, ben, newPath, send } = await pair()
+      const attachment = { url: newPath(), name: 'größe.png', mime_type: type, size: png.length }
+      await can(put(ana.attachments, attachment.url, png, type))
       expect(await send(ana, attachment)).toMatchObject({ status: 201, body: { attachment } })
-      expect(await bytesOf(ben.attachments.download(attachment.url))).toEqual(Uint8Array.from(bytes))
-    }
-    for (const bytes of Object.values(strangers).slice(0, 3)) {
-      const url = newPath()
-      await can(put(ana.attachments, url, bytes, type))
-      expectError(await send(ana, { url, mime_type: type, size: bytes.length }), 400, 'its content does not match')
-    }
-  })
+      expect(await bytesOf(ben.attachments.download(attachment.url))).toEqual(png)
+    },
+  )
 
   test('that does not exist, or is of somebody else, is not sent', async () => {
     const url = newPath()
@@ -235,7 +230,7 @@ describe('an attachment', () => {
       // Supabase's Storage drops the parameter of a type in a form.
       if (!supplied || !type.includes(';')) await expectOutcome(refused, ...both(form(png, type)))
     }
-    const filled = (size: number) => Uint8Array.from(joined(png, new Uint8Array(size - png.length)))
+    const filled = (size: number) => new Uint8Array(size)
     const [large, photo] = [10_485_760, 2_097_152]
     await can(put(ana.attachments, newPath(), filled(large)), put(ana.avatars, ana.newPhoto(), filled(photo)))
     for (const wrap of [filled, (size: number) => form(filled(size))]) {
@@ -259,7 +254,7 @@ test('Storage refuses in these words, and answers a part of a file', async () =>
     exists: [upload(ana, file)],
     notAllowed: [upload(stranger, unknown)],
     wrongType: [upload(ana, unknown, png, 'text/html')],
-    tooLarge: [upload(ana, photo, joined(png, new Uint8Array(2_097_152)))],
+    tooLarge: [upload(ana, photo, new Uint8Array(2_097_153))],
     notFound: [
       get(`authenticated/${unknown}`, ana),
       get(`authenticated/${file}`, stranger),

@@ -198,14 +198,14 @@ describe('a refusal names every field that is wrong', () => {
     expect(await errorOf('POST', reservations, {})).toBe('title: is missing; price: is missing; date: is missing')
     expect(await errorOf('POST', reservations, { titel: 'Two nights', price: -1, date: 'soon', ends_at: null })).toBe(
       'title: is missing; price: must be 0 to 100,000; date: must be an ISO 8601 timestamp with its offset; ' +
-        'titel: is not known; did you mean title?',
+        'titel: is not known',
     )
     expect(await errorOf('POST', messages, { text: 'Hello' }))
       .toBe('content: must not be blank unless there is an attachment; text: is not known')
     expect(await errorOf('PATCH', '/users/profile', { age: 'old', citty: 'Rome', country: 1 }))
-      .toMatch(/^(city|country|age): .+; (country|age): .+; citty: is not known; did you mean city\?$/)
+      .toMatch(/^(city|country|age): .+; (country|age): .+; citty: is not known$/)
     expect(await errorOf('GET', '/users/search?limt=3&offset=x'))
-      .toBe('offset: must be a non-negative integer; limt: is not known; did you mean limit?')
+      .toBe('offset: must be a non-negative integer; limt: is not known')
   })
 
   test('but repeats nothing that is no name, and not without end', async () => {

@@ -1,12 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { encode } from 'uqr'
 import { expect, test } from 'vitest'
-import {
-  allSettings,
-  checkedSettings,
-  misspeltSettings,
-  settingsErrorOfFunctions,
-} from '../../functions/_shared/setting_rules.ts'
+import { allSettings, checkedSettings, settingsErrorOfFunctions } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from '../../supabase/local/cannot_start.ts'
 import { phoneCode } from '../../supabase/local/banner.ts'
 import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
@@ -73,18 +68,6 @@ test('what is not set, or empty, is no problem', () => {
   const empty = Object.fromEntries([...functions, ...local].map((name) => [name, '']))
   expect(settingsErrorOfFunctions(empty)).toBeUndefined()
   expect(() => readSettings(empty)).not.toThrow()
-})
-
-test('a name that is nearly that of a setting is a warning, and that of another program is none', () => {
-  const env = { RATE_LIMTS: '1/60', RATE_LIMIT_SENDS: 'off', PUBLIC_USER_CREATOIN: 'off', PARTNER_EMIAL: 'after_reply' }
-  expect(misspeltSettings(env)).toEqual([
-    'RATE_LIMTS is no setting; did you mean one of RATE_LIMIT_…?',
-    'RATE_LIMIT_SENDS is no setting; did you mean RATE_LIMIT_SEND?',
-    'PUBLIC_USER_CREATOIN is no setting; did you mean PUBLIC_USER_CREATION?',
-    'PARTNER_EMIAL is no setting; did you mean PARTNER_EMAIL?',
-  ])
-  const others = { PGPORT: '5432', HOSTS: 'x', SUPABASE_SECRET_KEYS: '{}', SUPABASE_DB_URL: 'x', APP_URLS_OF_MINE: 'x' }
-  expect(misspeltSettings(others)).toEqual([])
 })
 
 test('the functions and npm start read no setting that the table lacks, and each of the table is read', () => {

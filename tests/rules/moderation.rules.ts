@@ -1,5 +1,5 @@
 /** Moderation: what admins see of reports and people, what each decision does, and that all of it is logged. */
-import { allows, anonymous, asAdmin, equal, is, type Json, people, type Person, person, refuses } from './fixture.ts'
+import { allows, anonymous, asAdmin, equal, is, people, type Person, person, refuses } from './fixture.ts'
 import { sql, test } from './fixture.ts'
 
 const report = async (who: Person, whom: Person): Promise<number> =>
@@ -244,41 +244,6 @@ test('the log names the admin as far as they are known, and nobody changes it, i
   for (const why of [' ', 'x'.repeat(2001)]) await refusesEntry('the reason has 1 to 2,000 characters', 'hide', why)
   await refuses('23503', 'moderation_log', [`delete from public.reports where id = ${id}`])
   equal(await log('by_whom, note'), logged)
-})
-
-test('a report that is changed in the table itself has an entry, which keeps no text of a person', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  const ids: number[] = await sql(`insert into public.reports (reporter_id, user_id, message_id, reason, note)
-    select ${ana.id}, ${ben.id}, n, 'spam', 'From Ana' from generate_series(1, 5) as n returning id`)
-  const entries = async () =>
-    (await log('action, user_id, report_id, note')).map(([action, who, id, why]: Json) => {
-      equal(who, ben.id)
-      return `${ids.indexOf(id) + 1} ${action}: ${why.replace(/Report \d+/, 'Report')}`
-    })
-  const set = (place: number, change: string) => sql(`update public.reports set ${change} where id = ${ids[place - 1]}`)
-  // Resolving is logged as that; what is changed later, in the same transaction, has an entry of its own.
-  await sql(`do $$ begin perform public.resolve_report(${ids[0]}, 'warn', 'Once');
-    update public.reports set resolution = 'dismiss' where id = ${ids[0]}; end $$`)
-  await set(2, `resolution = 'hide', resolved_at = '2026-01-02 00:00Z'`)
-  await set(3, `note = 'Of an admin'`)
-  await set(4, 'user_id = reporter_id, reporter_id = user_id')
-  await sql(`delete from public.reports where id = ${ids[4]}`)
-  await refuses('23503', 'moderation_log', [`delete from public.reports where id = ${ids[1]}`])
-  const changed = 'edit report: Report was changed without resolve_report:'
-  const logged = [
-    '1 warn: Once',
-    `1 ${changed} resolution from "warn" to "dismiss"`,
-    `2 ${changed} resolution from null to "hide", resolved_at from null to "2026-01-02T00:00:00+00:00"`,
-    `3 ${changed} note`,
-    `4 ${changed} reporter_id from ${ana.id} to ${ben.id}, user_id from ${ben.id} to ${ana.id}`,
-    '0 edit report: Report was deleted',
-  ]
-  equal(await entries(), logged)
-  // A later consent and what the schedule deletes are no edits; deleting a note by hand is.
-  await sql(`update public.reports set shares_messages = true, purge_at = private.present() where user_id = ${ben.id}`)
-  equal([await sql('select private.purge_evidence()'), await entries()], [[3], logged])
-  await set(4, 'note = null')
-  is((await log('note')).at(-1), /^Report \d+ was changed without resolve_report: note$/)
 })
 
 test('admins see what waits in every queue, and the latest run of every job', async () => {

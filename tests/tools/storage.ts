@@ -2,12 +2,12 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { listen } from './ports.ts'
 import { storageRefusals } from './storage_answers.ts'
 
-export type Behaviour = 'normal' | 'silent' | 'down' | 'busy' | 'redirecting' | 'ignores ranges' | 'endless'
+export type Behaviour = 'normal' | 'silent' | 'down' | 'busy' | 'redirecting'
 
 /** The Storage of the stack at this origin, with what one can have with a network and a busy server. */
 export const openStorage = async (origin: string) => {
   const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = []
-  const storage = { url: '', requests, behaviour: 'normal' as Behaviour, isClosed: false, close: () => {} }
+  const storage = { url: '', requests, behaviour: 'normal' as Behaviour, close: () => {} }
   const server = createServer(async (request, response) => {
     const { method, url, headers } = request
     requests.push({ method: method!, path: url!, headers })
@@ -19,22 +19,15 @@ export const openStorage = async (origin: string) => {
       const { http, body } = storageRefusals.timeOut
       return void response.writeHead(http!, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
     }
-    const passed = ['authorization', 'apikey', 'content-type', ...(behaviour === 'normal' ? ['range'] : [])]
+    const passed = ['authorization', 'apikey', 'content-type', 'range']
     const content = Buffer.concat(await request.toArray())
     const answer = await fetch(origin + url, {
       method: method!,
       headers: passed.flatMap((name): [string, string][] => headers[name] ? [[name, `${headers[name]}`]] : []),
       ...(content.length && { body: content }),
     })
-    const bytes = Buffer.from(await answer.arrayBuffer())
     response.writeHead(answer.status, { 'Content-Type': answer.headers.get('Content-Type')! })
-    if (behaviour !== 'endless') return void response.end(bytes)
-    response.on('close', () => storage.isClosed = true)
-    const more = () => {
-      while (!response.destroyed && response.write(bytes));
-      response.once('drain', more)
-    }
-    more()
+    response.end(Buffer.from(await answer.arrayBuffer()))
   })
   storage.url = `http://127.0.0.1:${await listen(server)}`
   storage.close = () => (server.closeAllConnections(), void server.close())

@@ -229,9 +229,6 @@ begin
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
-    if sent.attachment is not null then
-      perform private.require_matching_mime_type(sent.attachment, (draft ->> 'matches_mime_type')::boolean);
-    end if;
     if draft_client_id is not null then
       insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
@@ -241,7 +238,7 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was
 used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
 blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
 reached. Definer, because no caller has a grant to insert messages: only this function does.';

@@ -4,9 +4,7 @@ create table public.moderation_log (
   id bigint generated always as identity primary key,
   action text not null
     constraint "action is a step of moderation"
-    check (action in (
-      'read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase', 'edit report'
-    )),
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase')),
   report_id bigint references public.reports (id) on delete restrict,
   user_id bigint not null references public.users (id) on delete restrict,
   by_whom text not null,
@@ -210,12 +208,10 @@ begin
     );
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
-  perform set_config('api.resolved_report', report::text, true);
   update public.reports
   set resolution = action, resolved_at = clock_timestamp()
   where id = report
   returning * into resolved;
-  perform set_config('api.resolved_report', '', true);
   if action in ('hide', 'suspend') then
     perform private.apply_restriction(person, action, report);
   end if;

@@ -199,22 +199,3 @@ create trigger check_attachment
   for each row
   when (new.attachment is not null)
   execute function private.check_attachment();
-
-create function private.require_matching_mime_type(attachment jsonb, matches boolean)
-returns void
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  if matches or not private.is_storage_path(attachment) then
-    return;
-  end if;
-  if matches is null then
-    raise sqlstate 'PT503' using message = 'attachment: could not be checked, please try again';
-  end if;
-  raise sqlstate 'PT400' using message = 'attachment: its content does not match its mime_type';
-end
-$$;
-comment on function private.require_matching_mime_type(jsonb, boolean) is
-  'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Nobody may overwrite an attachment, so what the Edge Function read is what is sent, unless its owner had
-begun another upload of it before (docs/security.md).';
