@@ -69,18 +69,3 @@ export const sendFile = async (
   if (request.method !== 'HEAD' && !body) throw refusals.noBytes()
   return new Response(body, { status: wanted === null ? 200 : 206, headers })
 }
-
-/** What is known about a file. */
-export const infoOf = ({ id, name, version, bucket_id, metadata, user_metadata, updated_at, created_at }: Row) => ({
-  id,
-  name,
-  version,
-  bucket_id,
-  size: metadata?.size ?? null,
-  content_type: metadata?.mimetype ?? null,
-  cache_control: metadata?.cacheControl ?? null,
-  etag: metadata?.eTag ?? null,
-  metadata: user_metadata,
-  last_modified: updated_at,
-  created_at,
-})

@@ -15,7 +15,6 @@ export interface Stored {
 export interface Files {
   /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
   write: (body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) => Promise<Stored>
-  copy: (version: string) => Promise<string>
   /** The bytes from `start` to `end`, both inclusive; null if they are missing. */
   read: (version: string, start: number, end: number) => Promise<ReadableStream<Uint8Array> | null>
   remove: (versions: string[]) => Promise<void>
@@ -79,10 +78,6 @@ export const openFiles = async (folder: string, open = fs.open): Promise<Files> 
       })
       return { version, size, eTag: `"${hash.digest('hex')}"` }
     },
-    copy: (version) =>
-      place(async (file) => {
-        for await (const chunk of createReadStream(pathOf(version))) await file.writeFile(chunk)
-      }),
     async read(version, start, end) {
       const path = pathOf(version)
       if (!await fs.stat(path).catch(() => null)) return null

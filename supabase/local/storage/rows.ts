@@ -112,36 +112,3 @@ export const listFolder = `
     select entry, id, updated_at, created_at, last_accessed_at, metadata from found where not deeper
   )
   select to_jsonb(entries) from entries`
-
-/** Everything below a prefix, or one level of it, after a cursor. */
-export const listPage = `
-  with bounds as (
-    select coalesce($1 ->> 'prefix', '') as prefix, length(coalesce($1 ->> 'prefix', '')) as skipped
-  ),
-  found as (
-    select
-      objects.*,
-      case when ($1 ->> 'with_delimiter')::boolean
-        then strpos(substr(objects.name, skipped + 1), '/') else 0
-      end as slash,
-      skipped
-    from storage.objects, bounds
-    where bucket_id = $1 ->> 'bucket' and starts_with(objects.name, prefix)
-  ),
-  entries as (
-    select distinct left(name, skipped + slash) as name, null::uuid as id, null::timestamptz as updated_at,
-      null::timestamptz as created_at, null::timestamptz as last_accessed_at, null::jsonb as metadata, '' as sorting
-    from found
-    where slash > 0
-    union all
-    select name, id, updated_at, created_at, last_accessed_at, metadata,
-      case $1 ->> 'column' when 'created_at' then created_at::text when 'updated_at' then updated_at::text else '' end
-    from found
-    where slash = 0
-  )
-  select to_jsonb(entries) from entries
-  where $1 -> 'after' = 'null'
-    or case when $1 ->> 'order' = 'desc'
-      then (sorting collate "C", name collate "C") < ($1 -> 'after' ->> 0, $1 -> 'after' ->> 1)
-      else (sorting collate "C", name collate "C") > ($1 -> 'after' ->> 0, $1 -> 'after' ->> 1)
-    end`

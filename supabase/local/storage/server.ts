@@ -9,7 +9,7 @@ import { type Database, retryOnConflict } from '../database.ts'
 import { identifyWith } from '../realtime/identity.ts'
 import type { Keys, Settings } from '../settings.ts'
 import { type Incoming, isForm, readUpload } from './body.ts'
-import { infoOf, sendFile } from './download.ts'
+import { sendFile } from './download.ts'
 import { refusalOf, refusals } from './errors.ts'
 import { openFiles } from './files.ts'
 import * as sql from './rows.ts'
@@ -28,7 +28,6 @@ const maxUploads = 50
 const maxUploadsEach = 10
 /** Beyond these a place is for an account that has no upload under way: five could take all fifty otherwise. */
 const maxSharedUploads = 25
-const secondsForUpload = 7200
 
 /** The names that Storage takes, and lists and removes again. */
 const validKey = /^(?!.*(^|\/)(\.\.?)?(\/|$))[\w/!.*'() &$=@;:+,?-]{1,1024}$/
@@ -43,14 +42,6 @@ const inputs = {
   signMany: z.object({ expiresIn: seconds, paths: z.array(path).min(1).max(1000) }),
   remove: z.object({ prefixes: z.array(path).min(1).max(1000) }),
   move: z.object({ bucketId: path, sourceKey: path, destinationKey: path, destinationBucket: path.optional() }),
-  copy: z.object({
-    bucketId: path,
-    sourceKey: path,
-    destinationKey: path,
-    destinationBucket: path.optional(),
-    copyMetadata: z.boolean().default(true),
-    metadata: z.object({ cacheControl: z.string(), mimetype: z.string() }).partial().optional(),
-  }),
   list: z.object({
     prefix: path,
     search: path.default(''),
@@ -61,26 +52,6 @@ const inputs = {
       order: z.enum(['asc', 'desc']).default('asc'),
     }).default({ column: 'name', order: 'asc' }),
   }),
-  page: z.object({
-    prefix: path.default(''),
-    limit: z.int().min(1).transform((limit) => Math.min(limit, 1000)).default(1000),
-    cursor: z.string().max(4000).optional(),
-    with_delimiter: z.boolean().default(false),
-    sortBy: z.object({
-      column: z.enum(['name', 'updated_at', 'created_at']).default('name'),
-      order: z.enum(['asc', 'desc']).default('asc'),
-    }).default({ column: 'name', order: 'asc' }),
-  }),
-}
-
-const cursorOf = (after: [string, string]): string => new TextEncoder().encode(JSON.stringify(after)).toBase64()
-const afterOf = (cursor: string | undefined): [string, string] | null => {
-  if (!cursor) return null
-  try {
-    return z.tuple([z.string(), z.string()]).parse(JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(cursor))))
-  } catch {
-    throw refusals.invalidRequest('Invalid Parameter continuation token')
-  }
 }
 
 /** The folder of the files, which must be that of one database alone: the sweep removes what its rows do not name. */
@@ -245,14 +216,21 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     return refusals.internal().response()
   })
 
-  const sendObject = async (c: Context, { isInfo = false }: { isInfo?: boolean } = {}): Promise<Response> => {
+  // What supabase-js can ask of a project beyond this.
+  for (const path of ['/object/copy', '/object/upload/*', '/object/list-v2/*', '/object/info/*', '/upload/*']) {
+    routes.all(
+      path,
+      () => refusals.notHere('Storage has upload, update, download, signed URLs, list, move and remove').response(),
+    )
+  }
+
+  const sendObject = async (c: Context): Promise<Response> => {
     const { bucket, name } = place(c)
     const claims = await callerOf(c)
     const isPublic = (await findBucket(bucket)).public
     if (!isPublic && !claims) throw refusals.noBucket()
-    const operation = isInfo ? 'object.get_authenticated_info' : 'storage.object.get_authenticated'
-    const row = await find(isPublic ? service : claims!, operation, bucket, name)
-    return isInfo ? c.json(infoOf(row)) : await sendFile(c.req.raw, files, row, { download: c.req.query('download') })
+    const row = await find(isPublic ? service : claims!, 'storage.object.get_authenticated', bucket, name)
+    return await sendFile(c.req.raw, files, row, { download: c.req.query('download') })
   }
   const publicObject = async (c: Context): Promise<Row> => {
     const { bucket, name } = place(c)
@@ -264,13 +242,10 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     '/object/public/:bucket/:name{.+}',
     async (c) => await sendFile(c.req.raw, files, await publicObject(c), { download: c.req.query('download') }),
   )
-  routes.get('/object/info/public/:bucket/:name{.+}', async (c) => c.json(infoOf(await publicObject(c))))
-  routes.get('/object/info/authenticated/:bucket/:name{.+}', (c) => sendObject(c, { isInfo: true }))
-  routes.get('/object/info/:bucket/:name{.+}', (c) => sendObject(c, { isInfo: true }))
   routes.get('/object/authenticated/:bucket/:name{.+}', (c) => sendObject(c))
   routes.get('/object/sign/:bucket/:name{.+}', async (c) => {
     const { bucket, name, url } = place(c)
-    const { exp } = await signatures.verify(c.req.query('token'), url, 'download')
+    const { exp } = await signatures.verify(c.req.query('token'), url)
     const row = await find(service, 'storage.object.get_signed', bucket, name)
     const expires = new Date(exp * 1000)
     return await sendFile(c.req.raw, files, row, { download: c.req.query('download'), expires })
@@ -285,7 +260,7 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
       throw refusals.notHere('Without transform a file is served as it is: images are not resized')
     }
     await find(claims, 'storage.object.sign', bucket, name)
-    const token = await signatures.sign({ url, scope: 'download' }, expiresIn)
+    const token = await signatures.sign(url, expiresIn)
     return c.json({ signedURL: `/object/sign/${url}?token=${token}` })
   })
   routes.post('/object/sign/:bucket', async (c) => {
@@ -305,31 +280,11 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
           return { error, path, signedURL: null }
         }
         const url = `${bucket}/${path}`
-        const token = await signatures.sign({ url, scope: 'download' }, expiresIn)
+        const token = await signatures.sign(url, expiresIn)
         return { error: null, path, signedURL: `/object/sign/${url}?token=${token}` }
       })),
     )
   })
-  routes.post('/object/upload/sign/:bucket/:name{.+}', async (c) => {
-    const { bucket, name, url } = place(c)
-    const claims = await caller(c)
-    const isUpsert = c.req.header('x-upsert') === 'true'
-    if (!validKey.test(name)) throw refusals.invalidKey(name)
-    const owner = claims.sub as string | undefined
-    await findBucket(bucket)
-    await rehearse({ bucket, name, claims, owner, operation: 'storage.object.sign_upload_url', isUpsert }, {})
-    const signed = { url, scope: 'upload', upsert: isUpsert, ...(owner && { owner }) } as const
-    const token = await signatures.sign(signed, secondsForUpload)
-    return c.json({ url: `/object/upload/sign/${url}?token=${token}`, token })
-  })
-  routes.put('/object/upload/sign/:bucket/:name{.+}', async (c) => {
-    const { bucket, name, url } = place(c)
-    const { owner, upsert = false } = await signatures.verify(c.req.query('token'), url, 'upload')
-    const operation = 'storage.object.upload_signed'
-    await upload(c.req.raw, { bucket, name, claims: service, owner, operation, isUpsert: upsert })
-    return c.json({ Key: url })
-  })
-
   routes.post('/object/list/:bucket', async (c) => {
     const claims = await caller(c)
     const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
@@ -347,27 +302,6 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
       }),
     )
   })
-  routes.post('/object/list-v2/:bucket', async (c) => {
-    const claims = await caller(c)
-    const { prefix, limit, cursor, with_delimiter, sortBy: { column, order } } = await read(c, inputs.page)
-    const values = { bucket: c.req.param('bucket'), prefix, with_delimiter, column, order, after: afterOf(cursor) }
-    const sorting = `sorting collate "C" ${order}, name collate "C" ${order}`
-    const found = await rows.run(
-      claims,
-      'storage.object.list_v2',
-      `${sql.listPage} order by ${sorting} limit ${limit + 1}`,
-      values,
-    )
-    const last = found.length > limit ? found[limit - 1]! : null
-    const page = found.slice(0, limit).map(({ sorting: _, ...entry }) => entry)
-    return c.json({
-      hasNext: last !== null,
-      ...(last && { nextCursor: cursorOf([last.sorting, last.name]), nextCursorKey: last.name }),
-      folders: page.filter(({ id }) => id === null),
-      objects: page.filter(({ id }) => id !== null),
-    })
-  })
-
   routes.post('/object/move', async (c) => {
     const claims = await caller(c)
     const { bucketId, sourceKey, destinationKey, destinationBucket = bucketId } = await read(c, inputs.move)
@@ -383,49 +317,13 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     if (!moved) throw refusals.notFound()
     return c.json({ message: 'Successfully moved', Id: moved.id, Key: moved.name })
   })
-  routes.post('/object/copy', async (c) => {
-    const claims = await caller(c)
-    const { bucketId, sourceKey, destinationKey, destinationBucket = bucketId, copyMetadata, metadata } = await read(
-      c,
-      inputs.copy,
-    )
-    if (!validKey.test(destinationKey)) throw refusals.invalidKey(destinationKey)
-    const source = await find(claims, 'storage.object.copy', bucketId, sourceKey)
-    const isUpsert = c.req.header('x-upsert') === 'true'
-    const owner = claims.sub as string | undefined
-    const target = { bucket: destinationBucket, name: destinationKey, claims, owner, isUpsert }
-    const copied = { ...target, operation: 'storage.object.copy' }
-    const about = copyMetadata ? source.metadata : { ...source.metadata, ...metadata }
-    await rehearse(copied, about)
-    const { file_size_limit, allowed_mime_types } = await findBucket(destinationBucket)
-    // Storage checks neither, so that a copy may be what an upload may not.
-    if (!isAllowed(about.mimetype, allowed_mime_types as string[] | null)) throw refusals.wrongType(about.mimetype)
-    if (Number(about.size) > Number(file_size_limit ?? maxFileSize)) throw refusals.tooLarge()
-    const version = await files.copy(source.version).catch((error) => {
-      throw error.code === 'ENOENT' ? refusals.noBytes() : error
-    })
-    const userMetadata = copyMetadata ? source.user_metadata : null
-    const id = await record(copied, version, { ...about, lastModified: new Date().toISOString() }, userMetadata)
-    return c.json({ Id: id, Key: `${destinationBucket}/${destinationKey}`, id, name: destinationKey })
-  })
-
-  const remove = async (claims: Claims, operation: string, bucket: string, names: string[]): Promise<Row[]> => {
-    const removed = await rows.run(claims, operation, sql.deleteObjects, { bucket, names })
-    await removeBytes(removed.map(({ version }) => version))
-    return removed
-  }
   routes.delete('/object/:bucket', async (c) => {
     const claims = await caller(c)
     const { prefixes } = await read(c, inputs.remove)
-    return c.json(await remove(claims, 'storage.object.delete_many', c.req.param('bucket'), prefixes))
-  })
-  routes.delete('/object/:bucket/:name{.+}', async (c) => {
-    const { bucket, name } = place(c)
-    const claims = await caller(c)
-    await find(service, 'storage.object.delete', bucket, name)
-    const removed = await remove(claims, 'storage.object.delete', bucket, [name])
-    if (removed.length === 0) throw refusals.notAllowed('Access denied')
-    return c.json({ message: 'Successfully deleted' })
+    const values = { bucket: c.req.param('bucket'), names: prefixes }
+    const removed = await rows.run(claims, 'storage.object.delete_many', sql.deleteObjects, values)
+    await removeBytes(removed.map(({ version }) => version))
+    return c.json(removed)
   })
 
   routes.on(['POST', 'PUT'], '/object/:bucket/:name{.+}', async (c) => {
@@ -459,7 +357,6 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     '/render/*',
     () => refusals.notHere('Without transform a file is served as it is: images are not resized').response(),
   )
-  routes.all('/upload/*', () => refusals.notHere('Files are not uploaded in pieces').response())
   routes.all('/bucket', () => refusals.notHere('Buckets come from the migrations').response())
   routes.all('/bucket/*', () => refusals.notHere('Buckets come from the migrations').response())
   routes.all(
