@@ -1,5 +1,4 @@
--- The walk of the vector index finds the nearest profiles also where vectors do not cluster. bench/search/recall.ts
--- measures it with the vectors of texts.
+-- The walk of the vector index finds the nearest profiles also where vectors do not cluster.
 select plan(3);
 
 -- Each word is a direction, and each profile the sum of forty words, the commonest of which nearly everybody has.
