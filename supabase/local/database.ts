@@ -91,11 +91,8 @@ export const isoTimestamp = (text: string): string =>
     (_, date, time, hours, rest) => `${date}T${time}${hours ? `${hours}${rest || ':00'}` : ''}`,
   )
 
-/** Opens PGlite, in a folder or in memory. The settings are those of the Data API's connections. */
-export const openPglite = async (
-  dataDir: string | null,
-  settings: Record<string, string> = {},
-): Promise<Database> => {
+/** Opens PGlite, in a folder or in memory. */
+export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const stored = dataDir === null ? null : databaseFolder(dataDir)
   if (stored?.isNew) console.log(`Making a database in ${dataDir}, once; this takes about ten seconds …`)
   const connection = patchConnection(
@@ -127,9 +124,6 @@ export const openPglite = async (
   }
   stored?.initialized()
   limitParameters(driver)
-  for (const [name, value] of Object.entries(settings)) {
-    await driver.query('select set_config($1, $2, false)', [name, value])
-  }
   const mutex = createMutex()
   const parsers = { [numeric]: Number, [json]: JSON.parse, [jsonb]: JSON.parse }
   const query: Query = (text, values) =>
@@ -172,8 +166,8 @@ const types = {
   timestamptz: timestampType(timestamptz),
 }
 
-/** Connects to a Postgres server. The settings are those of the Data API's connections. */
-export const openPostgres = async (url: string, settings: Record<string, string> = {}): Promise<Database> => {
+/** Connects to a Postgres server. */
+export const openPostgres = async (url: string): Promise<Database> => {
   // Wait 1 s at most between attempts, where postgres.js waits up to 20 s: listeners should learn of a gap soon.
   const backoff = (attempt: number): number => Math.min(3 ** attempt / 100, 1)
   const sql = postgres(url, { max: 1, connect_timeout: 5, backoff, fetch_types: false, onnotice: () => {} })
@@ -192,7 +186,7 @@ export const openPostgres = async (url: string, settings: Record<string, string>
   const connection = patchConnection(
     createPostgresConnection({
       url,
-      postgresOptions: { types, connection: { ...timeout, ...settings }, onnotice: () => {} },
+      postgresOptions: { types, connection: timeout, onnotice: () => {} },
     }),
   )
   return {

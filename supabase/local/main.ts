@@ -49,11 +49,6 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
 
-/** Replaces private.rate_settings for these connections alone, because other stacks may share the database. */
-const dataApiSettings = ({ rates }: Settings): Record<string, string> => ({
-  'api.rate_limit_profile': rates.RATE_LIMIT_PROFILE,
-})
-
 const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): Deno.HttpServer<Deno.NetAddr> => {
   try {
     return Deno.serve({ hostname: settings.host, port: settings.port, onListen: () => {} }, handler)
@@ -86,9 +81,7 @@ const start = async (): Promise<void> => {
   })
   settings.port = server.addr.port
 
-  const database = settings.databaseUrl
-    ? await openPostgres(settings.databaseUrl, dataApiSettings(settings))
-    : await openPglite(settings.dataDir, dataApiSettings(settings))
+  const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
   const inbox = await openInbox()
   const platform = await openPlatform(database, keys, settings, inbox.add).catch((error) => {
     if (error instanceof CannotStart) throw error

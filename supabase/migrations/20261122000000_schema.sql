@@ -279,13 +279,7 @@ create policy "users read their own row" on public.users
   for select to authenticated
   using (id = (select private.my_id()));
 
-create policy "users update their own row" on public.users
-  for update to authenticated
-  using (id = (select private.my_id()))
-  with check (id = (select private.my_id()));
-
 grant select on public.users to authenticated;
-grant update (name, bio, location) on public.users to authenticated;
 grant all on public.users to service_role;
 
 create function private.sync_auth_email()
@@ -469,14 +463,7 @@ create policy "users read their own profile" on public.profiles
   for select to authenticated
   using (user_id = (select private.my_id()));
 
-create policy "users update their own profile" on public.profiles
-  for update to authenticated
-  using (user_id = (select private.my_id()))
-  with check (user_id = (select private.my_id()));
-
 grant select on public.profiles to authenticated;
-grant update (first_name, last_name, age, biography, country, city, image_url, is_searchable)
-  on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
 create function private.publish_profile()
@@ -559,7 +546,7 @@ grant execute on function api.get_me() to edge_functions;
 
 create function api.update_profile(changes jsonb)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
@@ -600,12 +587,12 @@ end
 $$;
 comment on function api.update_profile(jsonb) is
   'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
-other keys are ignored.';
+other keys are ignored. Definer, because no caller has a grant to write, so that the Data API only reads.';
 grant execute on function api.update_profile(jsonb) to edge_functions;
 
 create function api.set_searchable(searchable boolean)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   update public.profiles
@@ -617,7 +604,8 @@ begin
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
-comment on function api.set_searchable(boolean) is 'Shows or hides the caller''s profile in the search.';
+comment on function api.set_searchable(boolean) is
+  'Shows or hides the caller''s profile in the search. Definer, as update_profile.';
 grant execute on function api.set_searchable(boolean) to edge_functions;
 
 create function api.get_public_profile(profile bigint)
@@ -674,16 +662,7 @@ create policy "users read their own interests" on public.profile_interests
   for select to authenticated
   using (profile_id = (select private.my_profile_id()));
 
-create policy "users add their own interests" on public.profile_interests
-  for insert to authenticated
-  with check (profile_id = (select private.my_profile_id()));
-
-create policy "users remove their own interests" on public.profile_interests
-  for delete to authenticated
-  using (profile_id = (select private.my_profile_id()));
-
-grant select, delete on public.profile_interests to authenticated;
-grant insert (profile_id, interest_id) on public.profile_interests to authenticated;
+grant select on public.profile_interests to authenticated;
 grant all on public.profile_interests to service_role;
 
 create function private.cap_interests()
@@ -750,11 +729,10 @@ end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
   'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
-grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
 
 create function api.set_interests(wanted jsonb)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   profile bigint := private.my_profile_id();
@@ -763,7 +741,8 @@ begin
   return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
 end
 $$;
-comment on function api.set_interests(jsonb) is 'Replaces the caller''s interests by {ids}.';
+comment on function api.set_interests(jsonb) is
+  'Replaces the caller''s interests by {ids}. Definer, as update_profile.';
 grant execute on function api.set_interests(jsonb) to edge_functions;
 
 -- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
@@ -10661,86 +10640,6 @@ comment on function private.is_within_write_limit(text, uuid, uuid, double preci
 response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
 grant execute on function private.is_within_write_limit(text, uuid, uuid, double precision, integer)
   to edge_functions;
-
-create table private.rate_settings (
-  name text primary key
-    constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),
-  rate text not null
-    constraint "rate is count/seconds, count/seconds/burst or off"
-    check (rate ~ '^([1-9]\d{0,5}/[1-9]\d{0,5}(/[1-9]\d{0,5})?|off)$')
-);
-comment on table private.rate_settings is
-  'The limits that the database enforces itself, because it cannot see the environment of the Edge Functions. Operators
-change them in the SQL editor.';
-alter table private.rate_settings enable row level security;
-insert into private.rate_settings (name, rate) values ('RATE_LIMIT_PROFILE', '120/3600/30');
-
-create function private.limit_profile_changes()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  -- The local stack sets it for its own connections, because several stacks can share a database.
-  setting constant text := coalesce(
-    nullif(current_setting('api.rate_limit_profile', true), ''),
-    (select rate_settings.rate from private.rate_settings where name = 'RATE_LIMIT_PROFILE'),
-    'off'
-  );
-  rate constant text[] := string_to_array(setting, '/');
-  wait integer;
-begin
-  if setting = 'off' then
-    return null;
-  end if;
-  begin
-    wait := private.consume_rate_limit(
-      kind => 'RATE_LIMIT_PROFILE',
-      who => (select auth.uid())::text,
-      seconds_each => rate[2]::double precision / rate[1]::integer,
-      burst => coalesce(rate[3], rate[1])::integer
-    )::text::integer;
-  exception
-    when lock_not_available then
-      raise warning 'RATE_LIMIT_PROFILE could not be counted; the change was allowed';
-      return null;
-  end;
-  if wait > 0 then
-    raise sqlstate 'PT429' using
-      message = 'Too many requests, please try again later',
-      hint = format('In %s seconds', wait);
-  end if;
-  return null;
-end
-$$;
-comment on function private.limit_profile_changes() is
-  'Consumes a token of RATE_LIMIT_PROFILE for a change through the Data API; the Edge Functions consume theirs before
-they call the database. A refused or failed change consumes none. Definer, as consume_rate_limit.';
-
--- api.caller is set for calls of Edge Functions. Hiding a profile is free, there as here; any other change costs an
--- embedding.
-create trigger count_changes_of_users
-  after update on public.users
-  for each row
-  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
-  execute function private.limit_profile_changes();
-
-create trigger count_changes_of_profiles
-  after update on public.profiles
-  for each row
-  when (
-    current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = ''
-    and (
-      new.is_searchable
-      or to_jsonb(old.*) - 'is_searchable' is distinct from to_jsonb(new.*) - 'is_searchable'
-    )
-  )
-  execute function private.limit_profile_changes();
-
-create trigger count_changes_of_interests
-  after insert or delete on public.profile_interests
-  for each statement
-  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
-  execute function private.limit_profile_changes();
 
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)

@@ -216,46 +216,6 @@ describe('anonymous clients are limited by address', () => {
   })
 })
 
-describe('profile changes', () => {
-  const change = (who: Limited, body: object) => request('PATCH', '/users/profile', body, who)
-  const write = (token: string | undefined, path: string, body: object, apikey = testKeys.publishableKey) =>
-    request('PATCH', `${new URL(stack.base).origin}/rest/v1/${path}`, body, { token, headers: { apikey } })
-
-  test('through the Data API and the Edge Function share a limit, and hiding has none', async () => {
-    const ana = await person()
-    for (let n = 0; n < burst / 2; n++) {
-      expect((await write(ana.token, 'profiles?id=gt.0', { city: `Porto ${n}` })).status).toBe(204)
-      expect((await change(ana, { city: `Braga ${n}` })).status).toBe(200)
-    }
-    const hint = expect.stringMatching(/^In \d+ seconds$/)
-    const refusal = { code: 'PT429', message: expect.stringContaining('Too many'), hint }
-    for (const [path, body] of [['profiles?id=gt.0', { city: 'Faro' }], ['users?id=gt.0', { bio: 'x' }]] as const) {
-      expect(await write(ana.token, path, body)).toMatchObject({ status: 429, body: refusal })
-    }
-    expectLimited(await change(ana, { city: 'Faro' }))
-    expectLimited(await change(ana, { is_searchable: false, city: 'Faro' }))
-    for (let n = 0; n < 2 * burst; n++) {
-      expect((await write(ana.token, 'profiles?id=gt.0', { is_searchable: false })).status).toBe(204)
-      expect((await change(ana, { is_searchable: false })).status).toBe(200)
-      expect((await request('PATCH', '/users/searchable', { is_searchable: false }, ana)).status).toBe(200)
-    }
-    const profile = { city: `Braga ${burst / 2 - 1}`, is_searchable: false }
-    expect((await request('GET', '/users/me', undefined, ana)).body.Profile).toMatchObject(profile)
-  })
-
-  test('through the Data API exactly the burst succeeds; those that fail and admins are not counted', async () => {
-    const ana = await person()
-    for (const { status } of await times(6, () => write(ana.token, 'profiles?id=gt.0', { age: 7 }))) {
-      // PostgREST answers 400, @supabase/lite 500.
-      expect([400, 500]).toContain(status)
-    }
-    const answers = await times(45, () => write(ana.token, 'profiles?id=gt.0', { city: randomUUID() }))
-    expect(statuses(answers)).toEqual([...several(burst, 204), ...several(45 - burst, 429)])
-    const rename = () => write(undefined, `users?id=eq.${ana.id}`, { name: 'Renamed' }, testKeys.secretKey)
-    expect(statuses(await times(10, rename))).toEqual(several(10, 204))
-  })
-})
-
 describe.skipIf(!databaseUrl)('with Postgres under locks', () => {
   /** Runs the work while a transaction holds this statement's locks. */
   const withLocks = async (statement: string, work: () => Promise<void>) => {

@@ -249,7 +249,6 @@ test('an upgrade of a project in use keeps nobody waiting for a second, and no r
   // These people do more than people may.
   for (const name of rateNames) project.management.secrets.set(name, 'off')
   await project.startFunctions()
-  await project.sql`update private.rate_settings set rate = 'off'`
   const base = `${project.origin}/functions/v1`
   const searchable = { city: 'Porto', is_searchable: true }
   const [ana, ben] = [await signUp('Ana', searchable, base), await signUp('Ben', searchable, base)]

@@ -1,5 +1,5 @@
-/** Rate limits: what a burst allows, who shares it, what is stored of it, and the one that the database enforces. */
-import { equal, inDays, is, people, type Person, refuses, setting, sql, talk, test } from './fixture.ts'
+/** Rate limits: what a burst allows, who shares it, and what is stored of it. */
+import { equal, inDays, is, people, type Person, setting, sql, talk, test } from './fixture.ts'
 
 const refusal = 'Too many requests, please try again later'
 /** Moves the clock of the limits on. */
@@ -86,79 +86,15 @@ test('what is stored of a caller is a hash with a salt of the day, in no backup,
   equal(await sql(`select encode(key, 'hex') || '!' from private.rate_limits`), ['00!'])
 })
 
-/** A statement as the Data API runs it for somebody. */
-const change = ({ name }: Person, statement: string) =>
-  `do $$ begin perform tests.become('${name}'); ${statement}; end $$`
-/** Changes the bio as often as that; the last time is refused. */
-const changes = async (who: Person, allowed: number) => {
-  for (let n = 1; n <= allowed; n++) await sql(change(who, `update public.users set bio = 'Change ${n}'`))
-  await refuses('PT429', refusal, [change(who, `update public.users set bio = 'Too much'`)])
-  equal(await sql(`select bio from public.users where id = ${who.id}`), [`Change ${allowed}`])
-}
-/** How many tokens of 1,000 s have been consumed since the last call. */
-const consumed = async (): Promise<number> =>
-  (await sql(`with deleted as (
-      delete from private.rate_limits returning round(extract(epoch from tat - clock_timestamp()) / 1000) as tokens
-    ) select coalesce(sum(tokens), 0)::bigint from deleted`))[0]
-const limit = (rate: string) => sql(`select set_config('api.rate_limit_profile', $1, true)`, [rate])
-
-test('each change of a profile through the Data API counts, but hiding it does not', async () => {
+test('changes of a profile share a limit, and hiding it is free', async () => {
   const [ana] = await people('ana')
-  const costs = async (tokens: number, ...statements: string[]) => {
-    for (const statement of statements) {
-      await sql(change(ana, statement))
-      equal(await consumed(), tokens, statement)
-    }
-  }
-  await limit('30/30000/30')
-  await costs(1, `update public.users set bio = 'Potter'`, `update public.profiles set city = 'Porto'`)
-  const interests = 'public.profile_interests'
-  await costs(1, `insert into ${interests} select id, 1 from public.profiles`, `delete from ${interests}`)
-  await costs(1, 'update public.profiles set is_searchable = true')
-  const hide = 'update public.profiles set is_searchable = false'
-  await costs(0, hide, hide)
-  await costs(1, `${hide}, city = 'Faro'`)
-  // The Edge Functions have counted theirs, and admins have no limit.
-  await ana.patch('/users/profile', { city: 'Braga', bio: 'Painter', interest_ids: [1] })
-  for (const role of ['none', 'service_role']) await sql(`update public.profiles set city = 'Beja ${role}'`, [], role)
-  equal(await consumed(), 0)
-})
-
-test('the Edge Functions count changes of a profile in the same place, hiding excepted', async () => {
-  const [ana, ben] = await people('ana', 'ben')
   setting('RATE_LIMIT_PROFILE', '3/3000')
-  await limit('3/3000')
   const update = (path: string, body: object) => seconds(ana, path.endsWith('interests') ? 'PUT' : 'PATCH', path, body)
   for (const path of ['/users/searchable', '/users/profile']) equal(await update(path, { is_searchable: false }), '200')
-  equal(await consumed(), 0)
+  equal(await sql('select count(*) from private.rate_limits'), [0])
   equal(await update('/users/profile', { is_searchable: false, city: 'Faro' }), '200')
   equal(await update('/users/profile/interests', { interest_ids: [1] }), '200')
-  await changes(ana, 1)
-  equal(await update('/users/searchable', { is_searchable: true }), 'wait 1000')
+  equal(await update('/users/searchable', { is_searchable: true }), '200')
+  equal(await update('/users/profile', { city: 'Braga' }), 'wait 1000')
   equal(await update('/users/searchable', { is_searchable: false }), '200')
-  await changes(ben, 3)
-})
-
-test('the limit of the Data API is a setting of the stack, else of the database, else off', async () => {
-  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
-  await limit('off')
-  const free = async () => {
-    for (let n = 0; n < 40; n++) await sql(change(ana, `update public.users set bio = 'Free'`))
-    equal(await consumed(), 0)
-  }
-  await free()
-  await limit('')
-  await changes(ben, 30)
-  equal(await sql('select name, rate from private.rate_settings'), [['RATE_LIMIT_PROFILE', '120/3600/30']])
-  await sql(`update private.rate_settings set rate = '2/3600'`)
-  await changes(cat, 2)
-  await consumed()
-  await sql(`update private.rate_settings set rate = 'off'`)
-  await free()
-  await sql('delete from private.rate_settings')
-  await free()
-  const insert = (name: string, rate: string) => `insert into private.rate_settings values ('${name}', '${rate}')`
-  const rates = ['', 'many', '0/1', '1/1/1/1'].map((rate) => insert('RATE_LIMIT_PROFILE', rate))
-  await refuses('23514', 'rate is count/seconds, count/seconds/burst or off', rates)
-  await refuses('23514', 'name is RATE_LIMIT_PROFILE', [insert('RATE_LIMIT_SEND', '1/1')])
 })

@@ -111,13 +111,7 @@ create policy "users read their own row" on public.users
   for select to authenticated
   using (id = (select private.my_id()));
 
-create policy "users update their own row" on public.users
-  for update to authenticated
-  using (id = (select private.my_id()))
-  with check (id = (select private.my_id()));
-
 grant select on public.users to authenticated;
-grant update (name, bio, location) on public.users to authenticated;
 grant all on public.users to service_role;
 
 create function private.sync_auth_email()

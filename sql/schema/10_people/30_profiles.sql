@@ -34,14 +34,7 @@ create policy "users read their own profile" on public.profiles
   for select to authenticated
   using (user_id = (select private.my_id()));
 
-create policy "users update their own profile" on public.profiles
-  for update to authenticated
-  using (user_id = (select private.my_id()))
-  with check (user_id = (select private.my_id()));
-
 grant select on public.profiles to authenticated;
-grant update (first_name, last_name, age, biography, country, city, image_url, is_searchable)
-  on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
 create function private.publish_profile()
@@ -124,7 +117,7 @@ grant execute on function api.get_me() to edge_functions;
 
 create function api.update_profile(changes jsonb)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
@@ -165,12 +158,12 @@ end
 $$;
 comment on function api.update_profile(jsonb) is
   'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
-other keys are ignored.';
+other keys are ignored. Definer, because no caller has a grant to write, so that the Data API only reads.';
 grant execute on function api.update_profile(jsonb) to edge_functions;
 
 create function api.set_searchable(searchable boolean)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   update public.profiles
@@ -182,7 +175,8 @@ begin
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
-comment on function api.set_searchable(boolean) is 'Shows or hides the caller''s profile in the search.';
+comment on function api.set_searchable(boolean) is
+  'Shows or hides the caller''s profile in the search. Definer, as update_profile.';
 grant execute on function api.set_searchable(boolean) to edge_functions;
 
 create function api.get_public_profile(profile bigint)

@@ -14,16 +14,7 @@ create policy "users read their own interests" on public.profile_interests
   for select to authenticated
   using (profile_id = (select private.my_profile_id()));
 
-create policy "users add their own interests" on public.profile_interests
-  for insert to authenticated
-  with check (profile_id = (select private.my_profile_id()));
-
-create policy "users remove their own interests" on public.profile_interests
-  for delete to authenticated
-  using (profile_id = (select private.my_profile_id()));
-
-grant select, delete on public.profile_interests to authenticated;
-grant insert (profile_id, interest_id) on public.profile_interests to authenticated;
+grant select on public.profile_interests to authenticated;
 grant all on public.profile_interests to service_role;
 
 create function private.cap_interests()
@@ -90,11 +81,10 @@ end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
   'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
-grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
 
 create function api.set_interests(wanted jsonb)
 returns json
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   profile bigint := private.my_profile_id();
@@ -103,5 +93,6 @@ begin
   return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
 end
 $$;
-comment on function api.set_interests(jsonb) is 'Replaces the caller''s interests by {ids}.';
+comment on function api.set_interests(jsonb) is
+  'Replaces the caller''s interests by {ids}. Definer, as update_profile.';
 grant execute on function api.set_interests(jsonb) to edge_functions;

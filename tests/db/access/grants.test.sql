@@ -13,10 +13,10 @@ select is(
   ),
   array[
     'anon: select public.interests',
-    'authenticated: delete, select public.profile_interests',
     'authenticated: select public.conversations',
     'authenticated: select public.interests',
     'authenticated: select public.messages',
+    'authenticated: select public.profile_interests',
     'authenticated: select public.profiles',
     'authenticated: select public.reservation_history',
     'authenticated: select public.reservations',
@@ -58,13 +58,8 @@ select is(
     group by role, privilege, name
     order by 1
   ),
-  array[
-    'authenticated: insert public.profile_interests (profile_id, interest_id)',
-    'authenticated: update public.profiles '
-      || '(first_name, last_name, age, biography, country, city, image_url, is_searchable)',
-    'authenticated: update public.users (name, bio, location)'
-  ],
-  'these are the grants on columns'
+  '{}',
+  'there are no grants on columns'
 );
 select is(
   array(
@@ -127,7 +122,7 @@ select is(
       || 'is_line, is_own_photo, is_upload, is_web_address, iso, me_with_profile, messages_after, my_blocks, '
       || 'my_conversations, my_devices, my_id, my_inbox, my_notification_settings, my_profile_id, my_reports_after, '
       || 'my_state, my_states, my_unread, my_writable_conversations, parse_ids, participants_of, present, '
-      || 'replace_interests, require_participant, reservations_of, reservations_with_history, '
+      || 'require_participant, reservations_of, reservations_with_history, '
       || 'scope_to_conversation, set_response_metadata, settled, status_at, to_message_view, to_reservation_view, '
       || 'typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, check_sign_up, '

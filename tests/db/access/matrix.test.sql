@@ -22,9 +22,9 @@ select *
 from (
   values
     -- table                       whose rows            select       insert update delete
-    ('public.users',               'id = %1$s',              'ana',       '',    'ana', ''),
-    ('public.profiles',            'id = %2$s',              'ana',       '',    'ana', ''),
-    ('public.profile_interests',   'profile_id = %2$s',      'ana',       'ana', '',    'ana'),
+    ('public.users',               'id = %1$s',              'ana',       '',    '',    ''),
+    ('public.profiles',            'id = %2$s',              'ana',       '',    '',    ''),
+    ('public.profile_interests',   'profile_id = %2$s',      'ana',       '',    '',    ''),
     ('public.conversations',       'id = %3$s',              'ana ben',   '',    '',    ''),
     ('public.messages',            'conversation_id = %3$s', 'ana ben',   '',    '',    ''),
     ('public.reservations',        'conversation_id = %3$s', 'ana ben',   '',    '',    ''),
@@ -47,17 +47,13 @@ declare
     ),
     'true'
   );
-  entry constant text := case on_table
-    when 'public.profile_interests' then format('(profile_id, interest_id) values (%s, 2)', profile)
-    else 'default values'
-  end;
-  -- One that the caller may change, if there is one. An identity may be changed by nobody.
+  -- An identity may be changed by nobody.
   changed constant name := (
     select attname
     from pg_attribute
     where attrelid = on_table::regclass and attnum > 0 and not attisdropped
       and attidentity = '' and attgenerated = ''
-    order by has_column_privilege('authenticated', attrelid, attnum, 'update') desc, attnum
+    order by attnum
     limit 1
   );
   affected bigint;
@@ -76,7 +72,7 @@ begin
   end if;
   execute case privilege
     when 'select' then format('select from %s where %s', on_table, condition)
-    when 'insert' then format('insert into %s %s', on_table, entry)
+    when 'insert' then format('insert into %s default values', on_table)
     when 'update' then format('update %s set %I = %2$I where %s', on_table, changed, condition)
     when 'delete' then format('delete from %s where %s', on_table, condition)
   end;

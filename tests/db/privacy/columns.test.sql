@@ -30,7 +30,6 @@ from (
     ('private.outbox', 'erase', 'key attempts due_at last_error created_at'),
     ('private.outbox_settings', 'none', 'singleton delay_seconds webhooks inner_key outer_key'),
     ('private.rate_limits', 'none', 'key tat'), ('private.rate_limit_salts', 'none', 'salt valid_on'),
-    ('private.rate_settings', 'none', 'name rate'),
     ('private.report_evidence', 'keep', 'report_id message_id is_by_reported content attachment sent_at'),
     ('public.hidden_profiles', 'erase', 'user_id report_id hidden_at'),
     ('public.moderation_log', 'log', 'id action report_id user_id by_whom note created_at'),

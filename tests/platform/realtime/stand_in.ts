@@ -4,7 +4,7 @@ import { openPostgres } from '../../../supabase/local/database.ts'
 import { openRealtime } from '../../../supabase/local/realtime/server.ts'
 import { testKeys } from '../../tools/stack.ts'
 
-const database = await openPostgres(Deno.env.get('DATABASE_URL')!, {})
+const database = await openPostgres(Deno.env.get('DATABASE_URL')!)
 const { routes } = await openRealtime(database, testKeys, true)
 const server = new Hono()
 server.get('/healthcheck', (c) => c.text('ok'))
