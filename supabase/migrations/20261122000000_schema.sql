@@ -2103,11 +2103,7 @@ begin
 
   after := private.state_of(me, conversation);
   if after is distinct from before then
-    perform private.log_state(me, conversation);
-    perform private.broadcast_to_users(
-      event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
-      user_id => me, one => me, other => null
-    );
+    perform private.record_state(me, conversation, 'conversation.state', me);
   end if;
   return row_to_json(after);
 end
@@ -2739,6 +2735,8 @@ create function private.add_to_history(reservation public.reservations, by_id bi
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  step bigint;
 begin
   insert into public.reservation_history (
     reservation_id, conversation_id, status, by_id, note, title, price, date, ends_at, created_at
@@ -2746,11 +2744,23 @@ begin
   values (
     reservation.id, reservation.conversation_id, reservation.status, add_to_history.by_id, add_to_history.note,
     reservation.title, reservation.price, reservation.date, reservation.ends_at, reservation.updated_at
+  )
+  returning id into step;
+  perform private.notify(
+    event => 'reservation.changed', conversation => reservation.conversation_id, subject => step,
+    by_id => add_to_history.by_id,
+    people => array(
+      select participant
+      from public.conversations
+      cross join unnest(array[voyager_id, local_id]) as participant
+      where conversations.id = reservation.conversation_id and participant is distinct from add_to_history.by_id
+    )
   );
 end
 $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
-  'Appends the reservation as it is now. Only for definer functions.';
+  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.
+Only for definer functions.';
 
 create function private.lock_host(host bigint)
 returns void
@@ -4289,29 +4299,43 @@ comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
-create function private.log_change(
-  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null
+create function private.record_change(
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null, event text default null,
+  previous_id bigint default null
 )
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  one bigint;
+  other bigint;
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select
-    case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end,
-    log_change.kind, conversation, entity
+  select case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end
+  into one, other
   from public.conversations
   cross join lateral (
     select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
   ) as pair
   where conversations.id = conversation;
+  if one is null then
+    return;
+  end if;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (one, other, record_change.kind, conversation, entity);
+  if event is not null then
+    perform private.broadcast_to_users(
+      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
+      one => one, other => other
+    );
+  end if;
 end
 $$;
-comment on function private.log_change(private.change_kind, bigint, bigint, bigint) is
-  'Logs a change for both participants; across a block, what one of them does (actor) for that one alone. Nothing if the
-conversation is gone, of which they are told by itself. Only for definer functions.';
+comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
+  'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
+(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself. Only for definer
+functions.';
 
-create function private.log_conversation()
+create function private.record_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -4324,46 +4348,57 @@ begin
     select new.voyager_id, new.local_id, new.id
   ) as concerned (voyager_id, local_id, id)
   where concerned.id is not null;
+  if tg_op = 'INSERT' then
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
   return null;
 end
 $$;
-comment on function private.log_conversation() is
-  'A conversation was opened, or changed or removed by an admin. Whoever took part in it before is told too. Definer,
-because nobody has a grant on the log.';
+comment on function private.record_conversation() is
+  'A conversation was opened, of which user_id of the event is the voyager, who opened it; or changed or removed by an
+admin. Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
 
-create trigger log_conversation
+create trigger record_conversation
   after insert or update or delete on public.conversations
   for each row
-  execute function private.log_conversation();
+  execute function private.record_conversation();
 
-create function private.log_person()
+create function private.record_person()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('conversation', id, id, actor => new.id)
+  perform private.record_change('conversation', id, id, actor => new.id)
   from public.conversations
   where new.id in (voyager_id, local_id);
   return null;
 end
 $$;
-comment on function private.log_person() is
-  'The name or the address that the partners'' lists show has changed. Definer, as log_conversation.';
+comment on function private.record_person() is
+  'The name or the address that the partners'' lists show has changed. Definer, as record_conversation.';
 
-create trigger log_person
+create trigger record_person
   after update of name, email on public.users
   for each row
   when ((old.name, old.email) is distinct from (new.name, new.email))
-  execute function private.log_person();
+  execute function private.record_person();
 
-create function private.log_changed_messages()
+create function private.record_changed_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change(
+  perform private.record_change(
     'read', marked.conversation_id, marked.id,
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    event => 'message.read',
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
   )
   from (
     select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
@@ -4374,7 +4409,7 @@ begin
   ) as marked
   join public.conversations on conversations.id = marked.conversation_id;
 
-  perform private.log_change(
+  perform private.record_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
   )
   from new_rows
@@ -4388,39 +4423,40 @@ begin
   return null;
 end
 $$;
-comment on function private.log_changed_messages() is
+comment on function private.record_changed_messages() is
   'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
-Definer, as log_conversation.';
+Definer, as record_conversation.';
 
-create trigger log_changed_messages
+create trigger record_changed_messages
   after update on public.messages
   referencing old table as old_rows new table as new_rows
   for each statement
-  execute function private.log_changed_messages();
+  execute function private.record_changed_messages();
 
-create function private.log_deleted_messages()
+create function private.record_deleted_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('message.removed', conversation_id, id) from old_rows order by id;
+  perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
   return null;
 end
 $$;
-comment on function private.log_deleted_messages() is 'An admin has removed messages. Definer, as log_conversation.';
+comment on function private.record_deleted_messages() is
+  'An admin has removed messages. Definer, as record_conversation.';
 
-create trigger log_deleted_messages
+create trigger record_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.log_deleted_messages();
+  execute function private.record_deleted_messages();
 
-create function private.log_reservation()
+create function private.record_changed_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('reservation', concerned.conversation_id, concerned.id)
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
   from (
     select old.conversation_id, old.id
     union
@@ -4430,47 +4466,60 @@ begin
   return null;
 end
 $$;
-comment on function private.log_reservation() is
-  'A reservation was offered, changed, moved to another conversation or removed. Definer, as log_conversation.';
+comment on function private.record_changed_reservation() is
+  'A reservation was offered, changed, moved to another conversation or removed. Definer, as record_conversation.';
 
-create trigger log_reservation
+create trigger record_changes
   after insert or update or delete on public.reservations
   for each row
-  execute function private.log_reservation();
+  execute function private.record_changed_reservation();
 
-create function private.log_state(person bigint, conversation bigint)
+create function private.record_state(person bigint, conversation bigint, event text, actor bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, kind, conversation_id, entity_id)
-  values (person, 'state', conversation, conversation);
+  select person, 'state', conversation, conversation
+  where conversation is not null;
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => case when event <> 'block.changed' then conversation end,
+    previous_id => null, user_id => actor, one => person, other => null
+  );
 end
 $$;
-comment on function private.log_state(bigint, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user alone. Only for definer functions.';
+comment on function private.record_state(bigint, bigint, text, bigint) is
+  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them. Only for
+definer functions.';
 
-create function private.log_block()
+create function private.record_block()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   block constant private.blocks := coalesce(new, old);
 begin
-  perform private.log_state(block.blocker_id, id)
-  from public.conversations
-  where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-    and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id);
+  perform private.record_state(
+    block.blocker_id,
+    (
+      select id
+      from public.conversations
+      where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+        and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+    ),
+    'block.changed', block.blocked_id
+  );
   return null;
 end
 $$;
-comment on function private.log_block() is
-  'A block changes what its owner, and nobody else, sees of the conversation. Definer, as log_conversation.';
+comment on function private.record_block() is
+  'A block changes what its owner, and nobody else, sees of the conversation. Of block.changed user_id is the user who
+was blocked or unblocked; the devices that get it leave the pair''s typing: topic. Definer, as record_conversation.';
 
-create trigger log_block
+create trigger record_block
   after insert or delete on private.blocks
   for each row
-  execute function private.log_block();
+  execute function private.record_block();
 
 create function private.forget_changes()
 returns integer
@@ -8828,155 +8877,11 @@ comment on function private.broadcast_to_users(text, bigint, bigint, bigint, big
 raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
 send nothing.';
 
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
-)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_users(
-    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
-    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
-  )
-  from public.conversations
-  where conversations.id = conversation;
-end
-$$;
-comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'As broadcast_to_users, to both participants.';
-
-create function private.broadcast_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-    user_id => new.voyager_id
-  );
-  return null;
-end
-$$;
-comment on function private.broadcast_conversation() is
-  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
-
-create trigger broadcast_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.broadcast_conversation();
-
-create function private.broadcast_read()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_users(
-    event => 'message.read',
-    conversation => marked.conversation_id,
-    id => marked.id,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    ),
-    user_id => marked.reader,
-    one => marked.reader,
-    other => case when not private.is_blocked_between(marked.reader, marked.sender) then marked.sender end
-  )
-  from (
-    select
-      now_read.conversation_id,
-      max(now_read.id) as id,
-      now_read.user_id as sender,
-      case now_read.user_id
-        when conversations.voyager_id then conversations.local_id
-        else conversations.voyager_id
-      end as reader
-    from now_read
-    join was_read using (id)
-    join public.conversations on conversations.id = now_read.conversation_id
-    where now_read.read and not was_read.read
-    group by now_read.conversation_id, sender, reader
-  ) as marked;
-  return null;
-end
-$$;
-comment on function private.broadcast_read() is
-  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked; across a block the reader alone gets it. Definer, because callers may not send
-events.';
-
-create trigger broadcast_read
-  after update on public.messages
-  referencing old table as was_read new table as now_read
-  for each statement
-  execute function private.broadcast_read();
-
-create function private.broadcast_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
-    previous_id => null, user_id => null
-  )
-  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
-  where affected.conversation is not null;
-  return null;
-end
-$$;
-comment on function private.broadcast_reservation() is
-  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
-callers may not send events.';
-
-create trigger broadcast_reservation
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.broadcast_reservation();
-
-create function private.broadcast_block()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_participants.
-set lock_timeout = '50ms'
-as $$
-declare
-  block constant private.blocks := coalesce(new, old);
-begin
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', (
-        select id
-        from public.conversations
-        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
-      ),
-      'id', null, 'previous_id', null, 'user_id', block.blocked_id
-    ),
-    'block.changed', 'user:' || block.blocker_id, true
-  );
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
-    return null;
-end
-$$;
-comment on function private.broadcast_block() is
-  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
-which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
-
-create trigger broadcast_block
-  after insert or delete on private.blocks
-  for each row
-  execute function private.broadcast_block();
-
 create function private.broadcast_closed()
 returns trigger
 language plpgsql volatile security definer
 set search_path = ''
--- As in broadcast_to_participants.
+-- As in broadcast_to_users.
 set lock_timeout = '50ms'
 as $$
 begin
@@ -9657,48 +9562,6 @@ what by_id did, or an admin or the clock if that is null. The ids of one convers
 which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create function private.notify_of_step()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(
-    event => 'reservation.changed', conversation => new.conversation_id, subject => new.id, by_id => new.by_id,
-    people => array(
-      select participant
-      from public.conversations
-      cross join unnest(array[voyager_id, local_id]) as participant
-      where conversations.id = new.conversation_id and participant is distinct from new.by_id
-    )
-  );
-  return null;
-end
-$$;
-comment on function private.notify_of_step() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
-callers have no grant on the outbox.';
-
-create trigger notify_of_step
-  after insert on public.reservation_history
-  for each row
-  execute function private.notify_of_step();
-
-create function private.notify_of_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
-  return null;
-end
-$$;
-comment on function private.notify_of_conversation() is 'For the webhook. Definer, as notify_of_step.';
-
-create trigger notify_of_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.notify_of_conversation();
-
 create function private.notify_of_report()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -9708,7 +9571,8 @@ begin
   return null;
 end
 $$;
-comment on function private.notify_of_report() is 'For the webhook. Definer, as notify_of_step.';
+comment on function private.notify_of_report() is
+  'For the webhook. Definer, because callers have no grant on the outbox.';
 
 create trigger notify_of_report
   after insert on public.reports

@@ -153,7 +153,7 @@ const { owner } = await useCopy(
     return clock_timestamp() + coalesce(nullif(current_setting('tests.ahead', true), ''), '0')::interval;
   end
   $$;
-  alter table public.reservations disable trigger broadcast_reservation;
+  alter table public.reservations disable trigger record_changes;
   `,
 )
 const [pair] = await owner`

@@ -110,11 +110,7 @@ begin
 
   after := private.state_of(me, conversation);
   if after is distinct from before then
-    perform private.log_state(me, conversation);
-    perform private.broadcast_to_users(
-      event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
-      user_id => me, one => me, other => null
-    );
+    perform private.record_state(me, conversation, 'conversation.state', me);
   end if;
   return row_to_json(after);
 end

@@ -37,6 +37,8 @@ create function private.add_to_history(reservation public.reservations, by_id bi
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  step bigint;
 begin
   insert into public.reservation_history (
     reservation_id, conversation_id, status, by_id, note, title, price, date, ends_at, created_at
@@ -44,11 +46,23 @@ begin
   values (
     reservation.id, reservation.conversation_id, reservation.status, add_to_history.by_id, add_to_history.note,
     reservation.title, reservation.price, reservation.date, reservation.ends_at, reservation.updated_at
+  )
+  returning id into step;
+  perform private.notify(
+    event => 'reservation.changed', conversation => reservation.conversation_id, subject => step,
+    by_id => add_to_history.by_id,
+    people => array(
+      select participant
+      from public.conversations
+      cross join unnest(array[voyager_id, local_id]) as participant
+      where conversations.id = reservation.conversation_id and participant is distinct from add_to_history.by_id
+    )
   );
 end
 $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
-  'Appends the reservation as it is now. Only for definer functions.';
+  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.
+Only for definer functions.';
 
 create function private.lock_host(host bigint)
 returns void

@@ -40,29 +40,43 @@ comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
-create function private.log_change(
-  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null
+create function private.record_change(
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null, event text default null,
+  previous_id bigint default null
 )
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  one bigint;
+  other bigint;
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select
-    case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end,
-    log_change.kind, conversation, entity
+  select case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end
+  into one, other
   from public.conversations
   cross join lateral (
     select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
   ) as pair
   where conversations.id = conversation;
+  if one is null then
+    return;
+  end if;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (one, other, record_change.kind, conversation, entity);
+  if event is not null then
+    perform private.broadcast_to_users(
+      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
+      one => one, other => other
+    );
+  end if;
 end
 $$;
-comment on function private.log_change(private.change_kind, bigint, bigint, bigint) is
-  'Logs a change for both participants; across a block, what one of them does (actor) for that one alone. Nothing if the
-conversation is gone, of which they are told by itself. Only for definer functions.';
+comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
+  'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
+(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself. Only for definer
+functions.';
 
-create function private.log_conversation()
+create function private.record_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -75,46 +89,57 @@ begin
     select new.voyager_id, new.local_id, new.id
   ) as concerned (voyager_id, local_id, id)
   where concerned.id is not null;
+  if tg_op = 'INSERT' then
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
   return null;
 end
 $$;
-comment on function private.log_conversation() is
-  'A conversation was opened, or changed or removed by an admin. Whoever took part in it before is told too. Definer,
-because nobody has a grant on the log.';
+comment on function private.record_conversation() is
+  'A conversation was opened, of which user_id of the event is the voyager, who opened it; or changed or removed by an
+admin. Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
 
-create trigger log_conversation
+create trigger record_conversation
   after insert or update or delete on public.conversations
   for each row
-  execute function private.log_conversation();
+  execute function private.record_conversation();
 
-create function private.log_person()
+create function private.record_person()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('conversation', id, id, actor => new.id)
+  perform private.record_change('conversation', id, id, actor => new.id)
   from public.conversations
   where new.id in (voyager_id, local_id);
   return null;
 end
 $$;
-comment on function private.log_person() is
-  'The name or the address that the partners'' lists show has changed. Definer, as log_conversation.';
+comment on function private.record_person() is
+  'The name or the address that the partners'' lists show has changed. Definer, as record_conversation.';
 
-create trigger log_person
+create trigger record_person
   after update of name, email on public.users
   for each row
   when ((old.name, old.email) is distinct from (new.name, new.email))
-  execute function private.log_person();
+  execute function private.record_person();
 
-create function private.log_changed_messages()
+create function private.record_changed_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change(
+  perform private.record_change(
     'read', marked.conversation_id, marked.id,
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    event => 'message.read',
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
   )
   from (
     select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
@@ -125,7 +150,7 @@ begin
   ) as marked
   join public.conversations on conversations.id = marked.conversation_id;
 
-  perform private.log_change(
+  perform private.record_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
   )
   from new_rows
@@ -139,39 +164,40 @@ begin
   return null;
 end
 $$;
-comment on function private.log_changed_messages() is
+comment on function private.record_changed_messages() is
   'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
-Definer, as log_conversation.';
+Definer, as record_conversation.';
 
-create trigger log_changed_messages
+create trigger record_changed_messages
   after update on public.messages
   referencing old table as old_rows new table as new_rows
   for each statement
-  execute function private.log_changed_messages();
+  execute function private.record_changed_messages();
 
-create function private.log_deleted_messages()
+create function private.record_deleted_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('message.removed', conversation_id, id) from old_rows order by id;
+  perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
   return null;
 end
 $$;
-comment on function private.log_deleted_messages() is 'An admin has removed messages. Definer, as log_conversation.';
+comment on function private.record_deleted_messages() is
+  'An admin has removed messages. Definer, as record_conversation.';
 
-create trigger log_deleted_messages
+create trigger record_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.log_deleted_messages();
+  execute function private.record_deleted_messages();
 
-create function private.log_reservation()
+create function private.record_changed_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('reservation', concerned.conversation_id, concerned.id)
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
   from (
     select old.conversation_id, old.id
     union
@@ -181,47 +207,60 @@ begin
   return null;
 end
 $$;
-comment on function private.log_reservation() is
-  'A reservation was offered, changed, moved to another conversation or removed. Definer, as log_conversation.';
+comment on function private.record_changed_reservation() is
+  'A reservation was offered, changed, moved to another conversation or removed. Definer, as record_conversation.';
 
-create trigger log_reservation
+create trigger record_changes
   after insert or update or delete on public.reservations
   for each row
-  execute function private.log_reservation();
+  execute function private.record_changed_reservation();
 
-create function private.log_state(person bigint, conversation bigint)
+create function private.record_state(person bigint, conversation bigint, event text, actor bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, kind, conversation_id, entity_id)
-  values (person, 'state', conversation, conversation);
+  select person, 'state', conversation, conversation
+  where conversation is not null;
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => case when event <> 'block.changed' then conversation end,
+    previous_id => null, user_id => actor, one => person, other => null
+  );
 end
 $$;
-comment on function private.log_state(bigint, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user alone. Only for definer functions.';
+comment on function private.record_state(bigint, bigint, text, bigint) is
+  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them. Only for
+definer functions.';
 
-create function private.log_block()
+create function private.record_block()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   block constant private.blocks := coalesce(new, old);
 begin
-  perform private.log_state(block.blocker_id, id)
-  from public.conversations
-  where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-    and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id);
+  perform private.record_state(
+    block.blocker_id,
+    (
+      select id
+      from public.conversations
+      where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+        and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+    ),
+    'block.changed', block.blocked_id
+  );
   return null;
 end
 $$;
-comment on function private.log_block() is
-  'A block changes what its owner, and nobody else, sees of the conversation. Definer, as log_conversation.';
+comment on function private.record_block() is
+  'A block changes what its owner, and nobody else, sees of the conversation. Of block.changed user_id is the user who
+was blocked or unblocked; the devices that get it leave the pair''s typing: topic. Definer, as record_conversation.';
 
-create trigger log_block
+create trigger record_block
   after insert or delete on private.blocks
   for each row
-  execute function private.log_block();
+  execute function private.record_block();
 
 create function private.forget_changes()
 returns integer

@@ -103,48 +103,6 @@ what by_id did, or an admin or the clock if that is null. The ids of one convers
 which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create function private.notify_of_step()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(
-    event => 'reservation.changed', conversation => new.conversation_id, subject => new.id, by_id => new.by_id,
-    people => array(
-      select participant
-      from public.conversations
-      cross join unnest(array[voyager_id, local_id]) as participant
-      where conversations.id = new.conversation_id and participant is distinct from new.by_id
-    )
-  );
-  return null;
-end
-$$;
-comment on function private.notify_of_step() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
-callers have no grant on the outbox.';
-
-create trigger notify_of_step
-  after insert on public.reservation_history
-  for each row
-  execute function private.notify_of_step();
-
-create function private.notify_of_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
-  return null;
-end
-$$;
-comment on function private.notify_of_conversation() is 'For the webhook. Definer, as notify_of_step.';
-
-create trigger notify_of_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.notify_of_conversation();
-
 create function private.notify_of_report()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -154,7 +112,8 @@ begin
   return null;
 end
 $$;
-comment on function private.notify_of_report() is 'For the webhook. Definer, as notify_of_step.';
+comment on function private.notify_of_report() is
+  'For the webhook. Definer, because callers have no grant on the outbox.';
 
 create trigger notify_of_report
   after insert on public.reports
