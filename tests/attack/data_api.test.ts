@@ -94,7 +94,6 @@ describe.each(roles)('as %s', (role) => {
       const change = await send('PATCH', `${name}?${filter}`, { [column]: (own[0] ?? all[0])?.[column] ?? null })
       expectDenied(change, { column }, writeErrors)
     }
-    expect(await snapshot(fixture)).toEqual(before)
   })
 
   test('can call no function, neither those for the secret key nor those that are not exposed', async () => {
@@ -105,7 +104,6 @@ describe.each(roles)('as %s', (role) => {
       const { status, body } = await send('POST', `rpc/${name}`, {})
       expect({ name, status, code: body.code }).toEqual({ name, status: 404, code: 'PGRST202' })
     }
-    expect(await snapshot(fixture)).toEqual(before)
   })
 
   test('sees no other schema', async () => {
@@ -140,4 +138,6 @@ describe.each(roles)('as %s', (role) => {
     const shown = fixture.secrets.filter((secret) => text.includes(secret.text))
     if (role === 'outsider') expect(shown).not.toEqual([])
   })
+
+  test('has changed nothing by all that', async () => expect(await snapshot(fixture)).toEqual(before))
 })
