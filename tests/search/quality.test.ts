@@ -30,7 +30,9 @@ describe.each(['labelled', 'unseen', 'third', 'tastes'])('the set %s', (set) => 
     expect(measured.all!.stranger).toBeGreaterThanOrEqual(measured.all!.token! - 0.003)
   })
 
-  test.runIf(set === 'tastes')('three of four callers with a taste see their own kind first', () => {
-    expect(measured.taste!.own).toBeGreaterThanOrEqual(0.75)
-  })
+  if (set === 'tastes') {
+    test('three of four callers with a taste see their own kind first', () => {
+      expect(measured.taste!.own).toBeGreaterThanOrEqual(0.75)
+    })
+  }
 })
