@@ -1265,16 +1265,16 @@ export interface components {
                 }[];
             } | null;
             _understood?: {
+                /** @description The text whose meaning was looked for */
+                text: string;
                 /** @description The words that were looked for */
                 words: string[];
-                /** @description Words without a meaning of their own */
-                leftOut: string[];
                 /** @description What was denied in words */
                 excluded: string[];
+                /** @description Words without a meaning of their own */
+                left_out: string[];
                 /** @description Names of places, and their adjectives */
                 places: string[];
-                /** @description Languages, which are no places */
-                languages: string[];
                 /** @description The age, both ends included */
                 age: {
                     /** Format: int64 */
@@ -1282,8 +1282,6 @@ export interface components {
                     /** Format: int64 */
                     max: number;
                 } | null;
-                /** @description The text whose meaning was looked for */
-                embedded: string;
             };
             /**
              * @description With facets: how many people have each value, the most frequent first, among all that match after filters. Where more than 1,000 match, among 1,100 of them at most

@@ -23,7 +23,7 @@ export interface Query {
   vector: number[] | null
   /** The query as the database has read it, and the age that it asks for. */
   asked: unknown
-  /** A profile that is exactly meant, and one that has nothing to do with the query, as contexts of callers. */
+  /** The caller, or else a profile that is exactly meant; and one that has nothing to do with the query. */
   kindred: number
   stranger: number
 }
@@ -32,7 +32,7 @@ export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export const sets = ['labelled', 'unseen', 'third'] as const
+export const sets = ['labelled', 'unseen', 'third', 'tastes'] as const
 export type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>
@@ -47,12 +47,15 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Parameters: query, vector, model, semantic ratio, filters, limit, whose vector is the context, the query as read. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit, the profile of the caller, the query as read. */
 export const findProfiles = `
   select private.find_profiles(
     request => jsonb_build_object('q', $1::text, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
     filter => private.read_filter(($5::text)::jsonb, asked, null), query_vector => $2::text::extensions.halfvec,
-    context_vector => (select embedding from private.search_entries where profile_id = $7), semantic_ratio => $4
+    context_vector => (
+      select embedding from private.search_contexts join public.profiles using (user_id) where profiles.id = $7
+    ),
+    semantic_ratio => $4
   )::text as answer
   from (
     select coalesce(
@@ -69,7 +72,10 @@ export const makeVectors = async (database: Database): Promise<void> => {
     const jobs = claimed!.jobs as { kind: string; id: number; text: string; content_hash: string }[]
     if (jobs.length === 0) return
     const vectors = await embedder.embed(jobs.map(({ text }) => text), new AbortController().signal)
-    const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: vectors[at] }))
+    // As the function does: a zero vector has no cosine.
+    const saved = jobs.map(({ kind, id, content_hash }, at) => {
+      return { kind, id, content_hash, embedding: vectors[at]!.some((value) => value !== 0) ? vectors[at] : null }
+    })
     const parameters = [embedder.model, JSON.stringify(saved)]
     await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', parameters)
   }
@@ -81,7 +87,8 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
     with people as (
       select * from jsonb_to_recordset(($1::text)::jsonb) as person (
         key text, name text, first_name text, last_name text, age integer, city text, country text, interests text[],
-        biography text, bio text, location text
+        biography text, bio text, location text,
+        is_searchable boolean
       )
     ),
     users as (
@@ -91,7 +98,7 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
     ),
     profiles as (
       insert into public.profiles (user_id, first_name, last_name, age, biography, country, city, is_searchable)
-      select users.id, first_name, last_name, age, biography, country, city, true
+      select users.id, first_name, last_name, age, biography, country, city, coalesce(is_searchable, true)
       from people join users on users.email = key || '@example.com'
       order by key
       returning id, user_id
@@ -129,7 +136,7 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
   const ids = await loadPeople(database, set)
   await makeVectors(database)
   const queries: Query[] = []
-  for (const { id, kind, q, filters = {}, grades } of read(set, 'queries.json')) {
+  for (const { id, kind, q, caller, filters = {}, grades } of read(set, 'queries.json')) {
     const graded = new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)]))
     const all = [...ids.values()].sort((a, b) => a - b)
     // Another one for each query, so that no single stranger decides.
@@ -148,7 +155,7 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
       },
       grades: graded,
       vector,
-      kindred: [...graded].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? all[0]!,
+      kindred: ids.get(caller) ?? [...graded].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? all[0]!,
       stranger: strangers[queries.length * 7 % strangers.length]!,
     })
   }

@@ -1,9 +1,10 @@
 /**
  * Measures how well the search ranks: the labelled queries of tests/search through private.find_profiles, by words
- * alone, by meaning alone and by both, with the offline provider's embeddings. `own` and `stranger` are both for
- * callers whose own interests are those of a profile that is exactly meant (which gains most by that), and those of one
- * that is irrelevant. For every kind of query it prints
- *   nDCG@10     order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5
+ * alone, by meaning alone and by both, with the offline provider's embeddings. `token` is both with a token, `own` and
+ * `stranger` for callers whose interests, bio and location are those of somebody who is exactly meant (which gains most
+ * by that), or of the set's caller, and those of somebody irrelevant. For every kind of query it prints
+ *   nDCG@10     order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5; of kind
+ *               taste, 1 if the first hit is of the caller's kind
  *   MRR         1 / rank of the first hit with grade 2 or 3
  *   recall@20   share of the profiles with grade 2 or 3 among the first twenty
  *   total       mean estimatedTotalHits
@@ -38,7 +39,7 @@ const modes = {
   'words': { vector: false, ratio: 0 },
   'meaning': { vector: true, ratio: 1 },
   'both': { vector: true, ratio: 0.5 },
-  // With a token, as the contract has it.
+  'token': { vector: true, ratio: 0.7 },
   'own': { vector: true, ratio: 0.7, context: 'kindred' },
   'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
   ...deployed && { deployed: { vector: true, ratio: 0.5, url: deployed } },
@@ -104,7 +105,7 @@ const measure = async (query: Query, setting: Setting): Promise<Scores> => {
   }
   const first = found.findIndex((grade) => grade >= 2)
   return {
-    ndcg: gains(found) / gains(wanted.toSorted((a, b) => b - a)),
+    ndcg: query.kind === 'taste' ? Number(first === 0) : gains(found) / gains(wanted.toSorted((a, b) => b - a)),
     mrr: first < 0 ? 0 : 1 / (first + 1),
     recall: found.filter((grade) => grade >= 2).length / wanted.filter((grade) => grade >= 2).length,
     total: answer.estimatedTotalHits,

@@ -183,15 +183,14 @@ export const readQuery = (query: string): ReadQuery => {
  * How a query was understood, for whoever asks for an explanation. An adjective of a place, which the database returns
  * with an @, is a language where one stands.
  */
-export const explained = (read: ReadQuery, places: string[], embedded: string) => ({
+export const explained = (read: ReadQuery, places: string[], text: string) => ({
+  text,
   words: read.words.replace(/-"[^"]*"/g, '').split(/\s+/).filter(Boolean),
-  leftOut: read.leftOut,
   excluded: read.excluded,
+  left_out: read.leftOut,
   places: places.map((name) => name.replace('@', ''))
     .filter((name) => places.includes(name) || !read.spoken.includes(name)),
-  languages: read.spoken.filter((word) => places.includes(`@${word}`)),
   age: read.age,
-  embedded,
 })
 
 /**

@@ -45,8 +45,8 @@ const searchIndex = async (project) => {
 const vocabulary = async ({ call }) => {
   const answer = await call('/users/search?q=rhabdomancy+philately+qzxvbnk&limit=1&explain=true')
   if (answer.status !== 200) fail(describeAnswer(answer))
-  const { embedded } = answer.body._understood ?? {}
-  if (embedded !== 'rhabdomancy philately') fail('the search knows no words: deploy with npm run deploy')
+  const { text } = answer.body._understood ?? {}
+  if (text !== 'rhabdomancy philately') fail('the search knows no words: deploy with npm run deploy')
   return 'the search tells words from letters that mean nothing'
 }
 

@@ -12,8 +12,10 @@ const targets = { accept: 'accepted', decline: 'declined', cancel: 'cancelled', 
 
 interface Action {
   actor: Actor
-  /** A step, or with other terms than the present ones; an offer, a counter-offer; what admins and the clock do. */
-  name: keyof typeof targets | 'stale' | 'offer' | 'counter' | 'write' | 'edit' | 'pass' | 'run'
+  /** A step; an offer, a counter-offer; what admins and the clock do. */
+  name: keyof typeof targets | 'offer' | 'counter' | 'write' | 'edit' | 'pass' | 'run'
+  /** An answer to other terms than the present ones. */
+  answers?: 'stale'
   /** The second reservation is named 2. */
   place?: 1 | 2
   status?: Status
@@ -46,7 +48,7 @@ const settle = ({ phase, hasEnd, reservations }: Model): void => {
 }
 
 /** Changes the model; returns the answer that is expected: ok, 409 or overlap. */
-const predict = (model: Model, { actor, name, place = 1, status }: Action): string => {
+const predict = (model: Model, { actor, name, place = 1, status, answers }: Action): string => {
   const by = actor === 'admin' || actor === 'clock' ? null : actor
   if (name === 'offer') {
     const offers = model.hasEnd ? [by, null] : [by]
@@ -77,13 +79,13 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
     return 'ok'
   }
   // A refused request writes nothing, not even what the clock has to do.
+  if (answers) return '409'
   if (name === 'counter') {
     if (one.status !== 'pending') return '409'
     one.offeredBy = by
     one.revision++
     put(one, 'pending', by)
   } else {
-    if (name === 'stale') return '409'
     const target = targets[name as keyof typeof targets]
     if (one.status !== target) {
       const mayStep = name === 'cancel'
@@ -99,9 +101,12 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
 
 const actionsIn = ({ reservations, phase, hasEnd }: Model): Action[] => {
   if (reservations.length === 0) return (['ana', 'ben', 'admin'] as const).map((actor) => ({ actor, name: 'offer' }))
-  const names = ['counter', 'accept', 'decline', 'cancel', 'complete', 'stale'] as const
+  const answers = ['counter', 'accept', 'decline'] as const
   return [
-    ...(['ana', 'ben'] as const).flatMap((actor) => names.map((name): Action => ({ actor, name }))),
+    ...(['ana', 'ben'] as const).flatMap((actor): Action[] => [
+      ...[...answers, 'cancel' as const, 'complete' as const].map((name) => ({ actor, name })),
+      ...answers.map((name) => ({ actor, name, answers: 'stale' as const })),
+    ]),
     ...statuses.map((status): Action => ({ actor: 'admin', name: 'write', status })),
     { actor: 'admin', name: 'edit' },
     { actor: 'clock', name: 'run' },
@@ -187,7 +192,7 @@ const describe = ({ detail, listed, each }: Seen) =>
 const now = Date.now()
 const inHours = (hours: number) => new Date(now + hours * 3_600_000).toISOString()
 let price = 1
-const statementOf = ({ name, place = 1, status, actor }: Action, { phase, hasEnd }: Model): string => {
+const statementOf = ({ name, place = 1, status, actor, answers }: Action, { phase, hasEnd }: Model): string => {
   const it = `(select id from public.reservations where conversation_id = ${talk} order by id offset ${
     place - 1
   } limit 1)`
@@ -195,13 +200,14 @@ const statementOf = ({ name, place = 1, status, actor }: Action, { phase, hasEnd
     insert into public.reservations (conversation_id, title, price, date, ends_at)
     values (${talk}, 'A walk', 1, '${inHours(from)}', ${hasEnd ? `'${inHours(from + 10)}'` : 'null'});`
   const at = `conversation => ${talk}, reservation => ${it}`
+  const revision = `(select revision from public.reservations where id = ${it})${answers ? ' - 1' : ''}`
   const draft = { title: 'A walk', price: 1, date: inHours(10), ends_at: hasEnd ? inHours(20) : null }
   switch (name) {
     case 'offer':
       return (actor === 'admin' ? insert(10) : `perform api.offer_reservation(${talk}, '${JSON.stringify(draft)}');`) +
         (hasEnd ? insert(11) : '')
     case 'counter':
-      return `perform api.counter_reservation(${at}, changes => '{"price": ${++price}}');`
+      return `perform api.counter_reservation(${at}, revision => ${revision}, changes => '{"price": ${++price}}');`
     case 'write':
       return `update public.reservations set status = '${status}' where id = ${it};`
     case 'edit':
@@ -211,10 +217,7 @@ const statementOf = ({ name, place = 1, status, actor }: Action, { phase, hasEnd
     case 'run':
       return 'perform private.settle_reservations();'
   }
-  const revision = `(select revision from public.reservations where id = ${it})`
-  return name === 'stale'
-    ? `perform api.step_reservation(${at}, step => 'accept', note => null, revision => ${revision} - 1);`
-    : `perform api.step_reservation(${at}, step => '${name}', note => null, revision => ${revision});`
+  return `perform api.step_reservation(${at}, step => '${name}', note => null, revision => ${revision});`
 }
 
 test('in whatever order they act, readers see a legal history', async () => {

@@ -25,6 +25,9 @@ const message = (talk: number) => one('messages', `conversation_id = ${talk}`)
 const latest = (talk: number, column = 'id') =>
   `(select ${column} from public.reservations where conversation_id = ${talk} order by id desc limit 1)`
 const terms = `concat_ws(' ', title, price, date, ends_at)`
+// Until the lock is had the other may change the offer. The note, or the title of a counter-offer, says what was read.
+const step = (talk: number, name: string) =>
+  `api.step_reservation(${talk}, ${latest(talk)}, '${name}', ${latest(talk, terms)}, ${latest(talk, 'revision')})`
 const text = ({ below }: Racer) => Array.from({ length: 12 }, () => `word${below(200)}`).join(' ')
 // An erasure locks the profile first, and may be the one that a deadlock ends.
 const user = (change: string) => ({ me }: Racer) => `update public.users set ${change} where id = ${me} and id > 2`
@@ -51,19 +54,12 @@ const moves: [often: number, move: (racer: Racer) => string][] = [
   }],
   [
     3,
-    ({ talk, below }) => `api.counter_reservation(${talk}, ${latest(talk)}, jsonb_build_object('price', ${below(9)}))`,
+    ({ talk, below }) =>
+      `api.counter_reservation(${talk}, ${latest(talk)}, ${latest(talk, 'revision')}, jsonb_build_object(
+      'price', ${below(9)}, 'title', ${latest(talk, `'Instead of ' || price`)}))`,
   ],
-  // Until the lock is had the other may change the offer. The note says what was read.
-  [
-    6,
-    ({ talk }) =>
-      `api.step_reservation(${talk}, ${latest(talk)}, 'accept', ${latest(talk, terms)}, ${latest(talk, 'revision')})`,
-  ],
-  [
-    2,
-    ({ talk, pick }) =>
-      `api.step_reservation(${talk}, ${latest(talk)}, '${pick(['decline', 'cancel', 'complete'])}', null)`,
-  ],
+  [6, ({ talk }) => step(talk, 'accept')],
+  [2, ({ talk, pick }) => step(talk, pick(['decline', 'cancel', 'complete']))],
   [
     1,
     ({ talk, pick }) =>
@@ -161,15 +157,16 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
       and one.ends_at > other.date and other.ends_at > one.date
     where (one.status, other.status) = ('accepted', 'accepted')
     union all
-    select 'accepted in other terms', id from public.reservation_history
-    where status = 'accepted' and note <> ${owner.unsafe(terms)}
+    select 'answered in other terms', id from public.reservation_history
+    where status in ('accepted', 'declined') and note <> ${owner.unsafe(terms)}
     union all
     select 'an illegal step', id
     from (
-      select *, lag(status) over past as before, lag(created_at) over past as before_at
+      select *, lag(status) over past as before, lag(created_at) over past as before_at, lag(price) over past as read
       from public.reservation_history window past as (partition by reservation_id order by id)
     ) as steps
     where created_at < before_at
+      or by_id > 0 and status = 'pending' and title <> 'Instead of ' || read
       or by_id > 0 and (before not in ('pending', 'accepted') or before = 'accepted' and status <> 'cancelled')
     union all
     select 'status and history differ', id from public.reservations where status <> (
@@ -205,8 +202,10 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
     join public.conversations on conversations.id = conversation_id join erased on erased.id in (voyager_id, local_id)
     where status in ('pending', 'accepted')`
   expect([...wrong]).toEqual([])
-  const agreed = await owner`select from public.reservation_history where status = 'accepted' and note is not null`
-  expect(agreed).not.toHaveLength(0)
+  const [answered] = await owner`
+    select count(*) filter (where status = 'accepted' and note is not null)::int as agreed,
+      count(*) filter (where title ~ '^Instead')::int as countered from public.reservation_history`
+  expect(Object.entries(answered!).filter(([, count]) => count === 0)).toEqual([])
 
   const [row] = await owner`select private.drain_lexicon_queue(null), private.audit_search_index() as found`
   expect(Object.entries(row!.found).filter(([, amount]) => amount !== 0)).toEqual([])

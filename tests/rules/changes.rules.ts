@@ -107,7 +107,7 @@ test('a reservation, for both', async () => {
   const offer = { title: 'Two nights', price: 80, date: '2036-05-14T16:00:00Z' }
   const { id } = await shows(() => ana.post(list, offer, 201), ({ id }) => both(entry('reservation', ab, id)))
   const shown = () => both(entry('reservation', ab, id))
-  await shows(() => ben.patch(`${list}/${id}`, { price: 70 }), shown)
+  await shows(() => ben.patch(`${list}/${id}`, { revision: 1, price: 70 }), shown)
   await shows(() => ana.post(`${list}/${id}/accept`, { revision: 2 }, 200), shown)
   await shows(() => asAdmin("update public.reservations set status = 'declined'"), shown)
 })

@@ -68,8 +68,8 @@ test('both are told of each step of a reservation, also of the clock, and of not
   const changed = ({ id: offer }: { id: number }) => event(both, 'reservation.changed', id, offer)
   const offer = await tells(ana.post(`${ab}/reservations`, draft, 201), changed)
   const at = `${ab}/reservations/${offer.id}`
-  await tells(ana.patch(at, { price: 21 }), changed)
-  await tells(ana.patch(at, {}))
+  await tells(ana.patch(at, { revision: 1, price: 21 }), changed)
+  await tells(ana.patch(at, { revision: 2 }))
   await tells(ben.post(`${at}/accept`, { revision: 2 }, 200), changed)
   await tells(ben.post(`${at}/accept`, { revision: 2 }, 200))
   await tells(ana.post(`${at}/complete`, undefined, 409, ''))

@@ -86,12 +86,12 @@ test('whatever reaches the other counts: messages, offers, changed offers and no
   const { ana, ben, ab } = await meet()
   const [it, other] = [await offer(ana, ab), await offer(ana, ab)]
   await ana.post(`${other}/cancel`, {}, 200)
-  await ana.patch(it, { price: 2 })
+  await ana.patch(it, { revision: 1, price: 2 })
   equal(await send(ana, ab, 'Hello', 403), limited)
   equal(await ana.post(`${ab}/reservations`, draft, 403), limited)
-  equal(await ana.patch(it, { price: 3 }, 403), limited)
+  equal(await ana.patch(it, { revision: 2, price: 3 }, 403), limited)
   // What changes nothing reaches nobody. An offer can be withdrawn, and its note reaches nobody.
-  await ana.patch(it, { price: 2 })
+  await ana.patch(it, { revision: 2, price: 2 })
   await ana.post(`${it}/cancel`, { note: 'Beyond it' }, 200)
   is((await ben.get(it)).history.at(-1), { status: 'cancelled', note: null })
   equal(await send(ana, ab, 'Hello', 403), limited, 'a withdrawn offer has reached ben all the same')

@@ -15,6 +15,9 @@ const offer = async (who: Person, conversation: string, fields: Json = {}): Prom
 /** Accepts what is offered at this moment. */
 const accept = async (who: Person, path: string, status = 200, expected: Json = { status: 'accepted' }) =>
   await who.post(`${path}/accept`, { revision: (await who.get(path)).revision }, status, expected)
+/** Offers other terms than those of this moment. */
+const counter = async (who: Person, path: string, terms: Json, status = 200, expected?: Json | string) =>
+  await who.patch(path, { revision: (await who.get(path)).revision, ...terms }, status, expected)
 const historyOf = async (who: Person, path: string): Promise<Json[]> => (await who.get(path)).history
 /** The steps of the history: status, by whom, note. */
 const stepsIn = async (who: Person, path: string) =>
@@ -130,43 +133,54 @@ test('a counter-offer changes every term and who answers; without a difference n
   const { ana, ben, ab } = await meet()
   const it = await offer(ana, ab)
   const terms = { title: 'A climb', price: 25.5, date: inDays(20), ends_at: inDays(21) }
-  const countered = await ben.patch(it, terms, 200, { ...terms, status: 'pending', offered_by: ben.id, revision: 2 })
+  const countered = await counter(ben, it, terms, 200, { ...terms, status: 'pending', offered_by: ben.id, revision: 2 })
   await accept(ben, it, 409, { error: 'Only the other participant can answer this offer' })
-  for (const same of [{}, { price: 25.50, title: 'A climb' }]) equal(await ana.patch(it, same), countered)
+  for (const same of [{}, { price: 25.50, title: 'A climb' }]) equal(await counter(ana, it, same), countered)
   equal(await stepsIn(ana, it), [['pending', ana.id, null], ['pending', ben.id, null]])
   equal((await historyOf(ana, it)).map(({ price }) => price), [20, 25.5])
   for (const wrong of [{ date: inDays(-1) }, { ends_at: inDays(1) }, { price: 0.001 }, { title: null }]) {
-    await ana.patch(it, wrong, 400, Object.keys(wrong)[0])
+    await counter(ana, it, wrong, 400, Object.keys(wrong)[0])
   }
-  await ana.patch(it, { ends_at: null }, 200, { ends_at: null, offered_by: ana.id })
+  await counter(ana, it, { ends_at: null }, 200, { ends_at: null, offered_by: ana.id })
   await accept(ben, it)
 })
 
-test('what is accepted is what was read: any other revision is refused and changes nothing', async () => {
+test('what is answered is what was read: any other revision is refused and changes nothing', async () => {
   const { ana, ben, ab } = await meet()
-  const it = await offer(ana, ab)
-  await ana.patch(it, { price: 100_000, title: 'Another' }, 200, { revision: 2, offered_by: ana.id })
-  const before = await ben.get(it)
-  for (const revision of [1, 3]) {
-    const { status, body, headers } = await ben.ask('POST', `${it}/accept`, { revision })
-    equal([status, body], [409, { error: 'This offer has changed since it was read', status: 'pending' }])
-    is(headers.get('X-Error-Code'), 'stale_revision')
+  // deno-fmt-ignore
+  for (const [step, fields, status, revision] of [
+    ['/accept', { note: 'Yes' }, 'accepted', 2], ['/decline', { note: 'No' }, 'declined', 2],
+    ['', { price: 19 }, 'pending', 3],
+  ] as const) {
+    const it = await offer(ana, ab)
+    await ana.patch(it, { revision: 1, price: 100_000, title: 'Another' }, 200, { revision: 2, offered_by: ana.id })
+    const before = await ben.get(it)
+    const send = async (who: Person, revision: unknown) => {
+      const answer = await who.ask(step ? 'POST' : 'PATCH', `${it}${step}`, { ...fields, revision })
+      return [answer.status, answer.body, answer.headers.get('X-Error-Code')]
+    }
+    const stale = (status: string) =>
+      [409, { error: 'This offer has changed since it was read', status }, 'stale_revision']
+    for (const who of [ana, ben]) for (const other of [1, 3]) equal(await send(who, other), stale('pending'))
+    for (const wrong of [undefined, 0, -1, 1.5, '2', null, 2 ** 31]) {
+      is(await send(ben, wrong), [400, { error: /revision/ }, 'invalid'])
+    }
+    equal(await ben.get(it), before)
+    const answer = await send(ben, 2)
+    is(answer, [200, { status, revision }, null])
+    // A counter-offer has made a revision of its own.
+    equal(await send(ben, 2), revision === 2 ? answer : stale(status))
+    equal(await send(ben, 1), stale(status))
+    is((await historyOf(ana, it)).length, 3)
   }
-  for (const revision of [undefined, 0, -1, 1.5, '2', null, 2 ** 31]) {
-    await ben.post(`${it}/accept`, { revision, note: 'Yes' }, 400, 'revision')
-  }
-  equal(await ben.get(it), before)
-  const accepted = await ben.post(`${it}/accept`, { revision: 2 }, 200, { status: 'accepted', revision: 2 })
-  equal(await ben.post(`${it}/accept`, { revision: 2 }, 200), accepted)
-  await ben.post(`${it}/accept`, { revision: 1 }, 409, { status: 'accepted' })
 })
 
 test('each change of the terms is a revision, whoever makes it, and nothing else is', async () => {
   const { ana, ben, ab } = await meet()
   const it = await offer(ana, ab)
   const changes = [{ price: 70 }, { price: 70 }, { title: 'Three' }, { date: inDays(9) }, { ends_at: inDays(12) }]
-  for (const [at, one] of changes.entries()) await ben.patch(it, one, 200, { revision: [2, 2, 3, 4, 5][at] })
-  await ana.post(`${it}/decline`, {}, 200, { revision: 5 })
+  for (const [at, one] of changes.entries()) await counter(ben, it, one, 200, { revision: [2, 2, 3, 4, 5][at] })
+  await ana.post(`${it}/decline`, { revision: 5 }, 200, { revision: 5 })
   const other = await write(ab, { revision: 7 })
   is((await ana.get(other)).revision, 1)
   // deno-fmt-ignore
@@ -216,8 +230,8 @@ test('a key makes one reservation, and returns the first answer for ever', async
   equal([again.status, again.body, again.headers.get('Idempotency-Replayed')], [201, first, 'true'])
   // Nouns have keys of their own.
   await ben.post('/users/me/reports', { user_id: ana.id, reason: 'spam', client_id: key }, 201, { status: 'open' })
-  await ana.patch(`${list}/${first.id}`, { price: 1 })
-  await ben.post(`${list}/${first.id}/decline`, {}, 200)
+  await ana.patch(`${list}/${first.id}`, { revision: 1, price: 1 })
+  await ben.post(`${list}/${first.id}/decline`, { revision: 2 }, 200)
   equal(await send(ben, { client_id: key.toUpperCase(), host_id: ben.id, ends_at: null, price: 20.0 }, 201), first)
   is((await historyOf(ben, `${list}/${first.id}`)).length, 3)
   const used = 'This idempotency key was used for another reservation'
@@ -243,7 +257,7 @@ test('outsiders learn nothing, and a reservation belongs to its conversation', a
   const { ana, ben, dan, ab, cb } = await meet()
   const id = idOf(await offer(ana, ab))
   const answers = steps.map((step) => ['POST', `/${step}`, { revision: 1 }] as const)
-  for (const [method, end, body] of [['GET', ''], ['PATCH', '', { price: 1 }], ...answers] as const) {
+  for (const [method, end, body] of [['GET', ''], ['PATCH', '', { revision: 1 }], ...answers] as const) {
     for (const path of [ab, '/conversations/999999999']) {
       await dan.expect(method, `${path}/reservations/${id}${end}`, body, 404, { error: 'Conversation not found' })
     }
@@ -278,9 +292,9 @@ test('a partner who is blocked, suspended or erased answers as docs/architecture
     await cuts[cut]!(me, partner)
     const answers: Record<string, () => Promise<Answer>> = {
       offers: () => me.ask('POST', `${path}/reservations`, draft()),
-      changes: () => me.ask('PATCH', of.changes!, { price: 1 }),
+      changes: () => me.ask('PATCH', of.changes!, { revision: 1, price: 1 }),
       accepts: () => me.ask('POST', `${of.accepts}/accept`, { revision: 1 }),
-      declines: () => me.ask('POST', `${of.declines}/decline`),
+      declines: () => me.ask('POST', `${of.declines}/decline`, { revision: 1 }),
       cancels: () => me.ask('POST', `${of.cancels}/cancel`, { note: 'Sorry' }),
       completes: () => me.ask('POST', `${of.completes}/complete`),
       reads: () => me.ask('GET', of.reads!),
@@ -304,7 +318,7 @@ test('each step leads from a status or is 409 with it, as the client says; a rep
       if (before) await ben.post(`${it}/${before}`, { revision: 1 }, 200)
       const reservation = await who.get(it)
       const { status: code, body } = step === 'change'
-        ? await who.ask('PATCH', it, { price: 1 })
+        ? await who.ask('PATCH', it, { revision: 1, price: 1 })
         : await who.ask('POST', `${it}/${step}`, { revision: 1, note: 'Again' })
       const { history, ...shown } = reservation
       const isRepeat = step === before
@@ -361,7 +375,7 @@ test('readers see the steps of the clock at once, and settle_reservations writes
   for (const step of ['accept', 'decline', 'complete']) {
     equal(await ben.post(`${made.offer}/${step}`, { revision: 1 }, 409), cancelled)
   }
-  equal(await ben.patch(made.offer!, { date: hours(40) }, 409), cancelled)
+  equal(await counter(ben, made.offer!, { date: hours(40) }, 409), cancelled)
   await ana.post(`${made.evening}/cancel`, {}, 409, { status: 'completed' })
   await ana.post(`${made.stay}/complete`, {}, 409, { status: 'accepted' })
   is(await stored(), before, 'nor have refused steps')

@@ -327,9 +327,13 @@ test('pages have no duplicates and no gaps, one total, and scores that never ris
   for (const { biography } of (await search({ limit: 3 }, ana)).hits) is(biography, /Hiking|Opera/)
 })
 
-/** Meilisearch's rules as one number, weighed with the cosine between floor and ceiling, and the two bonuses. */
+/**
+ * Meilisearch's rules as one number, weighed by the contract's ratio with the cosine between floor and ceiling, and
+ * what is added for a name, for all words and for the caller's context.
+ */
 const recompute = (details: Json): number => {
-  const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, ratio, named, context } = details
+  const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, named, context } = details
+  const { ratio, trust } = details
   let [match, product] = [1, 1]
   for (const name of ['words', 'typo', 'proximity', 'attribute', 'position', 'exactness', 'exactWords']) {
     const [rank, max]: [number, number] = words?.[name] ?? [0, 0]
@@ -339,13 +343,16 @@ const recompute = (details: Json): number => {
   }
   const keyword = words ? match * coverage : details.keyword
   const between = (cosine - similarityFloor) / (similarityCeiling - similarityFloor)
-  const semantic = cosine === null ? 0 : Math.min(1, Math.max(0, between)) * (1 - namesMissing)
-  const fused = (1 - ratio) * keyword + ratio * semantic
+  const semantic = Math.min(1, Math.max(0, between)) * (1 - namesMissing)
+  const all = 1 - ratio + ratio * trust
+  const fused = cosine === null ? keyword : ((1 - ratio) * keyword + ratio * trust * semantic) / all
   const best = named ? Math.max(fused, keyword) : fused
-  const matched = words && coverage > 0.999999 ? best + 0.15 * (1 - best) : best
-  const score = matched + context * ((keyword > 0 ? 1 : ratio) - matched)
-  if (score < 0.44) return score * 0.5 / 0.44
-  return score < 0.5 ? 0.5 + (score - 0.44) * 0.2 / 0.06 : 0.7 + (score - 0.5) * 0.6
+  const score = words && coverage > 0.999999 ? best + 0.15 * (1 - best) : best
+  const highest = ratio * trust / all
+  const share = score / highest
+  const low = share < 0.88 ? share * 0.5 / 0.88 : 0.5 + (share - 0.88) * 0.2 / 0.12
+  const shown = share < 1 ? low : 0.7 + (score - highest) * 0.3 / (1 - highest)
+  return shown + context * Math.min(0.1 * shown, 0.9 * ((keyword > 0 ? 1 : 0.7) - shown))
 }
 
 test('a score can be recomputed from its details, which only explain=true adds', async () => {
@@ -358,6 +365,8 @@ test('a score can be recomputed from its details, which only explain=true adds',
       equal(explained.hits.map(({ _rankingScoreDetails: _, ...hit }: Json) => hit), plain.hits)
       for (const { _rankingScore, _rankingScoreDetails: details } of explained.hits) {
         is(Math.abs(recompute(details) - _rankingScore) < 1e-9, true, JSON.stringify(details))
+        // The contract's.
+        is(details.ratio, who === ana ? 0.7 : 0.5)
         if (!details.words) is([0, 1].includes(details.keyword), true)
       }
     }

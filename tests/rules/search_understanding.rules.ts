@@ -1,5 +1,5 @@
 /** How a query is understood: words that nobody has, sentences, exclusions, ages, places; and what that scores. */
-import { anonymous, type Caller, is, type Json, people, type Person, test } from './fixture.ts'
+import { anonymous, type Caller, equal, is, type Json, people, type Person, test } from './fixture.ts'
 import { byWords, embedAll, makeProfiles, namesOf, search } from './search_fixture.ts'
 
 /** Five people and a caller who loves the mountains. */
@@ -93,15 +93,17 @@ test('a sentence means what its words with a meaning say', async () => {
   const answer = await search({ q, explain: 'true', highlight: 'true' })
   is(answer.hits[0], { name: 'Potter', _matches: { biography: [{ length: 7 }] } })
   is([answer.query, namesOf(answer).includes('Wolf')], [q, false])
-  is(answer._understood, { words: ['pottery'], embedded: 'pottery' })
+  const left_out = ['i', 'would', 'love', 'to', 'find', 'somebody', 'who', 'could', 'show', 'me']
+  const all = { text: 'pottery', words: ['pottery'], excluded: [], left_out, places: [], age: null }
+  equal(answer._understood, all)
   const words = 'kayak rivers mountains guitar jazz opera bread cheese wine chess football pottery'
-  is((await understood(words)).embedded, /pottery/)
+  is((await understood(words)).text, /pottery/)
   // A letter that stands alone is not marked.
   const [obrien] = (await search({ q: "o'brien ", highlight: 'true' })).hits
   is([obrien.name, Object.keys(obrien._matches)], ['Dan O’Brien', ['name']])
   // A short last word is not completed where it is a word.
   is(namesOf(await search({ q: 'tai chi' }))[0], 'Lee')
-  is((await understood('tai chi')).embedded.includes('chickens'), false)
+  is((await understood('tai chi')).text.includes('chickens'), false)
 })
 
 test('what is denied is excluded, in each language, and nothing where nothing is denied', async () => {
@@ -194,9 +196,10 @@ test('a place is found under its other names, is told from a language, and is no
     is(namesOf(await search({ q, filterCity: 'York,Wien,Genui' })), [], q)
   }
   is(namesOf(await search({ q: 'Genuo', filterCity: 'York,Wien,Genui' })), ['Genuine Quoll'])
-  is(await understood('speaks Turkish '), { places: [], languages: ['turkish'] })
-  is(await understood('Turkish coffee '), { places: ['turkish'], languages: [] })
-  is(await understood('teaching in Austria '), { places: ['austria'], languages: [] })
+  // deno-fmt-ignore
+  for (const [q, places] of [
+    ['speaks Turkish ', []], ['Turkish coffee ', ['turkish']], ['teaching in Austria ', ['austria']],
+  ] as const) equal((await understood(q)).places, places, q)
 })
 
 test('a query that was understood before means what profiles make of it now', async () => {

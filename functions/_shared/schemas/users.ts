@@ -151,13 +151,12 @@ export const searchResult = z.strictObject({
   }).nullable().optional(),
   /** How the query was understood, with explain=true only. */
   _understood: z.strictObject({
+    text: z.string().describe('The text whose meaning was looked for'),
     words: z.array(z.string()).describe('The words that were looked for'),
-    leftOut: z.array(z.string()).describe('Words without a meaning of their own'),
     excluded: z.array(z.string()).describe('What was denied in words'),
+    left_out: z.array(z.string()).describe('Words without a meaning of their own'),
     places: z.array(z.string()).describe('Names of places, and their adjectives'),
-    languages: z.array(z.string()).describe('Languages, which are no places'),
     age: z.strictObject({ min: z.int(), max: z.int() }).nullable().describe('The age, both ends included'),
-    embedded: z.string().describe('The text whose meaning was looked for'),
   }).optional(),
   facetDistribution: z.partialRecord(facet, z.record(z.string(), z.int().min(1))).optional().meta({
     description: 'With facets: how many people have each value, the most frequent first, among all that match after ' +

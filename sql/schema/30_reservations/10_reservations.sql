@@ -40,7 +40,7 @@ comment on column public.reservations.host_id is
 comment on column public.reservations.offered_by is
   'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
 comment on column public.reservations.revision is
-  'Of the terms: one more with every change of title, price, date or ends_at. Whoever accepts names it.';
+  'Of the terms: one more with every change of title, price, date or ends_at. Whoever answers names it.';
 comment on column public.reservations.due_at is
   'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
 as completed, even before private.settle_reservations() has written that.';

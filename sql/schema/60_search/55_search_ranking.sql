@@ -22,8 +22,6 @@ declare
   max_neighbours constant integer := 100;
   -- This many of those with the words are scored at once, beside the neighbours, the others only for a later page.
   block_size constant integer := 100;
-  -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.2;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -108,9 +106,8 @@ begin
   scored as (
     select
       *,
-      private.final_score(
-        semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
-        has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
+      query_score + private.context_bonus(
+        shown => query_score, nearness => context, highest => case when keyword > 0 then 1 else 0.7 end
       ) as own_score
     from scoring
     left join private.keyword_scores(
@@ -135,27 +132,36 @@ begin
         -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
         case when cosine is null then 0 else weight end as own_weight,
         coalesce(in_name, false) as named,
-        context_share * greatest(0, coalesce(context_cosine, 0)) as context
+        private.context_nearness(cosine => context_cosine, model => model) as context
     ) as parts
     cross join lateral (
       select private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic
     ) as by_meaning
+    cross join lateral (
+      select private.shown_score(
+        private.final_score(
+          semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
+          has_all_words => has_words and coalesce(coverage > 0.999999, false)
+        ),
+        weight
+      ) as query_score
+    ) as by_both
   ),
   page as (
     select
       *,
       -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
-      case when block = 0 then private.shown_score(own_score, weight) else least(
+      case when block = 0 then own_score else least(
         last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
         greatest(
-          private.shown_score(own_score, weight),
+          own_score,
           last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
         )
       ) end as shown_score
     from scored
     cross join (
       select
-        (select min(private.shown_score(own_score, weight)) from scored where block = 0) as last_shown,
+        (select min(own_score) from scored where block = 0) as last_shown,
         (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
     ) as ends
     order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id

@@ -53,17 +53,30 @@ export const offer = async (
   m.logForBoth(model, 'reservation', talk, id)
 }
 
+/** None is older than the first, so there it is one that has never been. */
+const revisionFor = ({ revision }: m.Reservation, isStale: boolean): number => (revision - Number(isStale)) || 99
 const pathOf = (talk: m.Talk, { id }: m.Reservation): string => `/conversations/${talk.id}/reservations/${id}`
 
-export const counter = async (fixture: m.Fixture, talk: m.Talk, who: number, index: number, title: string) => {
+/** With `isStale` of an older revision than the present one. */
+export const counter = async (
+  fixture: m.Fixture,
+  talk: m.Talk,
+  who: number,
+  index: number,
+  title: string,
+  isStale: boolean,
+) => {
   const reservation = m.nth(talk.reservations, index)
   if (!reservation) return
   const caller = m.userIn(talk, who)
   const isChange = reservation.title !== title
-  const answer = await m.ask(fixture, caller, ['PATCH', pathOf(talk, reservation), { title }], [
+  const answer = await m.ask(fixture, caller, ['PATCH', pathOf(talk, reservation), {
+    title,
+    revision: revisionFor(reservation, isStale),
+  }], [
     !m.takesPart(talk, caller) && 404,
     partnerRefuses(fixture, talk, caller) && 403,
-    reservation.status !== 'pending' && 409,
+    (isStale || reservation.status !== 'pending') && 409,
     isChange && !m.mayWriteFirst(talk, caller) && 403,
   ])
   if (!answer || !isChange) return
@@ -87,8 +100,7 @@ export const step = async (
   if (!reservation) return
   const caller = m.userIn(talk, who)
   const next = results[name]
-  const takesRevision = name === 'accept'
-  const revision = reservation.revision - Number(isStale)
+  const takesRevision = name === 'accept' || name === 'decline'
   const isRepeat = reservation.status === next
   const isPossible = name === 'cancel'
     ? ['pending', 'accepted'].includes(reservation.status)
@@ -97,7 +109,11 @@ export const step = async (
   const answer = await m.ask(
     fixture,
     caller,
-    ['POST', `${pathOf(talk, reservation)}/${name}`, takesRevision ? { revision: revision || 99 } : {}],
+    [
+      'POST',
+      `${pathOf(talk, reservation)}/${name}`,
+      takesRevision ? { revision: revisionFor(reservation, isStale) } : {},
+    ],
     [
       !m.takesPart(talk, caller) && 404,
       name !== 'cancel' && partnerRefuses(fixture, talk, caller) && 403,

@@ -57,6 +57,7 @@ const key = fc.constantFrom(
   ...[0, 1, 2].map((index) => `00000000-0000-4000-8000-00000000000${index}`),
 )
 const stepName = fc.constantFrom('accept' as const, 'accept', 'decline', 'cancel', 'complete')
+const isStale = mostly(2).map((is) => !is)
 const reply = fc.constantFrom('accept' as const, 'accept', 'decline')
 const stateName = fc.constantFrom('archivedAt' as const, 'muted', 'pinned')
 const action = fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')
@@ -79,8 +80,8 @@ const choices: [weight: number, arbitrary: Arbitrary<Command>][] = [
   [5, act(compare, user)],
   // Reservations in four slots, so that those of a host overlap.
   [4, inTalk(offer, who, fc.nat({ max: 3 }), days, bool)],
-  [3, inTalk(counter, who, nth, fc.constantFrom('A', 'B'))],
-  [5, inTalk(step, who, nth, stepName, mostly(2).map((is) => !is))],
+  [3, inTalk(counter, who, nth, fc.constantFrom('A', 'B'), isStale)],
+  [5, inTalk(step, who, nth, stepName, isStale)],
   [4, inTalk(answer, nth, reply)],
   [2, inTalk(end, nth)],
   [4, inTalk(report, who, user, fc.option(nth), bool, mostly(1))],
