@@ -216,11 +216,12 @@ describe('anonymous clients are limited by address', () => {
   })
 })
 
+/** Changes rows through the Data API. */
+const write = (token: string | undefined, path: string, body: object, apikey = testKeys.publishableKey) =>
+  request('PATCH', `${new URL(stack.base).origin}/rest/v1/${path}`, body, { token, headers: { apikey } })
+
 describe('profile changes', () => {
   const change = (who: Limited, body: object) => request('PATCH', '/users/profile', body, who)
-  const write = (token: string | undefined, path: string, body: object, apikey = testKeys.publishableKey) =>
-    request('PATCH', `${new URL(stack.base).origin}/rest/v1/${path}`, body, { token, headers: { apikey } })
-
   test('through the Data API and the Edge Function share a limit, and hiding has none', async () => {
     const ana = await person()
     for (let n = 0; n < burst / 2; n++) {
@@ -275,13 +276,21 @@ describe.skipIf(!databaseUrl)('with Postgres under locks', () => {
     expect({ status, body, after: headers.get('Retry-After') })
       .toEqual({ status: 503, body: { error: 'The service is busy, please try again' }, after: '1' })
 
-  test('if counting fails, sending and searching are allowed and signing up is not', async () => {
+  test('who waits for their own other requests is refused, also through the Data API, and nobody else is', async () => {
     const { ana, conversation } = await talk()
-    await withLocks('lock table private.rate_limits in access exclusive mode', async () => {
-      expect(statuses(await times(2 * burst, () => sendMessage(ana, conversation)))).toEqual(several(2 * burst, 201))
-      expect((await search(from(freshAddress()))).status).toBe(200)
-      busy(await request('POST', '/users', { email: uniqueEmail(), name: 'New' }, from(freshAddress())))
+    const send = (who: Limited) => sendMessage(who, conversation)
+    const { sub } = JSON.parse(Buffer.from(ana.token.split('.')[1]!, 'base64url').toString())
+    const key = (kind: string) => `private.rate_limit_key('RATE_LIMIT_${kind}', '${sub}')`
+    const rename = () => write(ana.token, 'users?id=gt.0', { name: 'Ana' })
+    expect([(await send(ana)).status, (await rename()).status]).toEqual([201, 204])
+    const rows = `select from private.rate_limits where key in (${key('SEND')}, ${key('PROFILE')}) for update`
+    await withLocks(rows, async () => {
+      const [other, answers] = [await talk(), await times(2 * burst, () => send(ana))]
+      for (const answer of answers) expectLimited(answer)
+      expect((await rename()).status).toBe(429)
+      expect((await sendMessage(other.ana, other.conversation)).status).toBe(201)
     })
+    expect(statuses(await times(burst, () => send(ana)))).toEqual([...several(burst - 1, 201), 429])
   })
 
   test('a statement that times out returns 503 with Retry-After and has no effect', async () => {

@@ -183,9 +183,9 @@ begin
       burst => coalesce(rate[3], rate[1])::integer
     )::text::integer;
   exception
+    -- As rate_limit.ts.
     when lock_not_available then
-      raise warning 'RATE_LIMIT_PROFILE could not be counted; the change was allowed';
-      return null;
+      wait := 1;
   end;
   if wait > 0 then
     raise sqlstate 'PT429' using
