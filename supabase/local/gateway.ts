@@ -11,7 +11,7 @@ import { log } from '../../functions/_shared/log.ts'
 import { admin } from './admin.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
-import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
+import { dataApiLimitError, limitRepeatedRows, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
 import { reference } from './reference.ts'
@@ -159,7 +159,7 @@ export const openGateway = (
     if (apikey === keys.secretKey || (!apikey && isDashboard)) return await next()
     const limitError = dataApiLimitError(path, url)
     if (limitError) return c.json(limitError, 400)
-    c.req.raw = limitSelfEmbeds(c.req.raw, path, url)
+    c.req.raw = limitRepeatedRows(c.req.raw, path, url)
     return await next()
   })
   gateway.all('/auth/v1/*', toPlatform)

@@ -235,13 +235,18 @@ describe.skipIf(!databaseUrl)('with Postgres under locks', () => {
     expect({ status, body, after: headers.get('Retry-After') })
       .toEqual({ status: 503, body: { error: 'The service is busy, please try again' }, after: '1' })
 
-  test('if counting fails, sending and searching are allowed and signing up is not', async () => {
+  test('who waits for their own other requests is refused, and nobody else is', async () => {
     const { ana, conversation } = await talk()
-    await withLocks('lock table private.rate_limits in access exclusive mode', async () => {
-      expect(statuses(await times(2 * burst, () => sendMessage(ana, conversation)))).toEqual(several(2 * burst, 201))
-      expect((await search(from(freshAddress()))).status).toBe(200)
-      busy(await request('POST', '/users', { email: uniqueEmail(), name: 'New' }, from(freshAddress())))
+    const send = (who: Limited) => sendMessage(who, conversation)
+    const { sub } = JSON.parse(Buffer.from(ana.token.split('.')[1]!, 'base64url').toString())
+    expect((await send(ana)).status).toBe(201)
+    const key = `private.rate_limit_key('RATE_LIMIT_SEND', '${sub}')`
+    await withLocks(`select from private.rate_limits where key = ${key} for update`, async () => {
+      const [other, answers] = [await talk(), await times(2 * burst, () => send(ana))]
+      for (const answer of answers) expectLimited(answer)
+      expect((await sendMessage(other.ana, other.conversation)).status).toBe(201)
     })
+    expect(statuses(await times(burst, () => send(ana)))).toEqual([...several(burst - 1, 201), 429])
   })
 
   test('a statement that times out returns 503 with Retry-After and has no effect', async () => {

@@ -87,6 +87,25 @@ check('a truncated body is 400 and is not logged as an error, also without a Con
   equal(lines.filter(({ level }) => level !== 'info'), [])
 })
 
+check('an upload that trickles or never ends is 408, and one that is quick enough is taken', {}, async () => {
+  const { chunksOf } = await import('../../supabase/local/storage/body.ts')
+  /** What becomes of so many chunks of this size, one every few milliseconds. */
+  const read = async (chunks: number, bytes: number, pace: object) => {
+    const pull = async (stream: ReadableStreamDefaultController<Uint8Array>) => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (chunks-- > 0) stream.enqueue(new Uint8Array(bytes))
+      else stream.close()
+    }
+    const limits = { milliseconds: 60_000, firstMilliseconds: 50, bytesPerSecond: 10_000, ...pace }
+    const body = chunksOf(new ReadableStream({ pull }, { highWaterMark: 0 }), 1e9, limits)
+    return await Array.fromAsync(body).then((all) => all.length, ({ status }) => status)
+  }
+  equal(await read(1000, 1, {}), 408)
+  equal(await read(1000, 10_000, { milliseconds: 100 }), 408)
+  equal(await read(30, 10_000, {}), 30)
+  equal(await read(5, 1, { firstMilliseconds: 30_000 }), 5)
+})
+
 const expectQueue = async (capacity: number) => {
   const { held, release } = await holdStatements(/./)
   const ask = await load('users')

@@ -1,5 +1,5 @@
 /** Rate limits: what a burst allows, who shares it, and what is stored of it. */
-import { equal, inDays, is, people, type Person, setting, sql, talk, test } from './fixture.ts'
+import { anonymous, equal, inDays, is, people, type Person, setting, sql, talk, test } from './fixture.ts'
 
 const refusal = 'Too many requests, please try again later'
 /** Moves the clock of the limits on. */
@@ -84,6 +84,16 @@ test('what is stored of a caller is a hash with a salt of the day, in no backup,
     values ('\\x00', now() + interval '1 hour'), ('\\x01', now() - interval '1 second')`)
   await sql('select private.purge_rate_limits()')
   equal(await sql(`select encode(key, 'hex') || '!' from private.rate_limits`), ['00!'])
+})
+
+test('if counting fails, writing and searching are allowed, and signing up is not', async () => {
+  const [ana, ben] = await people('ana', 'ben')
+  const ab = await talk(ana, ben)
+  for (const name of ['SEND', 'SEARCH', 'SIGNUP']) setting(`RATE_LIMIT_${name}`, '1/1000')
+  await sql('drop table private.rate_limits')
+  for (const _ of [1, 2]) await ana.post(`${ab}/messages`, { content: 'Hello' }, 201)
+  for (const _ of [1, 2]) await anonymous.get('/users/search', 200)
+  await anonymous.post('/users', { email: 'new@tests.example', name: 'New' }, 503, 'The service is busy')
 })
 
 test('changes of a profile share a limit, and hiding it is free', async () => {

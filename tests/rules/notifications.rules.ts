@@ -142,7 +142,11 @@ const planAfter = async (time: string, push?: boolean, mail?: boolean) => {
   await passTime(time)
   return await plan(push, mail)
 }
-const claimPushes = (busy: string[] = []) => work(`claim_pushes(100, '${JSON.stringify(busy)}')`)
+/** All that are due, one by one. */
+const claimPushes = async (busy: string[] = []): Promise<Json[]> => {
+  const pushes = await work(`claim_pushes(1, '${JSON.stringify(busy)}')`)
+  return pushes.length === 0 ? [] : [...pushes, ...await claimPushes(busy)]
+}
 const claimMail = (busy: string[] = []) => work(`claim_mail('${JSON.stringify(busy)}')`)
 const claimWebhooks = () => work('claim_webhooks(100)')
 const finish = (...outcomes: object[]) =>
@@ -194,19 +198,17 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   is(mail, { to: 'ben@tests.example', name: 'ben', token })
   const unread = (name: string, unread: number) => ({ name, unread, status: null, text: null })
   equal([mail.conversations, await claimMail()], [[unread('cleo', 1), unread('ana', 2)], null])
-  // A device has one at a time.
-  for (const [path, of] of [[ab, unread('ana', 2)], [cb, unread('cleo', 1)]] as const) {
-    const pushes = await claimPushes()
-    is(dataOf(pushes), [1, 2].map(() => ({ type: 'message.created', conversation_id: idOf(path), ...of })))
-    equal([pushes[0].keys, new Set(pushes.map(({ receivers }: Json) => receivers[0])).size], [keys, 2])
-  }
-  equal(await claimPushes(), [])
+  const pushes = await claimPushes()
+  const said = ([[ab, unread('ana', 2)], [cb, unread('cleo', 1)]] as const)
+    .map(([path, of]) => ({ type: 'message.created', conversation_id: idOf(path), ...of }))
+  is(dataOf(pushes), said.flatMap((data) => [data, data]))
+  equal([pushes[0].keys, new Set(pushes.map(({ receivers }) => receivers[0])).size], [keys, 2])
   // Previews quote the latest message.
   await ben.patch(settings, { previews: true })
   await tell(ana)
   await passTime('50 hours')
   const text = 'Hello'
-  is([dataOf(await claimPushes()), (await claimMail()).conversations], [[{ text }, { text }], [{ text }, { text }]])
+  is([dataOf(await claimPushes()), (await claimMail()).conversations], [Array(4).fill({ text }), [{ text }, { text }]])
 })
 
 test('who has seen it, or does not want to hear of it, is told nothing, whenever that happens', async () => {
@@ -290,7 +292,7 @@ test('a push says what was unread when it was claimed', async () => {
   await tell()
   const read = 'update public.messages set read = true where not read'
   await trigger('after delete on private.outbox for each statement', read)
-  is(dataOf(await claimPushes()), [{ unread: 1 }, { unread: 1 }])
+  is(dataOf(await claimPushes()), [{ unread: 1 }])
 })
 
 // By the wall clock of the person's time zone, also on the days on which it changes: from, to, zone, and of moments
@@ -367,11 +369,50 @@ test('a person whose rows make the worker fail stops no others, and is given up 
 
 test('nothing is claimed for a receiver that is busy, and everything for the others', async () => {
   const { ben, tell } = await meet()
+  // Whoever has a name has any number of hosts and ports.
+  await subscribe(ben, { endpoint: 'https://a.b.Push.example.:8443/1' }, (await devices(ben))[1].id)
   await tell()
-  equal([await claimPushes(['push.example']), await claimMail(['tests.example'])], [[], null])
+  equal([await claimPushes(['push.example']), await claimPushes([`user ${ben.id}`])], [[], []])
+  equal(await claimMail(['tests.example']), null)
   const [first, second] = await devices(ben)
   is(await claimPushes([first.id]), [{ endpoint: second.endpoint }])
   is(await claimMail(['elsewhere.example']), { to: 'ben@tests.example' })
+})
+
+test('a device that is silent waits longer each time, of every conversation, and after those that answer', async () => {
+  const { ana, ben, cleo, write } = await meet()
+  for (const one of [ana, ben]) await one.patch(settings, { delay_minutes: 0, email: false })
+  const [, first] = await devices(ben)
+  /** Sends what is due after this time; the first device gives no answer if it hangs. */
+  const sendAfter = async (time: string, hangs: boolean, expected: RegExp) => {
+    await passTime(time)
+    await plan()
+    const receivers: string[] = []
+    for (const { id, subject, receivers: [device] } of await claimPushes()) {
+      receivers.push(device === first.id ? 'first' : 'other')
+      const isSilent = hangs && device === first.id
+      await finish({ id, subject, ...isSilent ? { outcome: 'failed', silent: true } : { outcome: 'sent' } })
+    }
+    is(receivers.join(' '), expected, time)
+  }
+  const both = /^(first other|other first)$/
+  await write(ana)
+  await sendAfter('0 s', true, both)
+  await write(cleo)
+  await sendAfter('1 s', true, /^other$/)
+  await write(ana)
+  await sendAfter('30 s', true, /^other first first$/)
+  await write(ana)
+  await sendAfter('100 s', true, /^other$/)
+  await subscribe(ana)
+  await write(ben)
+  await sendAfter('10 minutes', false, /^other first first$/)
+  await write(ana)
+  await sendAfter('11 minutes', true, both)
+  // A new subscription is not to blame.
+  await write(cleo)
+  await subscribe(ben, {}, first.id)
+  await sendAfter('11 minutes 1 s', false, both)
 })
 
 test('a dead letter is revived: a push by its conversation, a mail by the next silence', async () => {

@@ -82,7 +82,10 @@ begin
     me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
   )
   on conflict (user_id, id) do update
-  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
+  set
+    endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
+    silences = case when known.endpoint = excluded.endpoint then known.silences else 0 end,
+    silent_until = case when known.endpoint = excluded.endpoint then known.silent_until end;
   return to_json(true);
 end
 $$;

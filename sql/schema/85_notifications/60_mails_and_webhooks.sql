@@ -79,7 +79,7 @@ begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
   for round in 1..50 loop
     ids := private.claim_rows('mail', 1, busy, moment);
-    exit when ids is null;
+    exit when cardinality(ids) = 0;
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
     select * into mail from private.outbox where id = ids[1];
@@ -93,8 +93,8 @@ begin
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
-        'id', mail.id, 'receivers', private.receivers_of(mail), 'key', mail.key, 'to', recipient.email,
-        'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
+        'to', recipient.email, 'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
         'conversations', conversations
       );
     end if;
@@ -209,7 +209,7 @@ begin
     update private.devices
     set
       silences = case when finished.silent then silences + 1 else 0 end,
-      silent_until = case when finished.silent then private.present() + private.back_off(silences + 1) end
+      silent_until = case when finished.silent then private.present() + private.back_off(silences) end
     where user_id = entry.user_id and id = entry.device_id and (finished.silent or silences > 0);
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);

@@ -14,7 +14,8 @@ from (
   values
     ('private.blocks', 'erase', 'blocker_id'), ('private.blocks', 'both', 'blocked_id created_at'),
     ('private.changes', 'none', 'id xid user_id other_id kind conversation_id entity_id created_at'),
-    ('private.devices', 'both', 'id endpoint p256dh auth created_at'), ('private.devices', 'erase', 'user_id'),
+    ('private.devices', 'both', 'id endpoint p256dh auth created_at'),
+    ('private.devices', 'erase', 'user_id silences silent_until'),
     ('private.conversation_activity', 'erase', 'voyager_archived_id local_archived_id'),
     ('private.conversation_activity', 'both', 'voyager_archived local_archived'),
     ('private.conversation_activity', 'none', 'conversation_id voyager_id local_id last_message_id active_at'),
