@@ -88,3 +88,23 @@ export const timeToShow = async (sender: Person, chat: Conversation, content: st
   const answered = performance.now()
   return Math.max(0, Math.round(await Promise.race([shown, pause(60_000).then(() => Infinity)]) - answered))
 }
+
+/** For how long messages that were sent are missing in a view, at most, and how much of that it says "live". */
+export const watchMissing = (chat: Conversation) => {
+  const longest = { missing: 0, live: 0 }
+  const times = new Map<number, typeof longest>()
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const passed = performance.now() - last
+    last += passed
+    for (const [id, time] of times) {
+      if (id <= (chat.view.messages.at(-1)?.id ?? 0)) times.delete(id)
+      time.missing += passed
+      if (chat.view.status === 'live') time.live += passed
+      longest.missing = Math.max(longest.missing, time.missing)
+      longest.live = Math.max(longest.live, time.live)
+    }
+  }, 20)
+  onTestFinished(() => clearInterval(timer))
+  return { longest, add: ({ id }: { id: number }) => void times.set(id, { missing: 0, live: 0 }) }
+}

@@ -1,7 +1,7 @@
 // Our client on a Realtime that waits where Supabase's does: our own with REALTIME_DELAYS=on, or Supabase's where
 // tests/platform/realtime supplies it. What it does when, to the millisecond, is in tests/clients/delivery.test.ts.
 import { afterEach, expect, inject, test } from 'vitest'
-import { openBoth, openInboxOf, timeToShow } from '../clients/real_inbox.ts'
+import { openBoth, openInboxOf, timeToShow, watchMissing } from '../clients/real_inbox.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { useStack } from '../tools/own_stack.ts'
 import { connect, listen } from '../tools/realtime.ts'
@@ -51,6 +51,18 @@ test.each(own ? ['of the first user', 'in an outage'] : ['TERM', 'KILL'])(
     await until(() => chat.view.status === 'live')
   },
 )
+
+test('whoever only listens is shown each message, although events overtake commits', async () => {
+  const { ben, conversation, anas: { chat } } = await openBoth({ poll: [1e8, 1e9] }, server())
+  const { longest, add } = watchMissing(chat)
+  for (let count = 1; count <= 20; count++) {
+    add(await sendMessage(ben, conversation, `Message ${count}`))
+    // The next one must not reveal it.
+    await until(() => chat.view.messages.length === count)
+  }
+  expect(longest.missing).toBeLessThan(5000)
+  expect(longest.live).toBeLessThan(1000)
+})
 
 test("a typing topic that is refused holds up nobody else's messages", async () => {
   const { ana, ben, conversation } = await openPair()
