@@ -83,6 +83,19 @@ test("a typing topic that is refused holds up nobody else's messages", async () 
   expect(delivered).toBeGreaterThanOrEqual(sent - 2)
 })
 
+test('of five typing topics that are refused each is joined once', async () => {
+  const ben = await signUp('Ben', {}, server().base)
+  const others = await Promise.all(Array.from({ length: 5 }, (_, n) => signUp(`Other ${n}`, {}, server().base)))
+  const { inbox, loss } = await openInboxOf(ben, {}, server())
+  for (const other of others) {
+    const conversation = await openConversation(other, ben)
+    await other.call('PUT', `/users/me/blocks/${ben.id}`)
+    inbox.open(conversation)
+  }
+  await until(() => loss.refusals === 5)
+  expect(loss.typingJoins).toBe(5)
+})
+
 test('during an outage of replication the status is delayed, messages come soon, and none is lost', async () => {
   const { ben, conversation, anas, bens } = await openBoth({}, server())
   await setOutage(true)
