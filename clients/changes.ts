@@ -13,24 +13,25 @@ export const createChangeFeed = (api: Api) => {
   let cursor: string | null = null
   let outcome: 'first' | 'lost' = 'first'
 
-  const pagesAfter = async (from: string, signal: AbortSignal): Promise<Change[] | null> => {
+  const pagesAfter = async (from: string, signal: AbortSignal) => {
     const changes: Change[] = []
     for (let pages = 0, after = from; pages < mostPages; pages++) {
       const page = await api.changes(after, signal)
       changes.push(...page.changes)
       after = page.cursor
-      if (page.more) continue
-      cursor = after
-      return changes
+      if (!page.more) return { changes, after }
     }
     return null
   }
 
-  return async (signal: AbortSignal): Promise<Changes> => {
+  const next = async (signal: AbortSignal): Promise<Changes> => {
     if (cursor !== null) {
       try {
-        const changes = await pagesAfter(cursor, signal)
-        if (changes) return changes
+        const read = await pagesAfter(cursor, signal)
+        if (read) {
+          cursor = read.after
+          return read.changes
+        }
       } catch (error) {
         // 410: the cursor is too old, or from before a restore of the database.
         if (toServiceError(error).status !== 410) throw error
@@ -40,5 +41,14 @@ export const createChangeFeed = (api: Api) => {
     }
     cursor = (await api.changes(null, signal)).cursor
     return outcome
+  }
+
+  return {
+    next,
+    /** Whether there is a change that is not known; `next` has not passed it then. */
+    async hasNew(isKnown: (change: Change) => boolean, signal: AbortSignal): Promise<boolean> {
+      const read = cursor === null ? null : await pagesAfter(cursor, signal)
+      return read ? !read.changes.every(isKnown) : cursor !== null
+    },
   }
 }

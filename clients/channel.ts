@@ -15,15 +15,18 @@ export interface PersistentChannel {
 
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
 // user. Jittered, so that clients that were disconnected together do not join in lockstep.
-const joinTimeout = () => 24_000 + Math.random() * 6_000
+const joinTimeout = ({ timeout }: Realtime) => timeout + 14_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
 // Before it refuses a join, Realtime holds up everything else on the connection for five seconds.
 const refusalPause = () => 180_000 + Math.random() * 120_000
+// Joins wait for each other, so of twelve that are refused the last is answered after a minute. One whose time is up
+// before that is asked again, and each such question holds up the others anew.
+const refusedJoins = 60_000
 
-/** A connection of its own, with the same server and the same user. It is open while it has a channel. */
+/** A connection for channels that may be refused, with the same server and user. It is open while it has a channel. */
 export const openConnection = ({ realtime }: Client): Realtime => {
-  const { apiKey, accessToken, transport, timeout, heartbeatIntervalMs, reconnectAfterMs, vsn } = realtime
+  const { apiKey, accessToken, transport, heartbeatIntervalMs, reconnectAfterMs, vsn } = realtime
   const { worker, workerUrl } = realtime
   // Not imported, so that it is the caller's version of supabase-js.
   const Connection = realtime.constructor as new (endPoint: string, options: RealtimeClientOptions) => Realtime
@@ -31,7 +34,7 @@ export const openConnection = ({ realtime }: Client): Realtime => {
     params: { apikey: apiKey },
     accessToken: accessToken ?? undefined,
     transport,
-    timeout,
+    timeout: refusedJoins,
     heartbeatIntervalMs,
     reconnectAfterMs,
     vsn,
@@ -116,7 +119,7 @@ export const openPersistentChannel = (
     } else {
       // supabase-js retries by itself, with the token that it has then.
       setAuth()
-      if (isJoined || timer === undefined) joinIn(joinTimeout())
+      if (isJoined || timer === undefined) joinIn(joinTimeout(realtime))
     }
     setJoined(false, error?.message ?? status)
   }
@@ -125,7 +128,7 @@ export const openPersistentChannel = (
     const attempt = ++attempts
     channel = null
     if (isJoined) setJoined(false)
-    joinIn(joinTimeout())
+    joinIn(joinTimeout(realtime))
     // supabase-js keeps one channel per topic and would return the old one until it is removed.
     const previous = realtime.getChannels().find((existing) => existing.topic === `realtime:${topic}`)
     if (previous) await remove(previous)

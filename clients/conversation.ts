@@ -4,6 +4,7 @@ import type { ServiceError } from './errors.ts'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
+import { createRepeats } from './repeats.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
 import { stepsOf } from './reservations.ts'
@@ -101,6 +102,8 @@ export interface OpenConversation extends Conversation {
   updateReach(): void
   /** What has changed in this conversation, read during this join of the inbox's channel. */
   handleChanges(changes: readonly Change[], join: number): void
+  /** The list names this message as the newest. */
+  handleListed(message: number): void
   /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
   readAll(anew: boolean): void
   rejoin(): void
@@ -161,7 +164,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     error: null,
   })
   const last = () => lastId(store.view.messages)
-  // The message of an event may be removed before it is fetched, so the newest message shown does not say how far was
+  // A message may be removed before it is fetched, so the newest message shown does not say how far was
   // fetched.
   const lastKnown = () => Math.max(last(), fetchedUpTo)
   const status = (error = store.view.error): Status => {
@@ -260,6 +263,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (now) messageLoop.runNow()
     else messageLoop.run()
   }
+  const repeats = createRepeats(readMessages)
   const messageLoop = createRetryLoop(async (signal) => {
     // Only a read that began after the join covers everything that was missed before it.
     const join = currentJoin()
@@ -268,7 +272,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     myId = (await me).id
     await (store.view.loaded && !isStale ? catchUp(signal) : loadNewest(signal))
     await rereadCorrected(signal)
-    fetchedUpTo = Math.max(fetchedUpTo, eventId)
+    if (repeats.awaits(eventId > lastKnown() && !removed.has(eventId) ? eventId : 0)) hasGap = true
+    else fetchedUpTo = Math.max(fetchedUpTo, eventId)
     readsDone = requested
     updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
@@ -467,9 +472,15 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || readsDone !== readsRequested) {
         readMessages(true)
       } else if (join && join === currentJoin()) {
-        hasGap = false
+        hasGap = latestEventId > lastKnown()
         setResult(null)
       }
+    },
+    handleListed(message) {
+      if (!store.view.loaded || message <= last() || removed.has(message)) return
+      fetchedUpTo = Math.min(fetchedUpTo, message - 1)
+      latestEventId = Math.max(latestEventId, message)
+      readMessages()
     },
     readAll(anew) {
       isStale ||= anew
@@ -486,6 +497,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       unsubscribeMarkers()
       unsubscribeUnsent()
       typingChannel?.close()
+      repeats.stop()
       messageLoop.close()
       detailLoop.close()
       store.close()

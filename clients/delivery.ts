@@ -18,6 +18,8 @@ export interface Delivery {
   arrived(conversation?: number, message?: number): void
   /** This message was read, and its event is not awaited. */
   seen(conversation: number, message: number): void
+  /** Whether this message has been told of or seen, or a later one of its conversation. */
+  knows(conversation: number, message: number): boolean
   /** This message exists, so its event must come. */
   expect(conversation: number, message: number): void
   /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
@@ -41,7 +43,7 @@ export const watchDelivery = (onChange: () => void): Delivery => {
   }
   const seen = (conversation: number, message: number) =>
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
-  const hasSeen = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
+  const knows = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
   const set = (ready: boolean, missing: boolean) => {
     const wasLive = isLive()
     isReady = ready
@@ -65,13 +67,14 @@ export const watchDelivery = (onChange: () => void): Delivery => {
       set(true, false)
     },
     seen,
+    knows,
     expect(conversation, message) {
-      if (hasSeen(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
+      if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
       expected.set(conversation, message)
       since = Date.now()
       const timer = setTimeout(() => {
         timers.delete(timer)
-        if (!hasSeen(conversation, message)) set(isReady, true)
+        if (!knows(conversation, message)) set(isReady, true)
       }, eventTimeout)
       timers.add(timer)
     },

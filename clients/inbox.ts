@@ -6,12 +6,13 @@ import { type ErrorCode, ServiceError } from './errors.ts'
 import { createOutbox } from './outbox.ts'
 import { watchDelivery } from './delivery.ts'
 import { createReadMarkers } from './read_markers.ts'
+import { createRepeats } from './repeats.ts'
 import { scheduleResync } from './resync.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
-import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
+import { type Change, type Client, type EventName, eventNames, type EventPayload } from './types.ts'
 import type { ListedConversation, Person, Realtime, Status } from './types.ts'
 import { openUnsentStore } from './unsent.ts'
 
@@ -92,7 +93,8 @@ const closedJitter = 1000
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.
 const readyWait = 100
 
-// Once after Realtime has begun to serve the project an event was lost although it had said so, for no known reason.
+// After a run of events, as others may have been dropped: Realtime drops all beyond a plan's limit, and lost some after
+// it had just begun to serve the project. What was read because of an event may also be what was before its commit.
 const recheckDelay = () => 2000 + Math.random() * 2000
 
 const clientsInUse = new WeakSet<Client>()
@@ -165,6 +167,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const updateReach = () => {
     for (const { conversation } of conversations.values()) conversation.updateReach()
   }
+  // The newest message of each conversation of which an event told, until the list has it.
+  const told = new Map<number, number>()
   // How often the list was to be read, and how much of that the last read covered.
   let listRequested = 0
   let listRead = 0
@@ -173,18 +177,30 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (now) listLoop.runNow()
     else listLoop.run()
   }
+  const listRepeats = createRepeats(readList)
   const listLoop = createRetryLoop(
     async (signal) => {
       const join = currentJoin
+      const wasBehind = isBehind
       const requested = listRequested
-      const [listed, { total, conversations }] = await Promise.all([api.conversations(signal), api.unread(signal)])
-      const unread = new Map(conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
+      const expected = [...told]
+      const [listed, { total, ...counts }] = await Promise.all([api.conversations(signal), api.unread(signal)])
+      const unread = new Map(counts.conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
       listRead = requested
-      if (join && join === currentJoin) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
+      const missing = expected.filter(([id, message]) => newestListed(id) < message)
+      const isIncomplete = listRepeats.awaits(Math.max(0, ...missing.map(([, message]) => message)))
+      for (const [id, message] of isIncomplete ? [] : expected) if (told.get(id) === message) told.delete(id)
+      if (join && join === currentJoin) isBehind = isIncomplete
       updateReach()
+      for (const { id, Messages: [latest] } of listed) {
+        if (!latest) continue
+        if (wasBehind || !join || join !== currentJoin) delivery.seen(id, latest.id)
+        else delivery.expect(id, latest.id)
+        conversations.get(id)?.conversation.handleListed(latest.id)
+      }
     },
     setResult,
     listInterval,
@@ -201,11 +217,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     updateReach()
   })
 
-  const nextChanges = createChangeFeed(api)
+  const feed = createChangeFeed(api)
   const feedLoop = createRetryLoop(async (signal) => {
     const join = currentJoin
     const wasBehind = isBehind
-    const changes = await nextChanges(signal)
+    const changes = await feed.next(signal)
     if (signal.aborted) return
     if (typeof changes === 'string') {
       readList(true)
@@ -223,7 +239,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
     const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
     if (isListed || listRead !== listRequested) readList(true)
-    else if (join && join === currentJoin) isBehind = false
+    else if (join && join === currentJoin) isBehind = told.size > 0
     for (const [id, { conversation }] of conversations) {
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === id), join)
     }
@@ -231,6 +247,17 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     // Otherwise the list is being read, and has the result.
     if (error || listRead === listRequested) setResult(error)
   })
+
+  const recheckLoop = createRetryLoop(async (signal) => {
+    // A read marker of which no event told waits for a poll.
+    const isKnown = ({ kind, conversation_id, id }: Change) =>
+      kind === 'read' || kind === 'message' && delivery.knows(conversation_id, id)
+    if (await feed.hasNew(isKnown, signal)) feedLoop.runNow()
+  })
+  const recheck = () => {
+    clearTimeout(recheckTimer)
+    recheckTimer = setTimeout(recheckLoop.runNow, recheckDelay())
+  }
 
   let isResyncUrgent = true
   const cancelResync = () => {
@@ -273,13 +300,17 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     delivery.ready()
     startCatchingUp()
     if (resyncTimer !== undefined && !isResyncUrgent) return
-    if (resyncTimer === undefined) recheckTimer = setTimeout(feedLoop.runNow, recheckDelay())
+    if (resyncTimer === undefined) recheck()
     resync()
   }
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
-    delivery.arrived(payload.conversation_id, event === 'message.created' ? payload.id : 0)
-    conversations.get(payload.conversation_id)?.conversation.handleEvent(event, payload)
+    const { conversation_id, id } = payload
+    const message = event === 'message.created' ? id : 0
+    delivery.arrived(conversation_id, message)
+    if (message) told.set(conversation_id, Math.max(message, told.get(conversation_id) ?? 0))
+    recheck()
+    conversations.get(conversation_id)?.conversation.handleEvent(event, payload)
     readList()
   }
 
@@ -293,6 +324,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
       'block.changed'() {
         delivery.arrived()
+        recheck()
         blockLoop.run()
       },
     }
@@ -357,7 +389,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
-    for (const loop of [identityLoop, feedLoop, listLoop, blockLoop]) loop.close()
+    listRepeats.stop()
+    for (const loop of [identityLoop, feedLoop, recheckLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
     readMarkers.close()
     unsent.close()

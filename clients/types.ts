@@ -31,8 +31,9 @@ export interface Draft {
 }
 
 /**
- * live: the view is current. delayed: no event tells of what is new, so polls find it, seconds later. offline: the view
- * may be stale, and only the slow poll updates it.
+ * live: events arrive, and what they told of is shown. That one was lost on its own shows within a minute. delayed: no
+ * event tells of what is new, so polls find it, seconds later. catching up: something is known to be missing.
+ * offline: the service does not answer, or there is no channel.
  */
 export type Status = 'live' | 'delayed' | 'catching up' | 'offline'
 

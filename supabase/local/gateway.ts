@@ -107,7 +107,7 @@ export const openGateway = (
 ): Gateway => {
   const unknownFunction = createApp('unknown')
 
-  const toFunction = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
+  const toFunction = async (request: Request, url: URL, peerAddress: string): Promise<Response> => {
     // As on the platform, the path that a function sees begins with its name.
     const inner = new URL(url)
     inner.pathname = url.pathname.slice(functionsPath.length) || '/'
@@ -115,7 +115,7 @@ export const openGateway = (
     if (Object.hasOwn(functions, name)) {
       const forwarded = new Request(inner, request)
       forwarded.headers.append('X-Forwarded-For', peerAddress)
-      return functions[name]!.fetch(forwarded)
+      return realtime.leaveOut(request, await functions[name]!.fetch(forwarded))
     }
     inner.pathname = '/unknown/function'
     return unknownFunction.fetch(new Request(inner, request))

@@ -100,6 +100,27 @@ test('a poll that finds a message of which no event told makes the views delayed
   expect(await timeUntil(() => chat.view.messages.length === 2)).toBeLessThan(3500)
 })
 
+test('what is dropped at the end of a run of events is shown within seconds, and the views are delayed', async () => {
+  const { chat, inbox, table, setNetwork, insertMessage } = await openFixture()
+  for (let count = 1; count <= 40; count++) {
+    if (count === 20) setNetwork({ eventLoss: 1 })
+    insertMessage(2, { content: `Message ${count}` })
+    await advance(20)
+  }
+  expect(await timeUntil(() => chat.view.messages.length === table.length)).toBeLessThan(5000)
+  expect(await timeUntil(() => inbox.view.status === 'delayed' && chat.view.status === 'delayed')).toBeLessThan(3500)
+})
+
+test('a list that names a message of which nothing told makes its conversation read it', async () => {
+  const { chat, inbox, setNetwork, insertMessage } = await openFixture(withoutPolling, 1)
+  setNetwork({ eventLoss: 1 })
+  insertMessage(2, { content: 'Lost' })
+  // The list is read after it.
+  chat.markRead()
+  expect(await timeUntil(() => chat.view.messages.length === 2)).toBeLessThan(1000)
+  expect(await timeUntil(() => inbox.view.status === 'delayed' && chat.view.status === 'delayed')).toBeLessThan(3500)
+})
+
 test('a correction by an admin, a late event and a new join do not', async () => {
   const { chat, client, table, setNetwork, insertMessage, correctMessage } = await openFixture({}, 3)
   correctMessage(table[1]!, 'Corrected')

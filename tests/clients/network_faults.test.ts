@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Message } from '../../clients/types.ts'
 import { createEventLimit } from './event_limit.ts'
-import { advance, openAs, playAll, useFakeTime } from './fixture.ts'
+import { advance, openAs, playAll, useFakeTime, withoutPolling } from './fixture.ts'
 import { badNetwork, createSimulator } from './network_simulator.ts'
 
 useFakeTime()
@@ -126,6 +126,28 @@ playAll([
     },
     { messages: [] }, 61_000, { isComplete: true, unread: 219 }],
 ])
+
+test('of 2000 messages that events overtake each is shown within 5 s, and none is missing while live', async () => {
+  const simulator = createSimulator()
+  const { chat, inbox } = openAs(simulator, 1, withoutPolling)
+  await advance(1000)
+  const worst = { shown: 0, live: 0 }
+  for (let count = 0; count < 2000; count++) {
+    simulator.setNetwork({ invisibility: count % 10 ? 62 : 4000 })
+    const { id } = simulator.insertMessage(1 + count % 2, { content: `${count}` })
+    const isShown = () => chat.view.messages.at(-1)?.id === id && inbox.view.conversations[0]?.Messages[0]?.id === id
+    const time = { shown: 0, live: 0 }
+    for (; !isShown() && time.shown <= 5000; time.shown += 10) {
+      if (chat.view.status === 'live' && inbox.view.status === 'live') time.live += 10
+      await advance(10)
+    }
+    worst.shown = Math.max(worst.shown, time.shown)
+    worst.live = Math.max(worst.live, time.live)
+  }
+  expect(worst.shown).toBeLessThan(5000)
+  expect(worst.live).toBeLessThan(1000)
+  expect(chat.view.messages).toHaveLength(2000)
+})
 
 test('beyond the limit of the Free plan, three devices lag by a minute at most and end with all messages', async () => {
   const simulator = createSimulator()

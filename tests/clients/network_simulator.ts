@@ -17,12 +17,16 @@ export const goodNetwork = {
   overload: 0,
   /** The longest latency of a request, each way. */
   latency: 5,
+  /** The longest time from the event of a message until readers see its commit. */
+  invisibility: 0,
+  /** Whether nothing gets through, and nobody is told so: 1 or 0. */
+  silence: 0,
 }
 export type Network = typeof goodNetwork
 // deno-fmt-ignore
 export const badNetwork: Network = {
   eventLoss: 0.3, eventDuplication: 0.2, eventDelay: 4000, requestLoss: 0.1, responseLoss: 0.15, overload: 0.1,
-  latency: 1500,
+  latency: 1500, invisibility: 100, silence: 0,
 }
 
 /** What answers in place of the service. */
@@ -69,6 +73,10 @@ export const createSimulator = (seed = 1) => {
   /** A good network but for these faults. */
   const setNetwork = (faults: Partial<Network> = {}) => server.network = { ...goodNetwork, ...faults }
   const delay = (longest: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * longest))
+  const transfer = async (longest: number): Promise<void> => {
+    await delay(longest)
+    while (server.network.silence) await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
 
   const deliver = (topic: string, event: string, payload: unknown, except?: FakeChannel) => {
     server.eventLimit?.count()
@@ -77,7 +85,7 @@ export const createSimulator = (seed = 1) => {
       const times = random() < server.network.eventLoss ? 0 : random() < server.network.eventDuplication ? 2 : 1
       for (let time = 0; time < times; time++) {
         delay(server.network.eventDelay).then(() => {
-          if (channel.state !== 'joined') return
+          if (channel.state !== 'joined' || server.network.silence) return
           for (const [name, handler] of channel.handlers) if (name === event) handler({ payload })
           server.eventLimit?.count()
           if (!server.eventLimit?.isExceeded()) return
@@ -88,11 +96,20 @@ export const createSimulator = (seed = 1) => {
     }
   }
   let lastId = 0
+  let visibleAt = 0
+  const invisible = new Map<number, number>()
   const service = createService({
     people: [{ id: 1, name: 'Ana', email: 'ana@example.com' }, { id: 2, name: 'Bob', email: 'bob@example.com' }],
     conversation: 7,
     // Ids have gaps, because other conversations take some.
-    takeId: () => lastId += 1 + Math.floor(random() * 3),
+    takeId() {
+      lastId += 1 + Math.floor(random() * 3)
+      // Whoever sees a message sees those before it.
+      visibleAt = Math.max(visibleAt, Date.now() + random() * server.network.invisibility)
+      if (visibleAt > Date.now()) invisible.set(lastId, visibleAt)
+      return lastId
+    },
+    isVisible: (message) => Date.now() >= (invisible.get(message) ?? 0),
     broadcast(topic, event, payload) {
       server.sentEvents++
       if (server.eventLimit?.isExceeded()) server.droppedEvents++
@@ -125,7 +142,7 @@ export const createSimulator = (seed = 1) => {
     const exchange = async (url: URL, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> => {
       const { network } = server
       const path = url.pathname.replace('/functions/v1/', '')
-      await delay(network.latency)
+      await transfer(network.latency)
       signal?.throwIfAborted()
       if (random() < network.requestLoss) throw new TypeError('fetch failed')
       const caller = Number(new Headers(headers).get('Authorization')?.split(' ')[2])
@@ -144,7 +161,7 @@ export const createSimulator = (seed = 1) => {
         ? refusal('unauthorized', 'The token has expired')
         : service.respond(caller, method, path, url.searchParams, body ? JSON.parse(String(body)) : {})
       const text = await response.text()
-      await delay(network.latency)
+      await transfer(network.latency)
       if (random() < network.responseLoss) throw new TypeError('terminated')
       return new Response(text, response)
     }
@@ -168,7 +185,7 @@ export const createSimulator = (seed = 1) => {
       if (channel.state === 'joined') handler?.(message)
     }
     const join = async (channel: FakeChannel): Promise<void> => {
-      await delay(server.network.latency)
+      await transfer(server.network.latency)
       if (channel.state === 'closed') return
       const isRefused = control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)
       channel.state = control.joinsTimeOut || isRefused ? 'errored' : 'joined'
@@ -193,7 +210,9 @@ export const createSimulator = (seed = 1) => {
       channels: FakeChannel[] = []
       isOpen = true
       isDisconnecting = false
+      pendingHeartbeatRef: string | null = null
       endPoint = 'ws://service/realtime/v1/websocket'
+      timeout = 10_000
       constructor() {
         connections.push(this)
       }
@@ -206,6 +225,13 @@ export const createSimulator = (seed = 1) => {
         this.isDisconnecting = true
         await delay(10 * server.network.latency)
         this.isOpen = this.isDisconnecting = false
+      }
+      /** As in supabase-js, one that has no answer yet when the next is sent ends the connection. */
+      async sendHeartbeat() {
+        if (this.pendingHeartbeatRef) client.disconnect()
+        const sent = this.pendingHeartbeatRef = this.pendingHeartbeatRef ? null : `${Date.now()}`
+        await transfer(server.network.latency)
+        if (this.pendingHeartbeatRef === sent) this.pendingHeartbeatRef = null
       }
       async setAuth() {
         await delay(server.network.latency)

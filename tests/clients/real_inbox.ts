@@ -17,12 +17,16 @@ const isBroadcast = (data: unknown) => new Uint8Array(data as ArrayBuffer)[0] ==
 /** A person's inbox on the real supabase-js, as an app opens it, on sockets that can end and lose events. */
 export const openInboxOf = async (person: Person, options?: Options, server: Server = inject('stack')) => {
   const sockets = new Set<ws>()
-  const loss = { share: 0, dropped: 0, delivered: 0, refusals: 0 }
+  const loss = { share: 0, dropped: 0, delivered: 0, refusals: 0, typingJoins: 0 }
   class Socket extends ws {
     constructor(...parameters: ConstructorParameters<typeof ws>) {
       super(...parameters)
       sockets.add(this)
       this.on('close', () => sockets.delete(this))
+    }
+    override send(...parameters: unknown[]) {
+      if (/"realtime:typing:\d+","phx_join"/.test(`${parameters[0]}`)) loss.typingJoins++
+      return super.send(...parameters as Parameters<ws['send']>)
     }
     override emit(event: string | symbol, ...parameters: unknown[]) {
       if (event === 'message' && String(parameters[0]).includes('Unauthorized')) loss.refusals++
@@ -52,7 +56,7 @@ export const openInboxOf = async (person: Person, options?: Options, server: Ser
     supabase,
     token: data.session!.access_token,
     inbox,
-    /** The share of Realtime's events that is dropped, what was, and how many joins were refused. */
+    /** The share of events that is dropped, what was, how many joins were refused, and how many are of typing. */
     loss,
     disconnect: () => {
       const open = [...sockets].filter(({ readyState }) => readyState === ws.OPEN)
@@ -87,4 +91,24 @@ export const timeToShow = async (sender: Person, chat: Conversation, content: st
   await sendMessage(sender, chat.id, content)
   const answered = performance.now()
   return Math.max(0, Math.round(await Promise.race([shown, pause(60_000).then(() => Infinity)]) - answered))
+}
+
+/** For how long messages that were sent are missing in a view, at most, and how much of that it says "live". */
+export const watchMissing = (chat: Conversation) => {
+  const longest = { missing: 0, live: 0 }
+  const times = new Map<number, typeof longest>()
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const passed = performance.now() - last
+    last += passed
+    for (const [id, time] of times) {
+      if (id <= (chat.view.messages.at(-1)?.id ?? 0)) times.delete(id)
+      time.missing += passed
+      if (chat.view.status === 'live') time.live += passed
+      longest.missing = Math.max(longest.missing, time.missing)
+      longest.live = Math.max(longest.live, time.live)
+    }
+  }, 20)
+  onTestFinished(() => clearInterval(timer))
+  return { longest, add: ({ id }: { id: number }) => void times.set(id, { missing: 0, live: 0 }) }
 }

@@ -22,14 +22,19 @@ interface Surroundings {
   /** The id of the next message. */
   takeId: () => number
   broadcast: (topic: string, event: string, payload: Body) => void
+  /** Whether readers see this message yet: its event may overtake its commit. */
+  isVisible?: (message: number) => boolean
 }
 
 /**
  * The service in memory, as far as the client module calls it, with one conversation. service.test.ts compares what it
  * answers and broadcasts with the service.
  */
-export const createService = ({ people, conversation, takeId, broadcast }: Surroundings) => {
+export const createService = (
+  { people, conversation, takeId, broadcast, isVisible = () => true }: Surroundings,
+) => {
   const table: Message[] = []
+  const visible = () => table.filter(({ id }) => isVisible(id))
   const sent = new Map<string, number>()
   /** What has changed, in order, for one user or for both. */
   const changes: (Change & { owner: number | null })[] = []
@@ -103,7 +108,9 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
   }
 
   const listChanges = (me: number, after: string | null, limit: number) => {
-    const own = changesOf(me)
+    const all = changesOf(me)
+    const hidden = all.findIndex(({ kind, id }) => kind === 'message' && !isVisible(id))
+    const own = hidden < 0 ? all : all.slice(0, hidden)
     if (after === null) return { changes: [], cursor: `c${own.length}`, more: false }
     // Between two pages a cursor also holds where the last page ends.
     const [from, end = own.length] = after.slice(1).split('/').map(Number) as [number, number?]
@@ -122,8 +129,8 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
     const [after, before] = [Number(query.get('after_id')), Number(query.get('before_id') ?? Infinity)]
     // Most readers are near the end.
     const messages = query.has('after_id')
-      ? table.slice(table.findLastIndex(({ id }) => id <= after) + 1)
-      : table.filter(({ id }) => id < before).reverse()
+      ? table.slice(table.findLastIndex(({ id }) => id <= after) + 1).filter(({ id }) => isVisible(id))
+      : visible().filter(({ id }) => id < before).reverse()
     const limit = Number(query.get('limit') ?? 50)
     const headers: HeadersInit = messages.length > limit ? { Link: '<?next>; rel="next"' } : {}
     return Response.json(messages.slice(0, limit), { headers })
@@ -167,7 +174,7 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
   const listConversations = (me: number) => {
     // The other participant's address is empty across a block.
     const [Voyager, Local] = people.map((one) => one.id !== me && isCutOff() ? { ...one, email: '' } : one)
-    const Messages = table.slice(-1).map((one) => pick(one, 'id', 'content', 'user_id', 'read', 'createdAt'))
+    const Messages = visible().slice(-1).map((one) => pick(one, 'id', 'content', 'user_id', 'read', 'createdAt'))
     const partner = { ...pick(other(me), 'id', 'name'), profile: null }
     return [{ id: conversation, Voyager, Local, partner, Messages }]
   }
@@ -182,7 +189,7 @@ export const createService = ({ people, conversation, takeId, broadcast }: Surro
     return createdAt ? [{ user_id, name, createdAt }] : []
   }
   const countUnread = (me: number) => {
-    const unread = table.filter(({ read, user_id }) => !read && user_id !== me).length
+    const unread = visible().filter(({ read, user_id }) => !read && user_id !== me).length
     return { total: unread, conversations: unread ? [{ conversation_id: conversation, unread }] : [] }
   }
 

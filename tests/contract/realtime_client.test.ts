@@ -1,7 +1,7 @@
 // Our client on a Realtime that waits where Supabase's does: our own with REALTIME_DELAYS=on, or Supabase's where
 // tests/platform/realtime supplies it. What it does when, to the millisecond, is in tests/clients/delivery.test.ts.
 import { afterEach, expect, inject, test } from 'vitest'
-import { openBoth, openInboxOf, timeToShow } from '../clients/real_inbox.ts'
+import { openBoth, openInboxOf, timeToShow, watchMissing } from '../clients/real_inbox.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { useStack } from '../tools/own_stack.ts'
 import { connect, listen } from '../tools/realtime.ts'
@@ -52,6 +52,18 @@ test.each(own ? ['of the first user', 'in an outage'] : ['TERM', 'KILL'])(
   },
 )
 
+test('whoever only listens is shown each message, although events overtake commits', async () => {
+  const { ben, conversation, anas: { chat } } = await openBoth({ poll: [1e8, 1e9] }, server())
+  const { longest, add } = watchMissing(chat)
+  for (let count = 1; count <= 20; count++) {
+    add(await sendMessage(ben, conversation, `Message ${count}`))
+    // The next one must not reveal it.
+    await until(() => chat.view.messages.length === count)
+  }
+  expect(longest.missing).toBeLessThan(5000)
+  expect(longest.live).toBeLessThan(1000)
+})
+
 test("a typing topic that is refused holds up nobody else's messages", async () => {
   const { ana, ben, conversation } = await openPair()
   const carl = await signUp('Carl', {}, server().base)
@@ -69,6 +81,19 @@ test("a typing topic that is refused holds up nobody else's messages", async () 
   }
   // On the connection of the join no event would come before it is refused, which takes five seconds.
   expect(delivered).toBeGreaterThanOrEqual(sent - 2)
+})
+
+test('of five typing topics that are refused each is joined once', async () => {
+  const ben = await signUp('Ben', {}, server().base)
+  const others = await Promise.all(Array.from({ length: 5 }, (_, n) => signUp(`Other ${n}`, {}, server().base)))
+  const { inbox, loss } = await openInboxOf(ben, {}, server())
+  for (const other of others) {
+    const conversation = await openConversation(other, ben)
+    await other.call('PUT', `/users/me/blocks/${ben.id}`)
+    inbox.open(conversation)
+  }
+  await until(() => loss.refusals === 5)
+  expect(loss.typingJoins).toBe(5)
 })
 
 test('during an outage of replication the status is delayed, messages come soon, and none is lost', async () => {

@@ -2,6 +2,7 @@ import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import type { Database } from '../database.ts'
 import type { Hub } from './hub.ts'
+import type { Invisible } from './invisible.ts'
 import { waitForOpenTransactions } from './open_transactions.ts'
 import type { Broadcast } from './protocol.ts'
 import { expectAll, openQueue } from './queue.ts'
@@ -34,8 +35,14 @@ const broadcastOf = (row: Record<string, unknown>, replayed?: true): Broadcast =
 const columns =
   `id::text, topic, event, payload::text, translate(encode(binary_payload, 'base64'), E'\\n', '') as bytes`
 
-/** `onLoss` is called when a broadcast cannot be read, and so cannot be delivered. */
-export const openBroadcasts = (database: Database, hub: Hub, onLoss: () => void, hasDelays = false): Broadcasts => {
+/** `onLoss` is called when a broadcast cannot be read, and so cannot be delivered. With `invisible` it has delays. */
+export const openBroadcasts = (
+  database: Database,
+  hub: Hub,
+  onLoss: () => void,
+  invisible: Invisible | null = null,
+): Broadcasts => {
+  const hasDelays = invisible !== null
   let subscribed: Promise<void> | null = null
   let isReady = false
   let isOut = false
@@ -72,6 +79,7 @@ export const openBroadcasts = (database: Database, hub: Hub, onLoss: () => void,
     // Notifications arrive in commit order; deliver in the same order.
     for (const id of ids) {
       const row = found.get(id)
+      if (row?.event === 'message.created') invisible?.add(String(row.payload))
       if (row?.private) hub.broadcast(String(row.topic), broadcastOf(row), (channel) => !channel.replayed.has(id))
     }
   }

@@ -9,6 +9,7 @@ import { openBroadcasts } from './broadcasts.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
 import { identifyWith, RealtimeError } from './identity.ts'
+import { openInvisible } from './invisible.ts'
 import { openPostgresChanges } from './postgres_changes.ts'
 import { openPresence } from './presence.ts'
 import type { Services } from './services.ts'
@@ -16,6 +17,8 @@ import type { Services } from './services.ts'
 /** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
 export interface Realtime {
   routes: Hono
+  /** An answer of the functions without what readers do not see yet; with delays alone. */
+  leaveOut: (request: Request, answer: Response) => Response | Promise<Response>
   /** Closes all connections. */
   close: () => void
 }
@@ -29,7 +32,7 @@ const prune = `
   delete from local_realtime.changes where changed_at < now() - interval '1 hour';
 `
 
-/** `hasDelays`: waits where Supabase's server does, for tests of clients. */
+/** `hasDelays`: waits where Supabase's server does, and tells of what readers do not see yet, for tests of clients. */
 export const openRealtime = async (database: Database, keys: Keys, hasDelays: boolean): Promise<Realtime> => {
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
   const connections = new Set<{ close: (code: number, reason: string) => void }>()
@@ -44,10 +47,11 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
   }
 
   const hub = openHub()
+  const invisible = hasDelays ? openInvisible() : null
   const services: Services = {
     hub,
     presence: openPresence(hub),
-    broadcasts: openBroadcasts(database, hub, onLoss, hasDelays),
+    broadcasts: openBroadcasts(database, hub, onLoss, invisible),
     postgresChanges: openPostgresChanges(database, onLoss),
     authorize: authorizeWith(database),
     permissionChanges: { count: 0 },
@@ -109,6 +113,7 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
   routes.route('/api', openBroadcastApi(services))
   return {
     routes,
+    leaveOut: (request, answer) => invisible ? invisible.leaveOut(request, answer) : answer,
     close: () => {
       clearInterval(schedule)
       closeAll(1001, 'The server is stopping')

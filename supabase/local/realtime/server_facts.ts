@@ -9,6 +9,8 @@ export const replicationReadyInterval = 500
 export const replicationReadyTimeout = 60_000
 /** How long after the join of a first user replication starts, where no transaction is open: measured, 15 to 74 ms. */
 export const replicationStart = 50
+/** For how long others may not see a commit after its event: measured, 2 to 62 ms. */
+export const commitInvisible = 60
 /** Presence of one client: config/runtime.exs, CLIENT_PRESENCE_MAX_CALLS and CLIENT_PRESENCE_WINDOW_MS. */
 export const presenceCalls = 5
 export const presenceWindow = 30_000
