@@ -48,53 +48,6 @@ exception
 end
 $$;
 
-create function realtime.send_binary(payload bytea, event text, topic text, private boolean default true)
-returns void
-language plpgsql
-as $$
-begin
-  perform set_config('realtime.topic', topic, true);
-  insert into realtime.messages (binary_payload, event, topic, private, extension)
-  values (payload, event, topic, private, 'broadcast');
-exception
-  when others then
-    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
-end
-$$;
-
-create function realtime.broadcast_changes(
-  topic_name text,
-  event_name text,
-  operation text,
-  table_name text,
-  table_schema text,
-  new record,
-  old record,
-  level text default 'ROW'
-)
-returns void
-language plpgsql
-as $$
-begin
-  if level = 'STATEMENT' then
-    raise exception 'function can only be triggered for each row, not for each statement';
-  end if;
-  if operation not in ('INSERT', 'UPDATE', 'DELETE') then
-    raise exception 'Unexpected operation type: %', operation;
-  end if;
-  perform realtime.send(
-    payload => jsonb_build_object(
-      'old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema
-    ),
-    event => event_name,
-    topic => topic_name
-  );
-exception
-  when others then
-    raise exception 'Failed to process the row: %', sqlerrm;
-end
-$$;
-
 grant execute on all functions in schema realtime to anon, authenticated, service_role;
 
 do $$

@@ -1,12 +1,9 @@
 // Realtime as supabase-js meets it: our own, or Supabase's where tests/platform/realtime supplies it. Which event goes
 // to whom and who may do what on which topic is in tests/rules/events.rules.ts; this is what arrives.
-import { expect, inject, test } from 'vitest'
-import { asAdmin, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { expect, test } from 'vitest'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, type Device, join, listen, openDevice, received } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
-
-const stack = inject('stack')
-const secret = { apikey: stack.secretKey }
 
 const pair = async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
@@ -22,12 +19,6 @@ const expectRefused = async (token: string | undefined, topic: string): Promise<
   await client.removeChannel(channel)
 }
 const typed = (payload: unknown) => ({ type: 'broadcast' as const, event: 'typing', payload })
-const bytes = (payload: unknown) => [...new Uint8Array(payload as ArrayBuffer)]
-const post = (topic: string, payload: unknown, headers: Record<string, string>, isPrivate = true) =>
-  call('POST', `${stack.origin}/realtime/v1/api/broadcast`, {
-    messages: [{ topic, event: 'notice', payload, private: isPrivate }],
-  }, { headers })
-
 test('users can join their own topic and typing: of their conversations, and nothing else', async () => {
   const { ana, ben, typing } = await pair()
   const { token: mallory } = await signUp('Mallory')
@@ -120,7 +111,7 @@ test('messages that both send at the same time, or an admin at once, arrive once
   }
 })
 
-test('users cannot forge events of the database, neither with ack nor over HTTP', async () => {
+test('users cannot forge events of the database, with ack neither', async () => {
   const { ana, ben, conversation } = await pair()
   const forger = await connect(ana.token)
   const [bens, laptop] = await Promise.all([openDevice(ben), openDevice(ana)])
@@ -128,8 +119,7 @@ test('users cannot forge events of the database, neither with ack nor over HTTP'
   await received(bens, laptop)
   const forged = { type: 'broadcast' as const, event: 'message.created', payload: { id: 1 } }
   expect(await self.channel.send(forged, { timeout: 500 })).toBe('timed out')
-  await expect(self.channel.httpSend('message.created', { id: 1 })).rejects.toThrow('Unauthorized')
-  expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('ok')
+  await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)
   const { id } = await sendMessage(ben, conversation, 'True')
   for (const events of await received(bens, laptop, self)) {
     expect(events.filter(({ event }) => event === 'message.created').map(({ payload }) => payload.id)).toEqual([id])
@@ -145,7 +135,8 @@ test('participants see typing and presence of each other until they leave, and o
   expect(await anas.channel.send(typed(payload))).toBe('ok')
   expect(await bens.channel.send(typed({ by: 'ben' }))).toBe('ok')
   const outsider = await connect((await signUp('Mallory')).token)
-  expect(await outsider.channel(typing, { config: { private: true } }).send(typed({}))).toBe('ok')
+  // Without a join supabase-js sends it over HTTP, which the platform alone takes, and drops.
+  await outsider.channel(typing, { config: { private: true } }).send(typed({}))
   expect(await anas.channel.send(typed({ last: true }))).toBe('ok')
   const payloads = ({ broadcasts }: typeof anas) => broadcasts.map(({ payload }) => payload)
   await until(() => [anas, bens].every((one) => payloads(one).some(({ last }) => last)))
@@ -185,55 +176,6 @@ test('after five calls of presence within half a minute the channel is closed', 
   expect(errors).toEqual(['Client presence rate limit exceeded'])
 })
 
-test('the secret key can broadcast 100 kB over HTTP; users and the anonymous cannot', async () => {
-  const { ana, ben } = await pair()
-  const device = await openDevice(ana)
-  const payload = { text: 'é'.repeat(50_000) }
-  expect((await post(`user:${ana.id}`, payload, secret)).status).toBe(202)
-  const mine = { apikey: stack.publishableKey, Authorization: `Bearer ${ben.token}` }
-  // As on the platform, a dropped broadcast is answered as a sent one.
-  for (const headers of [mine, { apikey: stack.publishableKey }]) {
-    expect((await post(`user:${ana.id}`, { id: 1 }, headers)).status).toBe(202)
-  }
-  expect((await post(`user:${ana.id}`, { id: 1 }, secret, false)).status).toBe(202)
-  expect((await call('POST', `${stack.origin}/realtime/v1/api/broadcast`, {}, { headers: secret })).status).toBe(422)
-  expect((await post(`user:${ana.id}`, { text: 'a'.repeat(3_000_001) }, secret)).status).toBe(413)
-  expect((await post(`user:${ana.id}`, { last: true }, secret)).status).toBe(202)
-  const notices = () => device.broadcasts.filter(({ event }) => event === 'notice').map(({ payload }) => payload)
-  await until(() => notices().some(({ last }) => last))
-  expect(notices()).toEqual([payload, { last: true }])
-})
-
-test('participants can broadcast typing over HTTP, as JSON or bytes, from another origin, too', async () => {
-  const { ana, ben, typing } = await pair()
-  const { broadcasts } = await listen(await connect(ben.token), typing)
-  const channel = (await connect(ana.token)).channel(typing, { config: { private: true } })
-  expect(await channel.httpSend('typing', { user_id: ana.id })).toEqual({ success: true })
-  expect(await channel.httpSend('typing', new Uint8Array([1, 2, 255]))).toEqual({ success: true })
-  await until(() => broadcasts.length === 2)
-  expect(broadcasts[0]).toMatchObject({ event: 'typing', payload: { user_id: ana.id } })
-  expect(bytes(broadcasts[1]!.payload)).toEqual([1, 2, 255])
-  const preflight = await fetch(`${stack.origin}/realtime/v1/api/broadcast`, {
-    method: 'OPTIONS',
-    headers: { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' },
-  })
-  expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, '*'])
-})
-
-test('a join can replay the newest 25 broadcasts, and an outsider cannot', async () => {
-  const { ana, ben, conversation } = await pair()
-  const since = Date.now() - 60_000
-  const ids: number[] = []
-  for (let n = 0; n < 30; n++) ids.push((await sendMessage(ana, conversation, `${n}`)).id)
-  const replay = { since, limit: 100 }
-  const device: Device = { person: ben, ...await listen(await connect(ben.token), `user:${ben.id}`, { replay }) }
-  const [events] = await received(device)
-  expect(events!.map(({ payload }) => payload.id)).toEqual(ids.slice(-25))
-  expect(device.broadcasts.slice(0, 25).every(({ meta }) => meta!.replayed)).toBe(true)
-  const outsider = await listen(await connect((await signUp('Mallory')).token), `user:${ben.id}`, { replay })
-  expect(outsider).toMatchObject({ status: 'CHANNEL_ERROR', broadcasts: [] })
-})
-
 test('protocol 1.0.0 works too', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const device = await openDevice(ben, { vsn: '1.0.0' })
@@ -248,9 +190,7 @@ test('protocol 1.0.0 works too', async () => {
   expect([anas.broadcasts[0]!.payload, bens.broadcasts[0]!.payload]).toEqual(Array(2).fill({ who: 'Inês' }))
 })
 
-test('an invalid key is rejected, on both ways', async () => {
+test('an invalid key is rejected', async () => {
   const { status, reason } = await listen(await connect(undefined, { key: 'sb_publishable_wrong' }), 'user:1')
   expect({ status, reason }).toEqual({ status: 'CHANNEL_ERROR', reason: expect.stringContaining('transport failure') })
-  const answer = await post('user:1', {}, { apikey: 'wrong' })
-  expect(answer).toMatchObject({ status: 401, body: { error: 'The token provided is not a valid JWT' } })
 })

@@ -20,20 +20,15 @@ export interface Broadcasts {
   setOutage: (isOut: boolean) => void
   /** Takes the notification of a committed broadcast. */
   notify: (id: string, topic: string) => void
-  /** The newest broadcasts on a topic since then, oldest first. */
-  replay: (topic: string, since: number, limit: number) => Promise<Broadcast[]>
 }
 
 const batchSize = 200
 
-const broadcastOf = (row: Record<string, unknown>, replayed?: true): Broadcast => ({
+const broadcastOf = (row: Record<string, unknown>): Broadcast => ({
   event: String(row.event),
-  payload: row.bytes === null ? String(row.payload ?? '{}') : Uint8Array.fromBase64(String(row.bytes)),
-  meta: { id: row.id, ...(replayed && { replayed }) },
+  payload: String(row.payload ?? '{}'),
+  meta: { id: row.id },
 })
-
-const columns =
-  `id::text, topic, event, payload::text, translate(encode(binary_payload, 'base64'), E'\\n', '') as bytes`
 
 /** `onLoss` is called when a broadcast cannot be read, and so cannot be delivered. With `invisible` it has delays. */
 export const openBroadcasts = (
@@ -71,7 +66,9 @@ export const openBroadcasts = (
 
   const deliver = async (ids: string[]): Promise<void> => {
     const rows = await database.query(
-      `select ${columns}, private from realtime.messages where id = any (($1::text)::uuid[])`,
+      `select id::text, topic, event, payload::text, private
+       from realtime.messages
+       where id = any (($1::text)::uuid[])`,
       [`{${ids.join()}}`],
     )
     expectAll(ids, rows.length)
@@ -80,7 +77,7 @@ export const openBroadcasts = (
     for (const id of ids) {
       const row = found.get(id)
       if (row?.event === 'message.created') invisible?.add(String(row.payload))
-      if (row?.private) hub.broadcast(String(row.topic), broadcastOf(row), (channel) => !channel.replayed.has(id))
+      if (row?.private) hub.broadcast(String(row.topic), broadcastOf(row))
     }
   }
 
@@ -100,21 +97,6 @@ export const openBroadcasts = (
       // The trigger truncates topics to 500 characters, so a topic of that length may match after all.
       if (topic.length < 500 && hub.subscribers(topic).size === 0) return
       queue.add(id)
-    },
-    replay: async (topic, since, limit) => {
-      const rows = await database.query(
-        `select ${columns}
-         from realtime.messages
-         where topic = $1
-           and private
-           and extension = 'broadcast'
-           and event is not null
-           and inserted_at >= to_timestamp($2::float8 / 1000) at time zone current_setting('timezone')
-         order by inserted_at desc
-         limit $3`,
-        [topic, since, limit],
-      )
-      return rows.reverse().map((row) => broadcastOf(row, true))
     },
   }
 }

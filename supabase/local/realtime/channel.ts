@@ -11,7 +11,7 @@ export interface Connection {
   sendFirst: (frame: Frame) => void
   /** Holds back everything else that is sent until the returned function is called. */
   hold: () => () => void
-  write: (data: string | Uint8Array<ArrayBuffer>) => void
+  write: (data: string) => void
   isOpen: () => boolean
 }
 
@@ -29,8 +29,6 @@ export interface Channel {
   /** broadcast.self and broadcast.ack of the join's config. */
   self: boolean
   ack: boolean
-  /** Ids of the broadcasts that were replayed at the join and must not be sent again. */
-  replayed: Set<string>
   push: (event: string, payload: Record<string, unknown>, ref?: string | null) => void
   /** The calls of presence in the window that ends then. */
   presenceCalls: { count: number; until: number }

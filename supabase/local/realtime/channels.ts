@@ -3,7 +3,7 @@ import { log } from '../../../functions/_shared/log.ts'
 import { createMutex, yieldToEventLoop } from '../mutex.ts'
 import { cannotRead, type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
-import { bindingsOf, openChannel, replayOf, wantsReplicationReady } from './join.ts'
+import { bindingsOf, openChannel, wantsReplicationReady } from './join.ts'
 import type { Subscription } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
 import {
@@ -78,14 +78,11 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     joining++
     const { count } = services.permissionChanges
     let channel: Channel
-    let replayed: Broadcast[] = []
     try {
       channel = await joinMutex(async () => {
         await yieldToEventLoop()
         return await openChannel(services, connection, frame)
       })
-      const replay = replayOf(frame)
-      if (replay) replayed = await broadcasts.replay(channel.topic, replay.since, replay.limit)
     } finally {
       joining--
     }
@@ -110,12 +107,6 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
     watchExpiry(channel, (message) => close(channel, message))
     reply(frame, 'ok', { postgres_changes: subscriptions.map(({ id, binding }) => ({ ...binding, id })) })
-    for (const { event, payload, meta } of replayed) {
-      channel.replayed.add(String(meta?.id))
-      if (typeof payload === 'string') {
-        channel.push('broadcast', { type: 'broadcast', event, payload: JSON.parse(payload), meta })
-      }
-    }
     if (channel.presenceEnabled) channel.push('presence_state', presence.state(channel.topic))
     if (wantsReplicationReady(frame)) tellReplicationReady(channel, Date.now() + replicationReadyTimeout)
     // A client that does not read what it is sent may have been disconnected by now.

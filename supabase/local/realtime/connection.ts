@@ -5,7 +5,7 @@ import { decode, encode, type Version } from './protocol.ts'
 import type { Services } from './services.ts'
 
 /** The platform's limit for a payload. */
-export const maxPayload = 3_000_000
+const maxPayload = 3_000_000
 const maxFrame = maxPayload + 4096
 // Bytes buffered for a client that does not read.
 const maxBuffered = 8_000_000
@@ -27,14 +27,14 @@ export const openConnection = (
     }
   }
 
-  let held: (string | Uint8Array<ArrayBuffer>)[] | null = null
-  const writeNow = (data: string | Uint8Array<ArrayBuffer>): void => {
+  let held: string[] | null = null
+  const writeNow = (data: string): void => {
     if (socket.readyState !== WebSocket.OPEN) return
     if (socket.bufferedAmount > maxBuffered) return close(1013, 'Too slow')
     socket.send(data)
   }
 
-  const write = (data: string | Uint8Array<ArrayBuffer>): void => {
+  const write = (data: string): void => {
     if (held) held.push(data)
     else writeNow(data)
   }

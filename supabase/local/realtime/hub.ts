@@ -35,13 +35,12 @@ export const openHub = (): Hub => {
       if (channels?.size === 0) topics.delete(channel.topic)
     },
     broadcast: (topic, broadcast, filter = () => true) => {
-      const encoded = new Map<Version, ReturnType<typeof encodeBroadcast>>()
+      const encoded = new Map<Version, string>()
       for (const channel of subscribers(topic)) {
         const { connection: { version }, permissions } = channel
         if (!permissions.canRead.includes('broadcast') || !filter(channel)) continue
         if (!encoded.has(version)) encoded.set(version, encodeBroadcast(version, channel.phxTopic, broadcast))
-        const frame = encoded.get(version)
-        if (frame) channel.connection.write(frame)
+        channel.connection.write(encoded.get(version)!)
       }
     },
   }

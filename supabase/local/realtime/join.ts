@@ -35,7 +35,6 @@ export const openChannel = async (services: Services, connection: Connection, fr
     presenceKey: key === undefined || key === null || key === '' ? crypto.randomUUID() : String(key),
     self: isTrue(self),
     ack: isTrue(ack),
-    replayed: new Set(),
     presenceCalls: { count: 0, until: 0 },
     push: (event, payload, ref = null) =>
       connection.send({ joinRef: frame.joinRef, ref, topic: frame.topic, event, payload }),
@@ -50,17 +49,6 @@ export const bindingsOf = (frame: Frame): Binding[] => {
   if (!Array.isArray(postgres_changes)) return []
   if (postgres_changes.length > maxBindings) throw new RealtimeError('join crashed')
   return postgres_changes.filter(isRecord)
-}
-
-/** broadcast.replay of a join: `{since, limit}`, or null. */
-export const replayOf = (frame: Frame): { since: number; limit: number } | null => {
-  const { replay } = record(record(frame.payload.config).broadcast)
-  if (!replay) return null
-  const { since, limit = 25 } = record(replay)
-  if (!Number.isFinite(since) || !Number.isInteger(limit)) {
-    throw new RealtimeError('UnableToReplayMessages: Replay params are not valid')
-  }
-  return { since: since as number, limit: Math.min(25, Math.max(1, limit as number)) }
 }
 
 export const wantsReplicationReady = (frame: Frame): boolean =>

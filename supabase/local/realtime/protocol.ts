@@ -1,4 +1,4 @@
-/** The Phoenix protocol in its two JSON versions, and Realtime's two binary frames for broadcasts. */
+/** The Phoenix protocol in its two JSON versions, and the binary frame in which supabase-js sends broadcasts. */
 export type Version = '1.0.0' | '2.0.0'
 
 export interface Frame {
@@ -9,10 +9,10 @@ export interface Frame {
   payload: Record<string, unknown>
 }
 
-/** A broadcast. The payload is bytes, or JSON that is passed through as text. */
+/** A broadcast. The payload is JSON that is passed through as text. */
 export interface Broadcast {
   event: string
-  payload: string | Uint8Array
+  payload: string
   meta?: Record<string, unknown>
 }
 
@@ -21,21 +21,19 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isRef = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
-const kinds = { push: 3, broadcast: 4 }
-const encodings = { binary: 0, json: 1 }
-const maxPartLength = 255
+const push = 3
+const jsonEncoding = 1
 
 /** Kind 3: one byte each for kind, lengths of joinRef, ref, topic, event and meta, encoding; the five; the payload. */
 const decodePush = (bytes: Uint8Array): Frame | null => {
-  if (bytes[0] !== kinds.push || bytes.length < 7) return null
+  if (bytes[0] !== push || bytes[6] !== jsonEncoding) return null
   const text = new TextDecoder('utf-8', { fatal: true })
   let offset = 7
   const parts = [...bytes.subarray(1, 6)].map((length) => text.decode(bytes.subarray(offset, offset += length)))
   if (offset > bytes.length) return null
   const [joinRef, ref, topic, event] = parts as [string, string, string, string, string]
-  const rest = bytes.slice(offset)
-  const payload = bytes[6] === encodings.json ? text.decode(rest) : rest
-  if (typeof payload === 'string') JSON.parse(payload)
+  const payload = text.decode(bytes.slice(offset))
+  JSON.parse(payload)
   const broadcast: Broadcast = { event, payload }
   return { joinRef: joinRef || null, ref: ref || null, topic, event: 'broadcast', payload: { broadcast } }
 }
@@ -78,32 +76,8 @@ const encodeText = (
 export const encode = (version: Version, frame: Frame): string =>
   encodeText(version, frame, JSON.stringify(frame.payload))
 
-/**
- * Kind 4: one byte each for kind, lengths of topic, event and meta, encoding; the three; the payload. Null if this
- * version cannot carry the payload.
- */
-export const encodeBroadcast = (
-  version: Version,
-  topic: string,
-  { event, payload, meta }: Broadcast,
-): string | Uint8Array<ArrayBuffer> | null => {
-  const utf8 = new TextEncoder()
-  const parts = [topic, event, meta ? JSON.stringify(meta) : ''].map((part) => utf8.encode(part))
-  if (version === '1.0.0' || parts.some(({ length }) => length > maxPartLength)) {
-    if (typeof payload !== 'string') return null
-    const body = `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${
-      meta ? `,"meta":${JSON.stringify(meta)}` : ''
-    }}`
-    return encodeText(version, { joinRef: null, ref: null, topic, event: 'broadcast' }, body)
-  }
-  const body = typeof payload === 'string' ? utf8.encode(payload) : payload
-  const encoding = typeof payload === 'string' ? encodings.json : encodings.binary
-  const header = [kinds.broadcast, ...parts.map(({ length }) => length), encoding]
-  const frame = new Uint8Array(parts.reduce((sum, { length }) => sum + length, header.length + body.length))
-  let offset = 0
-  for (const part of [header, ...parts, body]) {
-    frame.set(part, offset)
-    offset += part.length
-  }
-  return frame
+export const encodeBroadcast = (version: Version, topic: string, { event, payload, meta }: Broadcast): string => {
+  const more = meta ? `,"meta":${JSON.stringify(meta)}` : ''
+  const body = `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${more}}`
+  return encodeText(version, { joinRef: null, ref: null, topic, event: 'broadcast' }, body)
 }

@@ -4,7 +4,6 @@ import { log } from '../../../functions/_shared/log.ts'
 import { type Database, retryOnConflict } from '../database.ts'
 import type { Keys } from '../settings.ts'
 import { authorizeWith } from './authorization.ts'
-import { openBroadcastApi } from './broadcast_api.ts'
 import { openBroadcasts } from './broadcasts.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
@@ -25,7 +24,7 @@ export interface Realtime {
 
 const tenMinutes = 600_000
 
-// Broadcasts are kept for replay, as long as on the platform. Changes are kept until every server has read them; if a
+// Broadcasts are kept as long as on the platform. Changes are kept until every server has read them; if a
 // transaction takes longer than that to commit, the queue finds its rows gone and reports the loss.
 const prune = `
   delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours';
@@ -110,7 +109,6 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
       return c.json({ error: error.text }, 401)
     }
   })
-  routes.route('/api', openBroadcastApi(services))
   return {
     routes,
     leaveOut: (request, answer) => invisible ? invisible.leaveOut(request, answer) : answer,

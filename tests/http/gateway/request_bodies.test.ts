@@ -48,7 +48,6 @@ test.each([
   ['/_system/info', {}, 404],
   ['/demo', {}, 404],
   ['/realtime/v1/nothing', {}, 404],
-  ['/realtime/v1/api/broadcast', { apikey: publishableKey }, 413],
   ['/functions/v1/nothing', {}, 404],
   ['/functions/v1/auth/login', {}, 413],
   ['/functions/v1/auth/logout', {}, 401],
