@@ -43,7 +43,6 @@ const mistake = firstOf({
   '--remote is missing': !remote,
   [`"${remote}" is not a URL`]: !URL.canParse(remote),
   'The URL must not have a password': url.username || url.password,
-  [`Give the project's URL without a path: ${url.origin}`]: url.pathname !== '/' || url.search || url.hash,
   'The URL must begin with https:, because the keys are sent to it': url.protocol !== 'https:' &&
     !(url.protocol === 'http:' && project.isLoopback),
   'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,

@@ -179,7 +179,6 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
     ['no value', ['--remote'], {}, /--remote/],
     ['an unknown option', [...remote, '--wrong'], {}, /--wrong/],
     ['no URL but a reference', ['--remote', 'abcdefghijklmnopqrst'], {}, /is not a URL/],
-    ['a path', ['--remote', 'https://project.invalid/functions/v1'], {}, /without a path/],
     ['a password', ['--remote', 'https://a:b@project.invalid'], {}, /password/],
     ['no TLS', ['--remote', 'http://project.invalid'], {}, /https:/],
     ['a loopback name that is none', ['--remote', 'http://127.0.0.1.project.invalid'], {}, /https:/],
