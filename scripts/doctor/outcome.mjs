@@ -1,28 +1,18 @@
-// A check returns a detail, or throws one of these.
-class Failure extends Error {}
+import { describeAnswer } from './project.mjs'
+
 class Skipped extends Error {}
 
 export const fail = (detail) => {
-  throw new Failure(detail)
+  throw new Error(detail)
 }
 export const skip = (detail) => {
   throw new Skipped(detail)
 }
 
-const reasons = {
-  ENOTFOUND: 'no such host',
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-}
-
-/** Why a request failed, as one would say it. */
+/** Why a check failed, or a request of it. */
 export const describeFailure = (error) => {
-  if (error instanceof Failure) return error.message
-  if (error.name === 'TimeoutError') return 'no answer in time'
-  const { code, message } = error.cause ?? error
-  return reasons[code] ?? (code && message ? `${code}: ${message}` : message)
+  const { message, code } = error.cause ?? error
+  return message || code
 }
 
 // What a server answers goes to a terminal.
@@ -32,15 +22,32 @@ const oneLine = (text) => {
   return plain.length > 300 ? `${plain.slice(0, 299)}…` : plain
 }
 
-/** Runs one check and prints its line; returns 'ok', 'FAIL' or 'skip'. */
-export const runCheck = async (what, check) => {
-  const print = (status, detail) => {
-    console.log(`${status.padEnd(4)}  ${what.padEnd(24)}  ${oneLine(detail)}`)
-    return status
+/** Prints the line of a check, whose work returns what it has found; returns 'ok', 'FAIL' or 'skip'. */
+export const report = async (name, work) => {
+  const [status, detail] = await work().then(
+    (found) => ['ok', found],
+    (error) => error instanceof Skipped ? ['skip', error.message] : ['FAIL', describeFailure(error)],
+  )
+  console.log(`${status.padEnd(4)}  ${name.padEnd(24)}  ${oneLine(detail)}`)
+  return status
+}
+
+/** The first of these sentences that is so. */
+export const firstOf = (sentences) => Object.entries(sentences).find(([, isSo]) => isSo)?.[0]
+
+const isOk = ({ status }) => status === 200
+
+/** The work of a check of the table in checks.mjs. */
+export const examine = async ({ needs, ask, right = isOk, wrong = () => ({}), say }, project) => {
+  if (needs && !project[needs]) skip('SUPABASE_SECRET_KEY is not set')
+  const answers = []
+  const faults = []
+  for (const [what, request] of Object.entries(ask)) {
+    const answer = await request(project)
+    answers.push(answer)
+    if (!right(answer, what)) faults.push(`${what}: ${describeAnswer(answer)}`)
   }
-  try {
-    return print('ok', await check())
-  } catch (error) {
-    return error instanceof Skipped ? print('skip', error.message) : print('FAIL', describeFailure(error))
-  }
+  const fault = faults.join('; ') || firstOf(wrong(answers, project))
+  if (fault) fail(fault)
+  return typeof say === 'function' ? say(answers, project) : say
 }

@@ -1,6 +1,8 @@
 /** The project to check: its origin, its keys, and how to send requests to it. */
+import { createHmac } from 'node:crypto'
+import WebSocket from 'ws'
 
-export const parseJson = (text) => {
+const parseJson = (text) => {
   try {
     return JSON.parse(text)
   } catch {
@@ -8,40 +10,77 @@ export const parseJson = (text) => {
   }
 }
 
-/**
- * Redirects are not followed, so that no key reaches another host. `timeout` in milliseconds includes reading the
- * answer.
- */
+/** Redirects are not followed, so that no key reaches another host. `timeout` is in milliseconds. */
 export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
-  const send = async (path, { method = 'GET', key, headers = {}, json } = {}) => {
+  const keys = { publishableKey, secretKey }
+  /** `key` is sent as it is, `as` is the name of one of the project's own. */
+  const send = async (path, { method = 'GET', as, key = keys[as], token, headers = {}, json } = {}) => {
     const response = await fetch(new URL(path, url), {
       method,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeout),
       headers: {
         ...(key && { apikey: key }),
-        ...(json !== undefined && { 'Content-Type': 'application/json' }),
+        ...(token && { Authorization: `Bearer ${token}` }),
+        ...(json && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(json && { body: JSON.stringify(json) }),
     })
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: parseJson(text) }
   }
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
   return {
-    url,
-    publishableKey,
-    secretKey,
-    timeout,
-    isLoopback,
-    send,
+    ...{ url, ...keys, timeout, send },
     /** An Edge Function. */
     call: (path, options) => send(`/functions/v1${path}`, options),
-    /** The Data API, with the publishable key unless another one is given. */
-    query: (path, options) => send(`/rest/v1/${path}`, { key: publishableKey, ...options }),
+    /** The Data API, with the publishable key unless another one is given, or null. */
+    query: (path, options) => send(`/rest/v1/${path}`, { as: 'publishableKey', ...options }),
+    isLoopback: /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname),
   }
 }
 
-/** An answer in a few words. */
-export const describeAnswer = ({ status, text }) => `${status} ${text.slice(0, 120)}`
+/** An answer in a few words, without the rows of others. */
+export const describeAnswer = ({ status, text, body }) =>
+  Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
+
+/** Joins a channel of Realtime. Returns its reply, or how it refused the connection, and the events that follow. */
+export const joinChannel = ({ url, timeout, publishableKey }, topic, options) =>
+  new Promise((resolve, reject) => {
+    const { key = publishableKey, token = key, ...config } = options
+    const endpoint = new URL(`/realtime/v1/websocket?vsn=1.0.0&apikey=${encodeURIComponent(key)}`, url)
+    endpoint.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+    const socket = new WebSocket(endpoint, { handshakeTimeout: timeout })
+    const close = () => socket.terminate()
+    socket.on('error', reject)
+    socket.on('unexpected-response', (_, { statusCode: status }) => resolve({ status, text: 'no connection', close }))
+    setTimeout(() => reject(new Error(`no reply to the join of ${topic}`)), timeout).unref()
+    const payload = { config: { broadcast: {}, presence: {}, postgres_changes: [], ...config }, access_token: token }
+    const frame = { topic: `realtime:${topic}`, event: 'phx_join', ref: '1', join_ref: '1', payload }
+    socket.on('open', () => socket.send(JSON.stringify(frame)))
+    const events = []
+    socket.on('message', (data) => {
+      const { event, ref, payload } = parseJson(String(data)) ?? {}
+      if (event === 'broadcast') events.push(payload)
+      if (event !== 'phx_reply' || ref !== '1') return
+      const { status, response } = payload
+      resolve({ status, text: response?.reason ?? JSON.stringify(response ?? null), events, close })
+    })
+  })
+
+const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+// The secret in the documentation of self-hosted Supabase, which projects have been run with.
+const knownSecret = 'super-secret-jwt-token-with-at-least-32-characters-long'
+
+/** Tokens of a role that no project may accept. */
+export const forgedTokens = (role) => {
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { aud: role, role, sub: '00000000-0000-4000-8000-000000000001', iat: now - 10, exp: now + 3600 }
+  const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
+  const signature = createHmac('sha256', knownSecret).update(content).digest('base64url')
+  return {
+    'an unsigned token': `${encode({ alg: 'none', typ: 'JWT' })}.${encode(claims)}.`,
+    'a token signed with a published secret': `${content}.${signature}`,
+  }
+}

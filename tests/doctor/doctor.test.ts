@@ -1,68 +1,51 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import { createServer as createTcpServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { claimsOf, encode } from '../tools/jwt.ts'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { encode } from '../tools/jwt.ts'
 import { asAdmin } from '../tools/people.ts'
 import { freePort, listen } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
-import { type Answer, diagnose, isJoined, isRefused, openRealtime, runDoctor } from './harness.ts'
+import { type Answer, diagnose, isJoined, openRealtime, runDoctor } from './harness.ts'
 
 const { origin } = inject('stack')
 const remote = ['--remote', origin]
 
 describe('a project as it should be', () => {
-  test('every check is ok, or skipped because of this machine, and the status is 0', async () => {
+  test('every check is ok, and the status is 0', async () => {
     const { code, lines, output } = await runDoctor(remote)
     expect(code, output).toBe(0)
-    const named = (status: string) => Object.keys(lines).filter((what) => lines[what]!.startsWith(status))
-    expect(named('FAIL')).toEqual([])
-    expect(lines.functions).toMatch(/^ok \d\d of the API are not reachable/)
+    for (const line of Object.values(lines)) expect(line).toMatch(/^ok |^skip not audited yet/)
+    expect(lines.functions).toContain('erase_person')
     expect(lines.migrations).toMatch(/^ok all \d+, up to 20261122000001$/)
-    expect(named('skip')).toEqual(expect.arrayContaining(['tls', 'hsts', 'plain http']))
-    expect(named('skip').length).toBeLessThanOrEqual(6)
-    expect(Object.keys(lines).length).toBeGreaterThan(35)
+    expect(Object.keys(lines).length).toBeGreaterThan(30)
+    expect(output).not.toContain('write:')
     // One line for each check, and the sums.
     expect(output.trimEnd().split('\n')).toHaveLength(Object.keys(lines).length + 1)
     for (const key of Object.values(testKeys)) expect(output).not.toContain(key)
   })
 
-  test('it changes nothing', async () => {
-    const tables = ['users', 'profiles', 'interests', 'profile_interests', 'conversations', 'messages', 'reservations']
-    // Written by functions alone, for the secret key too.
-    const closed = ['reservation_history', 'reports', 'moderation_log', 'hidden_profiles']
-    const view = 'moderation_queue'
-    const writes: { method: string; path: string; body: string }[] = []
+  test('it changes nothing: with rights on everything its requests would not either', async () => {
+    const writes: [method: string, path: string, body: string][] = []
     const answer: Answer = ({ method, path, body }) => {
-      const isWrite = method !== 'GET' && path.startsWith('/rest')
-      if (isWrite) writes.push({ method, path: path.replace('/rest/v1/', ''), body })
+      if (method !== 'GET' && path.startsWith('/rest')) writes.push([method, path.replace('/rest/v1/', ''), body])
       return null
     }
     await diagnose(origin, 'all', { answer })
-    expect(writes).toHaveLength(3 * (tables.length + closed.length) + 2)
-    // With rights on everything these requests still change nothing.
-    for (const { method, path, body } of writes) {
+    expect(writes.length).toBeGreaterThan(30)
+    for (const [method, path, body] of writes) {
       const changed = await asAdmin(method, path, body ? JSON.parse(body) : undefined)
-        .then(({ body }) => body, ({ message }) => message)
-      const table = path.split('?')[0]!
-      if (closed.includes(table)) expect(changed).toMatch(/"42501"/)
-      else if (table === view) expect(changed).toMatch(/"55000"/)
-      else if (method === 'POST') expect(changed).toMatch(/ 400 .*"23502"/)
-      else expect(changed).toEqual([])
+        .then(({ body }) => JSON.stringify(body), ({ message }) => message)
+      // Nothing found, a column missing, or written by functions alone; the last is the view.
+      expect(changed).toMatch(/^\[\]$| 400 .*"23502"|"42501"|"55000"/)
     }
   })
 
   test('without the secret key it checks the rest', async () => {
     const { code, lines } = await runDoctor(remote, { SUPABASE_SECRET_KEY: '' })
     expect(code).toBe(0)
-    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'migrations']) {
-      expect(lines[what]).toMatch(/^skip SUPABASE_SECRET_KEY is not set/)
-    }
+    const skipped = Object.keys(lines).filter((name) => lines[name] === 'skip SUPABASE_SECRET_KEY is not set')
+    expect(skipped).toEqual(['secret key', 'embedding queue', 'migrations'])
   })
 })
 
@@ -70,25 +53,16 @@ describe('--write', () => {
   const write = [...remote, '--write', '--only']
   const erased = 'ok both accounts are gone'
 
-  test('two people exchange a message and are erased', async () => {
-    const { code, lines, output } = await runDoctor([...write, 'write'])
+  test('two people exchange a message and are erased, also for who asks for one check of it', async () => {
+    const { code, lines, output } = await runDoctor([...write, 'write: accounts'])
     expect(code, output).toBe(0)
-    for (const what of ['accounts', 'token times', 'message and event', 'partner email', 'own rows', 'erased']) {
+    for (const what of ['accounts', 'message and event', 'partner email', 'own rows', 'erased']) {
       expect(lines[`write: ${what}`]).toMatch(/^ok /)
     }
     expect(lines['write: partner email']).toContain('PARTNER_EMAIL=after_reply')
     const [, ids] = /users (\d+ and \d+)/.exec(lines['write: accounts']!)!
     const users = (await asAdmin('GET', `users?id=in.(${ids!.replace(' and ', ',')})&select=name,is_active`)).body
     expect(users).toEqual([1, 2].map(() => ({ name: 'Deleted user', is_active: false })))
-  })
-
-  test('who asks for one of its checks leaves no account behind either', async () => {
-    expect((await runDoctor([...write, 'write: accounts'])).lines['write: erased']).toBe(erased)
-  })
-
-  test('without it nobody signs up', async () => {
-    const { lines } = await runDoctor([...remote, '--only', 'sign-up'])
-    expect(Object.keys(lines)).toEqual(['reachable', 'sign-up'])
   })
 
   test('where addresses are confirmed it creates accounts with the secret key, and none without it', async () => {
@@ -119,12 +93,8 @@ describe('--write', () => {
     const server = createServer(async (request, response) => {
       const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
       const body = Buffer.concat(await request.toArray())
-      const init = {
-        method: request.method!,
-        headers: headers as Record<string, string>,
-        body: body.length ? body : null,
-      }
-      const answer = await fetch(origin + request.url, init)
+      const init = { method: request.method!, headers: headers as Record<string, string> }
+      const answer = await fetch(origin + request.url, { ...init, body: body.length ? body : null })
       response.writeHead(answer.status).end(await answer.text())
     })
     const url = await openRealtime(isJoined, '', server)
@@ -138,37 +108,11 @@ describe('--write', () => {
     doctor.stdout.on('data', (text) => {
       output += text
       // A second one would end it at once.
-      if (!interrupted && /^ok .*write: token times/m.test(output)) interrupted = doctor.kill('SIGINT')
+      if (!interrupted && /^ok .*write: accounts/m.test(output)) interrupted = doctor.kill('SIGINT')
     })
     const [code] = await once(doctor, 'exit')
     expect(output).toMatch(/^ok +write: erased/m)
     expect(code).toBe(1)
-  })
-
-  const tables = ['users', 'profiles', 'conversations', 'messages', 'profile_interests', 'reservations']
-  test.each([...tables, 'reservation_history'])('rows of others in %s fail', async (table) => {
-    const answer: Answer = async ({ path, headers }, forward) => {
-      if (!path.startsWith(`/rest/v1/${table}?`) || !headers.has('Authorization')) return null
-      return Response.json([...await (await forward()).json(), { id: 0 }])
-    }
-    const { 'write: own rows': line } = await diagnose(origin, 'write', { answer })
-    expect(line).toMatch(new RegExp(`^FAIL ${table} shows others`))
-  })
-
-  test('a clock of Auth that is behind fails', async () => {
-    const real = new Map<string, string>()
-    const answer: Answer = async ({ path, headers }, forward) => {
-      const known = real.get(headers.get('Authorization')?.replace('Bearer ', '') ?? '')
-      if (known) return await forward({ headers: new Headers([...headers, ['Authorization', `Bearer ${known}`]]) })
-      if (!path.endsWith('/auth/login')) return null
-      const body = await (await forward()).json()
-      const { iat, exp, ...claims } = claimsOf(body.access_token)
-      const late = `a.${encode({ ...claims, iat: Number(iat) - 120, exp: Number(exp) - 120 })}.b`
-      real.set(late, body.access_token)
-      return Response.json({ ...body, access_token: late })
-    }
-    const { 'write: token times': line } = await diagnose(origin, 'write', { answer })
-    expect(line).toMatch(/^FAIL .*issued 12\d s from now/)
   })
 
   test('an account that cannot be erased is named, and the other one is erased', async () => {
@@ -178,7 +122,7 @@ describe('--write', () => {
       return tokens.push(headers.get('Authorization')!) === 1 ? new Response('{}', { status: 500 }) : null
     }
     const { 'write: erased': line } = await diagnose(origin, 'write', { answer })
-    expect(line).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: 500 {}$/)
+    expect(line).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: DELETE answers 500 {}$/)
     const me = (token: string) => fetch(`${origin}/functions/v1/users/me`, { headers: { Authorization: token } })
     expect((await Promise.all(tokens.map(me))).map(({ status }) => status)).toEqual([200, 401])
   })
@@ -186,35 +130,27 @@ describe('--write', () => {
 
 const serve = async (answer: RequestListener) => {
   const server = createServer(answer)
-  onTestFinished(() => void server.close())
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   return `http://127.0.0.1:${await listen(server)}`
 }
 
 describe('a host that does not answer', () => {
   test('fails at once with one line, whether nothing listens or the name is unknown', async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`
-    for (const [url, reason] of [[nobody, 'nothing listens there'], ['https://project.invalid', 'no such host']]) {
+    for (const [url, reason] of [[nobody, 'ECONNREFUSED'], ['https://project.invalid', 'project\\.invalid']]) {
       const { code, output } = await runDoctor(['--remote', url!])
-      expect(output).toMatch(new RegExp(`^FAIL  reachable +${reason}\n0 ok, 1 failed, 0 skipped\n$`))
+      expect(output).toMatch(new RegExp(`^FAIL  reachable .* ${reason}.*\n0 ok, 1 failed, 0 skipped\n$`))
       expect(code).toBe(1)
     }
   })
 
-  test.each([
-    ['accepts connections and says nothing', () => {}],
-    ['begins an answer and never ends it', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nx')],
-  ])('fails within the timeout if it %s', async (_, answer) => {
-    const sockets = new Set<Socket>()
-    const server = createTcpServer((socket) => {
-      sockets.add(socket.on('error', () => {}))
-      answer(socket)
-    })
-    onTestFinished(() => {
-      sockets.forEach((socket) => socket.destroy())
-      server.close()
-    })
-    const { code, lines } = await runDoctor(['--remote', `http://127.0.0.1:${await listen(server)}`, '--timeout', '1'])
-    expect({ code, lines }).toEqual({ code: 1, lines: { reachable: 'FAIL no answer in time' } })
+  test('fails within the timeout if it begins an answer and never ends it', async () => {
+    const url = await serve((_, response) => void response.write('x'))
+    const { code, lines } = await runDoctor(['--remote', url, '--timeout', '1'])
+    expect({ code, lines }).toEqual({ code: 1, lines: { reachable: expect.stringMatching(/^FAIL .*timeout/) } })
   })
 
   test('keys do not follow a redirect to another host', async () => {
@@ -243,7 +179,6 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
     ['no value', ['--remote'], {}, /--remote/],
     ['an unknown option', [...remote, '--wrong'], {}, /--wrong/],
     ['no URL but a reference', ['--remote', 'abcdefghijklmnopqrst'], {}, /is not a URL/],
-    ['a path', ['--remote', 'https://project.invalid/functions/v1'], {}, /without a path/],
     ['a password', ['--remote', 'https://a:b@project.invalid'], {}, /password/],
     ['no TLS', ['--remote', 'http://project.invalid'], {}, /https:/],
     ['a loopback name that is none', ['--remote', 'http://127.0.0.1.project.invalid'], {}, /https:/],
@@ -259,52 +194,5 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
     expect(errors.split('\n')[0]).toMatch(reason)
     expect(errors).toContain('usage: npm run doctor')
     expect({ code, output }).toEqual({ code: 2, output: '' })
-  })
-})
-
-// 0.0.0.0 is no loopback address.
-describe('with TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'doctor-'))
-  const path = (name: string, type: string) => join(folder, `${name}.${type}`)
-  beforeAll(() => {
-    for (const [name, days] of [['long', '90'], ['short', '2']] as const) {
-      execFileSync('openssl', [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', days],
-        ...['-subj', '/CN=0.0.0.0', '-addext', 'subjectAltName = IP:0.0.0.0'],
-        ...['-keyout', path(name, 'key'), '-out', path(name, 'crt')],
-      ], { stdio: 'ignore' })
-    }
-  })
-  afterAll(() => rmSync(folder, { recursive: true }))
-
-  /** Runs a check against a server with this certificate, whose authority is known or not. */
-  const check = async (name: string, only: string, isKnown = true) => {
-    const certificate = { key: readFileSync(path(name, 'key')), cert: readFileSync(path(name, 'crt')) }
-    const requests: unknown[] = []
-    const server = createTlsServer(certificate, ({ url }, response) => {
-      requests.push(url)
-      response.end('{}')
-    })
-    const url = (await openRealtime(isRefused('Unauthorized'), '', server)).replace(
-      'http://127.0.0.1',
-      'https://0.0.0.0',
-    )
-    const env = { NODE_EXTRA_CA_CERTS: isKnown ? path(name, 'crt') : '' }
-    return { ...await runDoctor(['--remote', url, '--only', only], env), requests }
-  }
-
-  test('the certificate is checked, and Realtime is reached with it', async () => {
-    expect((await check('long', 'tls')).lines.tls).toMatch(/^ok TLSv1\.3, the certificate is valid for (89|90) days/)
-    expect((await check('long', 'realtime user:1')).lines['realtime user:1']).toMatch(/^ok refused: Unauthorized/)
-  })
-
-  test('an unknown authority fails before any key is sent', async () => {
-    const { lines, requests } = await check('long', 'tls', false)
-    expect(lines).toEqual({ reachable: expect.stringMatching(/^FAIL .*self.signed/i) })
-    expect(requests).toEqual([])
-  })
-
-  test('a certificate that expires in two days fails', async () => {
-    expect((await check('short', 'tls')).lines.tls).toMatch(/^FAIL the certificate expires on 20\d\d-/)
   })
 })

@@ -1,17 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
+import { promisify } from 'node:util'
 import { onTestFinished, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
-import { dataApiChecks } from '../../scripts/doctor/data_api.mjs'
-import { databaseChecks } from '../../scripts/doctor/database.mjs'
+import { checks } from '../../scripts/doctor/checks.mjs'
 import { journeyChecks } from '../../scripts/doctor/journey.mjs'
-import { keyChecks } from '../../scripts/doctor/keys.mjs'
-import { runCheck } from '../../scripts/doctor/outcome.mjs'
+import { examine, report } from '../../scripts/doctor/outcome.mjs'
 import { openProject } from '../../scripts/doctor/project.mjs'
-import { realtimeChecks } from '../../scripts/doctor/realtime.mjs'
-import { serviceChecks } from '../../scripts/doctor/service.mjs'
-import { storageChecks } from '../../scripts/doctor/storage.mjs'
-import { reachability, transportChecks } from '../../scripts/doctor/transport.mjs'
 import { listen } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
 
@@ -22,27 +17,21 @@ const parse = (output: string): Lines => {
   return Object.fromEntries([...found].map(([, status, what, detail]) => [what, `${status} ${detail}`]))
 }
 
-interface Diagnosis {
-  code: number
-  lines: Lines
-  output: string
-  errors: string
-}
+const run = promisify(execFile)
 /** Runs `npm run doctor`. */
-export const runDoctor = (args: string[], env: Record<string, string | undefined> = {}): Promise<Diagnosis> =>
-  new Promise((resolve) => {
-    const keys = { SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey, SUPABASE_SECRET_KEY: testKeys.secretKey }
-    const options = { env: { ...process.env, ...keys, ...env } }
-    execFile('node', ['scripts/doctor/main.mjs', ...args], options, (error, output, errors) => {
-      resolve({ code: error ? Number(error.code) : 0, lines: parse(output), output, errors })
-    })
-  })
+export const runDoctor = async (args: string[], env: Record<string, string | undefined> = {}) => {
+  const keys = { SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey, SUPABASE_SECRET_KEY: testKeys.secretKey }
+  const options = { env: { ...process.env, ...keys, ...env } }
+  const { code = 0, stdout, stderr } = await run('node', ['scripts/doctor/main.mjs', ...args], options)
+    .catch((error) => error)
+  return { code, lines: parse(stdout), output: stdout as string, errors: stderr as string }
+}
 
 export interface Asked {
   method: string
   /** With the query. */
   path: string
-  key: string | undefined
+  key: string | null
   headers: Headers
   body: string
 }
@@ -53,15 +42,14 @@ export type Answer = (asked: Asked, forward: Forward) => Response | null | Promi
 /** Answers the requests of this process in place of the project at this origin, or passes them on to it. */
 const answerRequests = (origin: string, answer: Answer) => {
   const send = globalThis.fetch
-  vi.stubGlobal('fetch', async (url: URL, init: RequestInit) => {
+  vi.stubGlobal('fetch', async ({ pathname, search }: URL, init: RequestInit) => {
     const headers = new Headers(init.headers)
-    const [path, key] = [url.pathname + url.search, headers.get('apikey') ?? undefined]
-    const asked: Asked = { method: init.method ?? 'GET', path, key, headers, body: `${init.body ?? ''}` }
+    const asked = { method: init.method!, path: pathname + search, key: headers.get('apikey'), headers }
     const forward: Forward = (changed = {}) => {
-      const { method, path, headers, body } = { ...asked, ...changed }
-      return send(origin + path, { ...init, method, headers, body: body || undefined })
+      const { path, ...request } = { ...asked, body: init.body as string, ...changed }
+      return send(origin + path, { ...init, ...request })
     }
-    return await answer(asked, forward) ?? await forward()
+    return await answer({ ...asked, body: `${init.body ?? ''}` }, forward) ?? await forward()
   })
 }
 
@@ -87,32 +75,24 @@ export const openRealtime = async (join: (topic: string) => Reply, noise = '', s
 export const isJoined = (): Reply => ({ status: 'ok', response: { postgres_changes: [] } })
 export const isRefused = (reason: string) => (): Reply => ({ status: 'error', response: { reason } })
 
-const allChecks = [
-  ...[[reachability], transportChecks, serviceChecks, keyChecks, dataApiChecks, realtimeChecks, storageChecks].flat(),
-  ...databaseChecks,
-] as [string, (project: unknown) => unknown][]
-
-interface Surroundings {
+/** Makes one check in this process, or all but the journey, or with a name that begins with `write` the journey. */
+export const diagnose = async (origin: string, name: string, surroundings: {
   answer?: Answer
   /** Where the project is said to be, and where its Realtime is. */
   url?: string
   secretKey?: string
   milliseconds?: number
-}
-/** Runs one check in this process, or with `write` those that sign up two people. */
-export const diagnose = async (
-  origin: string,
-  name: string,
-  { answer = () => null, url = origin, secretKey = testKeys.secretKey, milliseconds = 30_000 }: Surroundings = {},
-): Promise<Lines> => {
+} = {}): Promise<Lines> => {
+  const { answer = () => null, url = origin, secretKey = testKeys.secretKey, milliseconds = 30_000 } = surroundings
   answerRequests(origin, answer)
   const { publishableKey } = testKeys
   const project = openProject({ url: new URL(url), publishableKey, secretKey, timeout: milliseconds })
-  const checks = name === 'write'
-    ? journeyChecks(project)
-    : allChecks.filter(([what]) => what === name || name === 'all')
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  for (const [what, check] of checks as typeof allChecks) await runCheck(what, () => check(project))
+  const works = name.startsWith('write')
+    ? journeyChecks(project)
+    : checks.filter((check) => check.name === name || name === 'all')
+      .map((check) => [check.name, () => examine(check as never, project)])
+  for (const [what, work] of works) await report(what, work)
   const output = log.mock.calls.join('\n')
   log.mockRestore()
   vi.unstubAllGlobals()
