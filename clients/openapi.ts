@@ -3875,7 +3875,7 @@ export interface operations {
                      *             "Local crafts",
                      *             "Wine"
                      *           ],
-                     *           "_rankingScore": 0.84
+                     *           "_rankingScore": 0.85
                      *         }
                      *       ],
                      *       "query": "jazz",
