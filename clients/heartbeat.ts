@@ -5,7 +5,7 @@ import type { Realtime } from './types.ts'
 // supabase-js takes up to fifty.
 const interval = 3000
 
-/** Sends heartbeats while the page is visible. Without an answer supabase-js ends the connection, and connects again. */
+/** Sends heartbeats while the page is visible. Without an answer supabase-js ends the connection and opens another. */
 export const startHeartbeat = (realtime: Realtime, onSilence: () => void) => {
   let unanswered = 0
   const timer = setInterval(() => {
