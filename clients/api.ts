@@ -1,5 +1,5 @@
-import { createApiClient, errorOf } from './api_client.ts'
-import { ServiceError, toServiceError } from './errors.ts'
+import { answeringOf, createApiClient, errorOf } from './api_client.ts'
+import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
 import type { Message, Person, ReservationDetail, ReservationWithHistory, Unread } from './types.ts'
@@ -31,26 +31,37 @@ export interface Api {
   blockedUsers(signal: AbortSignal): Promise<number[]>
 }
 
-/** Runs a task with a timeout. Stops waiting on timeout or abort even if the task ignores its signal. */
+// An answer may still come, but by then the user should know.
+const longestSilence = 9000
+
+/**
+ * Runs a task with a timeout. Stops waiting on timeout or abort even if the task ignores its signal. `onSilence` is
+ * called when it takes long, and when it fails without an answer of the service.
+ */
 const withTimeout = async <Result>(
   milliseconds: number,
   signal: AbortSignal,
+  onSilence: () => void,
   task: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> => {
   if (signal.aborted) throw new ServiceError('Closed')
   const limit = new AbortController()
   const close = () => limit.abort(new ServiceError('Closed'))
-  const timer = setTimeout(() => limit.abort(new ServiceError('The service did not answer in time')), milliseconds)
+  const timer = setTimeout(() => limit.abort(offlineError(`No answer within ${milliseconds} ms`)), milliseconds)
+  const silence = setTimeout(onSilence, longestSilence)
   signal.addEventListener('abort', close)
   const aborted = new Promise<never>((_, reject) => {
     limit.signal.addEventListener('abort', () => reject(limit.signal.reason))
   })
   try {
     return await Promise.race([task(limit.signal), aborted])
-  } catch (error) {
-    throw toServiceError(error)
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    if (error.code === 'offline') onSilence()
+    throw error
   } finally {
     clearTimeout(timer)
+    clearTimeout(silence)
     signal.removeEventListener('abort', close)
   }
 }
@@ -72,6 +83,7 @@ type Call = Promise<{ data?: unknown; error?: { error: string }; response: Respo
 /** What the inbox calls, in the name of the user for whom it was opened. */
 export const createApi = (client: Client, session: InboxSession, timeout: number): Api => {
   const { GET, POST } = createApiClient(client, session)
+  const onSilence = () => answeringOf(client.auth).set({ answers: false })
 
   /** `isBody`: whether a body has the shape that this endpoint returns, as a proxy may answer with any. */
   const request = <Body>(
@@ -80,7 +92,7 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     call: (signal: AbortSignal) => Call,
     status = 200,
   ): Promise<{ body: Body; more: boolean }> =>
-    withTimeout(timeout, signal, async (limit) => {
+    withTimeout(timeout, signal, onSilence, async (limit) => {
       const { data, error, response } = await call(limit)
       if (error || response.status !== status || !isBody(data)) throw errorOf(response, error)
       return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }

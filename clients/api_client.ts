@@ -1,7 +1,8 @@
 import type { Session } from '@supabase/supabase-js'
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
-import { type ErrorCode, ServiceError } from './errors.ts'
+import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import type { paths } from './openapi.ts'
+import { createStore, type Store } from './store.ts'
 import type { Client } from './types.ts'
 
 /** `GET('/users/{id}', …)` and so on for every endpoint, typed by docs/openapi.json. */
@@ -40,15 +41,24 @@ const isJson = ({ headers }: Response): boolean =>
 const errorCodeOf = (response: Response): ErrorCode | null =>
   isJson(response) ? response.headers.get('X-Error-Code') as ErrorCode | null : null
 
-const errorResponse = (error: string, status: number, headers?: Headers): Response => {
-  const response = new Response(JSON.stringify({ error }), { status, headers })
+const offlineResponse = (cause: string, status: number, headers?: Headers): Response => {
+  const { message: error } = offlineError(cause)
+  const response = new Response(JSON.stringify({ error, cause }), { status, headers })
   response.headers.set('Content-Type', 'application/json')
   response.headers.delete('X-Error-Code')
   return response
 }
 
 const foreignResponse = ({ status, headers }: Response): Response =>
-  errorResponse(`The response (status ${status}) is not the service's`, status < 400 ? 502 : status, headers)
+  offlineResponse(`The response (status ${status}) is not the service's`, status < 400 ? 502 : status, headers)
+
+const answering = new WeakMap<Client['auth'], Store<{ answers: boolean }>>()
+/** Whether the service has answered the last call on this supabase-js client, whoever made it. */
+export const answeringOf = (auth: Client['auth']): Store<{ answers: boolean }> => {
+  const store = answering.get(auth) ?? createStore({ answers: true })
+  answering.set(auth, store)
+  return store
+}
 
 // openapi-fetch wants an absolute URL. Only what follows it is used.
 const baseUrl = 'http://localhost'
@@ -62,7 +72,8 @@ export const createApiClient = (
   { auth, functions }: Pick<Client, 'auth' | 'functions'>,
   sessions: Sessions = currentSessions(auth),
 ): ApiClient => {
-  const send = async (request: Request, body: string, session: Session | null): Promise<Response> => {
+  const store = answeringOf(auth)
+  const exchange = async (request: Request, body: string, session: Session | null): Promise<Response> => {
     const { data, error, response } = await functions.invoke<unknown>(request.url.slice(baseUrl.length + 1), {
       method: request.method as 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
       headers: {
@@ -74,7 +85,7 @@ export const createApiClient = (
       signal: request.signal,
     })
     request.signal.throwIfAborted()
-    if (!response) return errorResponse(`The service did not answer: ${(error as Error).message}`, 503)
+    if (!response) return offlineResponse((error as Error).message, 503)
     if (error) return errorCodeOf(response) ? response : foreignResponse(response)
     const { status, headers } = response
     if (status === 204) return new Response(null, { status, headers })
@@ -82,6 +93,11 @@ export const createApiClient = (
     return headers.get('Content-Type')?.startsWith('text/plain')
       ? new Response(data as string, { status, headers })
       : foreignResponse(response)
+  }
+  const send: typeof exchange = async (...request) => {
+    const response = await exchange(...request)
+    store.set({ answers: response.ok || errorCodeOf(response) !== null })
+    return response
   }
 
   return createFetchClient<paths>({
@@ -103,10 +119,11 @@ const retryAfterOf = ({ headers }: Response): number =>
   Math.min(longestRetryAfter, Number(headers.get('Retry-After')) * 1000 || 0)
 
 /** Why a call failed; of an answer that is not the service's only its Retry-After is respected. */
-export const errorOf = (response: Response, body?: { error: string }): ServiceError => {
+export const errorOf = (response: Response, body?: { error: string; cause?: string }): ServiceError => {
   const code = errorCodeOf(response)
-  const message = body?.error ?? `The response (status ${response.status}) is not the service's`
-  return new ServiceError(message, code ? response.status : 0, retryAfterOf(response), code && body, code)
+  if (code && body) return new ServiceError(body.error, response.status, retryAfterOf(response), body, code)
+  const cause = body?.cause ?? `The response (status ${response.status}) is not the service's`
+  return offlineError(cause, retryAfterOf(response))
 }
 
 /** What a call of an ApiClient brings. Throws a ServiceError instead of resolving to an error. */

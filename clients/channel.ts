@@ -26,20 +26,14 @@ const refusedJoins = 60_000
 
 /** A connection for channels that may be refused, with the same server and user. It is open while it has a channel. */
 export const openConnection = ({ realtime }: Client): Realtime => {
-  const { apiKey, accessToken, transport, heartbeatIntervalMs, reconnectAfterMs, vsn } = realtime
-  const { worker, workerUrl } = realtime
+  const { apiKey, accessToken, transport, heartbeatIntervalMs, reconnectAfterMs, vsn, worker, workerUrl } = realtime
   // Not imported, so that it is the caller's version of supabase-js.
   const Connection = realtime.constructor as new (endPoint: string, options: RealtimeClientOptions) => Realtime
   return new Connection(realtime.endPoint.replace(/\/websocket$/, ''), {
     params: { apikey: apiKey },
     accessToken: accessToken ?? undefined,
-    transport,
     timeout: refusedJoins,
-    heartbeatIntervalMs,
-    reconnectAfterMs,
-    vsn,
-    worker,
-    workerUrl,
+    ...{ transport, heartbeatIntervalMs, reconnectAfterMs, vsn, worker, workerUrl },
     // One that is not open yet is ended then; see disconnectIfUnused.
     disconnectOnEmptyChannelsAfterMs: 1000,
   })

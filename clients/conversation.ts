@@ -79,10 +79,10 @@ export interface Dependencies {
   me: Promise<Person>
   /** The number of the current join of the inbox's channel, or 0 while it is not joined. */
   currentJoin(): number
-  /** Whether events arrive, as far as the inbox knows. */
-  isLive(): boolean
+  /** The status of a view, whether it is known to lack something and the error of its last request. */
+  statusOf(isBehind: boolean, error: ServiceError | null): Status
   /** Tells that this message exists, so that its event must come. */
-  expectEvent(message: number): void
+  expectEvent(conversation: number, message: number): void
   readBlocks(): void
   /** Whether the caller has blocked this user; null until the blocks are loaded. */
   isBlocked(user: number): boolean | null
@@ -97,7 +97,7 @@ export interface Dependencies {
 export interface OpenConversation extends Conversation {
   handleEvent(event: EventName, payload: EventPayload): void
   joinChanged(): void
-  deliveryChanged(): void
+  connectionChanged(): void
   /** The caller's blocks or the list have been read. */
   updateReach(): void
   /** What has changed in this conversation, read during this join of the inbox's channel. */
@@ -164,13 +164,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     error: null,
   })
   const last = () => lastId(store.view.messages)
-  // A message may be removed before it is fetched, so the newest message shown does not say how far was
-  // fetched.
+  // A message may be removed before it is fetched, so the newest one shown does not say how far was fetched.
   const lastKnown = () => Math.max(last(), fetchedUpTo)
-  const status = (error = store.view.error): Status => {
-    if (!currentJoin() || error?.temporary) return 'offline'
-    return hasGap ? 'catching up' : dependencies.isLive() ? 'live' : 'delayed'
-  }
+  const status = (error = store.view.error): Status => dependencies.statusOf(hasGap, error)
   const setResult = (error: ServiceError | null) => store.set({ error, status: status(error) })
 
   const outgoing = (messages: readonly Message[]) => {
@@ -305,8 +301,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   })
 
   const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
-    if (error) setResult(error)
-    else store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
+    setResult(error)
+    if (!error) store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
   })
 
   const stopTyping = () => {
@@ -368,7 +364,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     for (const { message } of outbox.entries(id)) {
       if (!message) continue
       latestEventId = Math.max(latestEventId, message.id)
-      dependencies.expectEvent(message.id)
+      dependencies.expectEvent(id, message.id)
     }
     if (latestEventId > lastKnown()) readMessages()
   })
@@ -453,7 +449,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       hasGap = true
       store.set({ status: status() })
     },
-    deliveryChanged: () => store.set({ status: status() }),
+    connectionChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
       for (const { kind, id: changed } of changes) {
         if (kind === 'reservation' || kind === 'conversation') detailLoop.runNow()
@@ -493,9 +489,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     close() {
       closed.abort()
       clearTimeout(typingTimer)
-      unsubscribeOutbox()
-      unsubscribeMarkers()
-      unsubscribeUnsent()
+      for (const unsubscribe of [unsubscribeOutbox, unsubscribeMarkers, unsubscribeUnsent]) unsubscribe()
       typingChannel?.close()
       repeats.stop()
       messageLoop.close()

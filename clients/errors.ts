@@ -3,17 +3,17 @@ import type { components } from './openapi.ts'
 /** What is wrong, from a closed list. */
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** Why a request failed. Status 0 means no answer of the service: no network, a timeout, or the inbox was closed. */
+/** Why a request failed. Status 0 means no answer of the service (`offline`), or that the inbox was closed. */
 export class ServiceError extends Error {
   readonly status: number
   /** Milliseconds to wait before the next request, if the service asked for a pause. */
   readonly retryAfter: number
   /** The response body, which may carry more than the message. */
   readonly body: unknown
-  /** The service's X-Error-Code; null if it is not the service that has answered. */
-  readonly code: ErrorCode | null
+  /** The service's X-Error-Code; `offline` if nobody has answered, or a proxy in its place. */
+  readonly code: ErrorCode | 'offline' | null
 
-  constructor(message: string, status = 0, retryAfter = 0, body: unknown = null, code: ErrorCode | null = null) {
+  constructor(message: string, status = 0, retryAfter = 0, body: unknown = null, code: ServiceError['code'] = null) {
     super(message)
     this.name = 'ServiceError'
     this.status = status
@@ -26,6 +26,12 @@ export class ServiceError extends Error {
   get temporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
   }
+}
+
+/** Without an answer of the service, in words for people; the `cause` is for developers. */
+export const offlineError = (cause: unknown, retryAfter = 0): ServiceError => {
+  const message = 'The service cannot be reached. Is this device online?'
+  return Object.assign(new ServiceError(message, 0, retryAfter, null, 'offline'), { cause })
 }
 
 /** Wraps whatever was thrown. A bug of this module is reported and retried like a network error. */

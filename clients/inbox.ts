@@ -1,10 +1,12 @@
 import { createApi } from './api.ts'
+import { answeringOf } from './api_client.ts'
 import { createChangeFeed } from './changes.ts'
 import { openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
-import { type ErrorCode, ServiceError } from './errors.ts'
+import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import { createOutbox } from './outbox.ts'
 import { watchDelivery } from './delivery.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { createReadMarkers } from './read_markers.ts'
 import { createRepeats } from './repeats.ts'
 import { scheduleResync } from './resync.ts'
@@ -145,28 +147,43 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     isDurable: false,
   })
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable }))
-  const setResult = (requestError: ServiceError | null) => {
-    // While requests succeed, show why the channel does not join.
-    const error = requestError ?? (channelError === null ? null : new ServiceError(channelError))
-    const joined = isBehind ? 'catching up' : delivery.isLive ? 'live' : 'delayed'
-    const status = !currentJoin || requestError?.temporary ? 'offline' : joined
-    store.set({ status, ...(error?.message !== store.view.error?.message && { error }) })
+  const service = answeringOf(supabase.auth)
+  const statusOf = (isBehind: boolean, error: ServiceError | null): Status => {
+    if (!currentJoin || !service.view.answers || error?.temporary) return 'offline'
+    return isBehind ? 'catching up' : delivery.isLive ? 'live' : 'delayed'
   }
-
+  const setResult = (requestError: ServiceError | null) => {
+    const isCut = !service.view.answers || channelError !== null && !supabase.realtime.isConnected()
+    // While requests succeed, show why the channel does not join.
+    const reason = isCut ? offlineError(channelError) : channelError === null ? null : new ServiceError(channelError)
+    const error = requestError ?? reason
+    const isSame = error?.message === store.view.error?.message
+    store.set({ status: statusOf(isBehind, requestError), ...(isSame ? {} : { error }) })
+  }
   const showError = () => setResult(store.view.error?.status ? store.view.error : null)
-  const delivery = watchDelivery(() => {
-    for (const { conversation } of conversations.values()) conversation.deliveryChanged()
+  const forEachOpen = (act: (conversation: OpenConversation) => void) => {
+    for (const { conversation } of conversations.values()) act(conversation)
+  }
+  const showConnection = () => {
+    forEachOpen((conversation) => conversation.connectionChanged())
     showError()
+  }
+  const delivery = watchDelivery(() => {
+    showConnection()
     schedule.restart()
   })
-  const newestListed = (id: number) => {
-    const listed = store.view.conversations.find((conversation) => conversation.id === id)
-    return listed?.Messages[0]?.id ?? 0
-  }
+  const unsubscribeService = service.subscribe(() => {
+    showConnection()
+    // It asks until there is an answer, and reads at once when somebody else has got one.
+    if (store.view.me) feedLoop.runNow()
+    else identityLoop.runNow()
+  })
+  const onSilence = () => service.set({ answers: false })
+  const stopHeartbeat = startHeartbeat(supabase.realtime, onSilence)
+  const newestListed = (id: number): number =>
+    store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
-  const updateReach = () => {
-    for (const { conversation } of conversations.values()) conversation.updateReach()
-  }
+  const updateReach = () => forEachOpen((conversation) => conversation.updateReach())
   // The newest message of each conversation of which an event told, until the list has it.
   const told = new Map<number, number>()
   // How often the list was to be read, and how much of that the last read covered.
@@ -226,8 +243,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (typeof changes === 'string') {
       readList(true)
       blockLoop.runNow()
-      for (const { conversation } of conversations.values()) conversation.readAll(changes === 'lost')
-      return
+      return forEachOpen((conversation) => conversation.readAll(changes === 'lost'))
     }
     for (const { kind, conversation_id, id } of changes) {
       if (kind !== 'message') continue
@@ -272,7 +288,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
   const startCatchingUp = () => {
     isBehind = true
-    for (const { conversation } of conversations.values()) conversation.joinChanged()
+    forEachOpen((conversation) => conversation.joinChanged())
     showError()
   }
   const onChannelChange = (joined: boolean, error: string | null) => {
@@ -340,7 +356,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     readMarkers,
     me,
     currentJoin: () => currentJoin,
-    isLive: () => delivery.isLive,
+    statusOf,
+    expectEvent: (conversation: number, message: number) => currentJoin && delivery.expect(conversation, message),
     readBlocks: () => blockLoop.runNow(),
     isBlocked: (user: number) => blocked && blocked.has(user),
     hidesAddress: (user: number) =>
@@ -349,23 +366,23 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
         [Voyager, Local].some(({ id, email }) => id === user && email === '')
       ),
   }
-  const schedule = scheduleResync((isAlone) => {
-    resyncAtOnce ||= isAlone && !currentJoin
-    channel?.rejoin()
-    for (const { conversation } of conversations.values()) conversation.rejoin()
-    resync()
-  }, () => {
-    const usual = shortest + Math.random() * (longest - shortest)
-    return currentJoin && !delivery.isLive ? Math.min(usual, delivery.interval()) : usual
-  })
+  const schedule = scheduleResync(
+    (isAlone) => {
+      resyncAtOnce ||= isAlone && !currentJoin
+      channel?.rejoin()
+      forEachOpen((conversation) => conversation.rejoin())
+      resync()
+    },
+    onSilence,
+    () => {
+      const usual = shortest + Math.random() * (longest - shortest)
+      return currentJoin && !delivery.isLive ? Math.min(usual, delivery.interval()) : usual
+    },
+  )
 
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
-    const expectEvent = (message: number) => {
-      if (currentJoin) delivery.expect(id, message)
-    }
-    const entry = conversations.get(id) ??
-      { conversation: openConversation(id, { ...dependencies, expectEvent }), references: 0 }
+    const entry = conversations.get(id) ?? { conversation: openConversation(id, dependencies), references: 0 }
     conversations.set(id, entry)
     entry.references++
     let released = false
@@ -382,11 +399,13 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     closed.abort()
     clientsInUse.delete(supabase)
     schedule.stop()
+    stopHeartbeat()
+    unsubscribeService()
     session.close()
     delivery.close()
     cancelResync()
     clearTimeout(recheckTimer)
-    for (const { conversation } of conversations.values()) conversation.close()
+    forEachOpen((conversation) => conversation.close())
     conversations.clear()
     channel?.close()
     listRepeats.stop()

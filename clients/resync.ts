@@ -5,14 +5,16 @@ interface BrowserGlobals {
   removeEventListener?: EventTarget['removeEventListener']
 }
 
+const browser = globalThis as BrowserGlobals
+export const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
+
 /**
  * Calls `resync` when the page becomes visible, when the network returns, and each time after `interval` milliseconds.
  * A hidden page is not polled. `isAlone` is whether the cause concerns this client alone, so that nobody else reads
- * because of it: not after an interval, when a service that was down may be back for all.
+ * because of it: not after an interval, when a service that was down may be back for all. Calls `onOffline` when the
+ * browser says that the network is lost.
  */
-export const scheduleResync = (resync: (isAlone: boolean) => void, interval: () => number) => {
-  const browser = globalThis as BrowserGlobals
-  const isVisible = () => browser.document?.visibilityState !== 'hidden'
+export const scheduleResync = (resync: (isAlone: boolean) => void, onOffline: () => void, interval: () => number) => {
   const onVisibilityChange = () => {
     if (isVisible()) resync(true)
   }
@@ -28,6 +30,7 @@ export const scheduleResync = (resync: (isAlone: boolean) => void, interval: () 
   poll()
   browser.document?.addEventListener('visibilitychange', onVisibilityChange)
   browser.addEventListener?.('online', onOnline)
+  browser.addEventListener?.('offline', onOffline)
   return {
     /** Begins a new interval. */
     restart: poll,
@@ -35,6 +38,7 @@ export const scheduleResync = (resync: (isAlone: boolean) => void, interval: () 
       clearTimeout(timer)
       browser.document?.removeEventListener('visibilitychange', onVisibilityChange)
       browser.removeEventListener?.('online', onOnline)
+      browser.removeEventListener?.('offline', onOffline)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Session } from '@supabase/supabase-js'
-import { ServiceError } from './errors.ts'
+import { offlineError, ServiceError } from './errors.ts'
 import type { Client } from './types.ts'
 
 /** The session of the user for whom the inbox was opened, and never that of a user who signs in later. */
@@ -13,8 +13,9 @@ export interface InboxSession {
   close(): void
 }
 
-// supabase-js throws this error for failures that may go away.
-const isTemporary = ({ name }: Error): boolean => name === 'AuthRetryableFetchError'
+// supabase-js throws the first for failures that may go away.
+const errorOf = (error: Error): ServiceError =>
+  error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
 
 /**
  * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
@@ -35,7 +36,7 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
 
   const current = async (): Promise<Session> => {
     const { data: { session }, error } = await auth.getSession()
-    if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
+    if (error) throw errorOf(error)
     if (!session) throw new ServiceError('Nobody is signed in', 401)
     // Another tab may have changed the session before its event arrived here.
     if (isOwn(session)) return session
@@ -46,7 +47,7 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
   const refreshOnce = async (rejected: Session): Promise<void> => {
     if ((await current()).access_token !== rejected.access_token) return
     const { error } = await auth.refreshSession()
-    if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
+    if (error) throw errorOf(error)
   }
 
   // Determine the owner before anything can be sent.

@@ -66,26 +66,28 @@ test('answers without a body, and in plain text', async () => {
   expect((await api.GET('/health/metrics', { parseAs: 'text' })).data).toBe('up 1')
 })
 
-const [busy, soon, html] = ['Too many requests', { 'Retry-After': '7' }, { 'Content-Type': 'text/html' }] as const
+const [soon, html] = [{ 'Retry-After': '7' }, { 'Content-Type': 'text/html' }] as const
 // deno-fmt-ignore
 test.each([
-  ['the service', () => refusal('not_public', 'Hidden', soon), 403, 7, 'Hidden', 'not_public'],
-  ['the service, when busy,', () => refusal('rate_limited', busy, soon), 429, 7, busy, 'rate_limited'],
-  ['a gateway', () => json({ code: 'NOT_FOUND', message: 'No function' }, 404), 404, 0, null, null],
-  ['a gateway whose errors look like the service\'s', () => json({ error: 'No function' }, 401), 401, 0, null, null],
-  ['a proxy', () => new Response('<h1>Slowly</h1>', { status: 429, headers: soon }), 429, 7, null, null],
-  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: html }), 502, 0, null, null],
-  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never, 503, 0, null, null],
-])('an error of %s is {error}, and dataOf throws it', async (_, respond, status, seconds, text, code) => {
+  ['the service', () => refusal('not_public', 'Hidden', soon), 403, 7, 'not_public'],
+  ['the service, when busy,', () => refusal('rate_limited', 'Hidden', soon), 429, 7, 'rate_limited'],
+  ['a gateway', () => json({ code: 'NOT_FOUND', message: 'No function' }, 404), 404, 0, null],
+  ['a gateway whose errors look like the service\'s', () => json({ error: 'No function' }, 401), 401, 0, null],
+  ['a proxy', () => new Response('<h1>Slowly</h1>', { status: 429, headers: soon }), 429, 7, null],
+  ['a captive portal', () => new Response('<h1>Log in</h1>', { headers: html }), 502, 0, null],
+  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never, 503, 0, null],
+])('an error of %s is {error}, and dataOf throws it', async (_, respond, status, seconds, code) => {
   const { api, state, signIn } = openCalls(respond)
   signIn()
   const { data, error, response } = await api.GET('/conversations')
-  expect([data, error, response.status]).toEqual([undefined, { error: text ?? expect.any(String) }, status])
+  const unanswered = { error: 'The service cannot be reached. Is this device online?', cause: expect.any(String) }
+  const body = code ? { error: 'Hidden' } : unanswered
+  expect([data, error, response.status]).toEqual([undefined, body, status])
   expect(Number(response.headers.get('Retry-After'))).toBe(seconds)
   // Only the service's own answers have a status there, and only they can be final.
   await expect(dataOf(api.GET('/conversations'))).rejects.toMatchObject({
-    ...{ name: 'ServiceError', code, body: text && { error: text }, retryAfter: 1000 * seconds },
-    ...{ status: code ? status : 0, temporary: code !== 'not_public' },
+    ...{ name: 'ServiceError', code: code ?? 'offline', body: code && body, retryAfter: 1000 * seconds },
+    ...{ message: body.error, status: code ? status : 0, temporary: code !== 'not_public' },
   })
   expect(state.refreshes).toBe(0)
 })

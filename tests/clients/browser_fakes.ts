@@ -55,7 +55,8 @@ export const fakePage = () => {
     document.visibilityState = visibilityState
     document.dispatchEvent(new Event('visibilitychange'))
   }
-  return { document, window, show, reconnect: () => window.dispatchEvent(new Event('online')) }
+  const tell = (event: 'online' | 'offline') => void window.dispatchEvent(new Event(event))
+  return { document, window, show, tell }
 }
 
 /** What a browser keeps of an origin, and the storage of each page of it. */

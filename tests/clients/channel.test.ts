@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createApiClient } from '../../clients/api_client.ts'
 import type { Options } from '../../clients/inbox.ts'
 import { advance, closeChannels, disconnect, forget, hear, markRead, network, offline, openAs } from './fixture.ts'
 import { openFixture, overload, playAll, type Row, type Scene, send, type, useFakeTime } from './fixture.ts'
@@ -7,6 +8,13 @@ import { createSimulator } from './network_simulator.ts'
 
 useFakeTime()
 
+const isOffline = {
+  status: 'offline',
+  inbox: {
+    status: 'offline',
+    error: { code: 'offline', message: 'The service cannot be reached. Is this device online?' },
+  },
+}
 const live = { status: 'live', inbox: { status: 'live', error: null } }
 const inBrowser = { ...withoutPolling, browser: true } as const
 const never = { ...inBrowser, resyncJitter: 1e6 }
@@ -20,11 +28,11 @@ const isBetween = (min: number, value: number, max: number) => {
 }
 const joinsBetween = (min: number, max: number) => ({ client }: Scene) =>
   isBetween(min, client.log.filter((line) => line === 'subscribe user:1').length, max)
-const listeners = (count: number) => ({ page: { document, window } }: Scene) =>
-  expect([document.listeners, window.listeners]).toEqual([count, count])
+const listeners = (...counts: number[]) => ({ page: { document, window } }: Scene) =>
+  expect([document.listeners, window.listeners]).toEqual(counts)
 const isMissing = ({ chat, table }: Scene) => expect(chat.view.messages).not.toEqual(table)
 const comeBack = {
-  online: ({ page }: Scene) => page.reconnect(),
+  online: ({ page }: Scene) => page.tell('online'),
   visible: ({ page }: Scene) => page.show('visible'),
 }
 
@@ -65,6 +73,19 @@ playAll([
     refuseJoins(true), closeChannels, 100_000, { inbox: { status: 'offline', error: { message: 'Unauthorized' } } },
     joinsBetween(3, 8), refuseJoins(false), 40_000, live],
 
+  ['silence of the network is offline within ten seconds, and is over by itself', inBrowser,
+    network({ silence: 1 }), send('In a tunnel'), 9500, isOffline, network(), 40_000, live,
+    { isComplete: true, stored: ['In a tunnel'], outgoing: [] }],
+  ['in a hidden page, too, if it waits for an answer', inBrowser,
+    ({ page }) => page.show('hidden'), network({ silence: 1 }), send('Hello?'), 9500, isOffline],
+  ['what the browser says about the network counts at once, and until an answer', inBrowser,
+    ({ page }) => page.tell('offline'), isOffline, 100, live,
+    offline, ({ page }) => page.tell('offline'), 1000, isOffline, network(), comeBack.online, 100, live],
+  ['a message or a call of the page without an answer makes the views offline, which ends by itself', withoutPolling,
+    offline, send('Waiting'), 100, isOffline, { outgoing: [{ state: 'waiting', error: { code: 'offline' } }] },
+    network(), 5000, live, { outgoing: [] },
+    offline, ({ client }) => void createApiClient(client).GET('/users/me'), 100, isOffline, network(), 5000, live],
+
   ['a page that becomes visible reads what it missed', inBrowser,
     network({ eventLoss: 1 }), hear('Missed'), ({ page }) => page.show('hidden'), 1000, { messages: [] },
     comeBack.visible, 100, { isComplete: true }],
@@ -83,7 +104,7 @@ playAll([
     // It also ends a wait that has begun.
     disconnect, hear('Missed again'), 3000, isMissing, back, 100, { isComplete: true }]),
   ['closing removes the listeners from the page', inBrowser,
-    listeners(1), leave, listeners(0)],
+    listeners(1, 2), leave, listeners(0, 0)],
 ])
 
 test('messages that arrive between the first read and the join are read', async () => {

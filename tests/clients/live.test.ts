@@ -45,6 +45,8 @@ test('a channel that the server closes because its token expired is joined again
   anas.inbox.subscribe(() => wasOffline ||= anas.inbox.view.status === 'offline')
   // A channel that joins later, such as that of typing, would bring a fresh token for all.
   await until(() => anas.supabase.getChannels().every(({ state }) => state === 'joined'))
+  // A heartbeat brings a fresh token, too.
+  anas.supabase.realtime.sendHeartbeat = () => Promise.resolve()
   const claims = { ...decodeJwt(anas.token), exp: Math.floor(Date.now() / 1000) + 2 }
   const secret = new TextEncoder().encode(stack.jwtSecret)
   await anas.supabase.realtime.setAuth(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret))
@@ -54,6 +56,18 @@ test('a channel that the server closes because its token expired is joined again
   expect(anas.chat.view.messages).toMatchObject([{ content: 'Missed' }])
   await bens.chat.send('Delivered')
   await until(() => anas.chat.view.messages.length === 2)
+})
+
+test('a connection on which nothing comes any more is offline within ten seconds, and replaced', async () => {
+  const { ben, conversation, anas } = await openBoth(withoutPolls)
+  anas.loss.isSilent = true
+  const start = performance.now()
+  await until(() => anas.inbox.view.status === 'offline' && anas.chat.view.status === 'offline')
+  // On a busy machine timers are late.
+  expect(performance.now() - start).toBeLessThan(15_000)
+  anas.loss.isSilent = false
+  await sendMessage(ben, conversation, 'Missed')
+  await until(() => anas.chat.view.messages.length === 1 && anas.chat.view.status === 'live')
 })
 
 /** Collects every change of a view other than appending messages. */
