@@ -18,7 +18,6 @@ import { reference } from './reference.ts'
 import type { EdgeFunction } from './edge_functions.ts'
 import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
-import { createMutex } from './mutex.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
@@ -124,9 +123,6 @@ export const openGateway = (
   type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean } }
   const gateway = new Hono<Env>()
 
-  // Auth hashes passwords in this process, which takes a tenth of a second. If these wait for each other first,
-  // everybody else waits for one of them at most: behind a hundred log-ins at once a read took 27 s.
-  const authMutex = createMutex()
   const toPlatform = async (c: Context<Env>): Promise<Response> => {
     const { path, isDashboard } = c.env
     // Read the body before taking the mutex, so that a slow client blocks nobody.
@@ -135,8 +131,7 @@ export const openGateway = (
     const request = body ? new Request(c.req.raw, { body }) : c.req.raw
     // @supabase/lite would treat every request from this machine as the dashboard's.
     const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
-    const call = () => database.mutex(() => callLite(platform, request, path, body, peerAddress))
-    return await (body && path.startsWith('/auth/') ? authMutex(call) : call())
+    return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
   }
 
   gateway.onError((error, c) => {

@@ -14,6 +14,7 @@ import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
 import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
+import { hashInSecondThread } from './hashing.ts'
 import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openStorage } from './storage/server.ts'
@@ -118,6 +119,8 @@ const start = async (): Promise<void> => {
   const fetchHere = async (request: Request) => await gateway.fetch(request, { peerAddress: '127.0.0.1' })
   provideFetch((input, init) => fetchHere(new Request(input, init)))
   if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
+  // Not before this: until the listeners below are there, a signal ends the process by itself.
+  hashInSecondThread()
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
 
   // On Supabase a schedule calls the functions embed and notify.

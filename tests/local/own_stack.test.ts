@@ -7,7 +7,8 @@ import { connect, join } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
 import { eventually } from '../tools/wait.ts'
 
-const stack = useStack({ ACCESS_LOG: 'all' })
+// Hashing takes as long as it does for people.
+const stack = useStack({ ACCESS_LOG: 'all', LITE_AUTH_BCRYPT_COST: '10' })
 const headers = { apikey: testKeys.publishableKey }
 const origin = () => new URL(stack.base).origin
 
@@ -89,6 +90,17 @@ test('an insert with more parameters than PGlite can read is refused, and the da
   expect(status).toBeGreaterThanOrEqual(400)
   await expectHealthy()
   expect((await call('GET', `${stack.base}/users/interests`)).body.length).toBeGreaterThan(0)
+})
+
+test('log-ins wait for each other, and others do not wait for them', async () => {
+  const ana = await signUp('Ana', {}, stack.base)
+  let answered = 0
+  const wrong = { email: ana.email, password: 'wrong' }
+  const logIn = () => dataApi('POST', 'auth/v1/token?grant_type=password', wrong).then(() => answered++)
+  const all = Array.from({ length: 40 }, logIn)
+  for (let reads = 0; reads < 10; reads++) expect((await ana.call('GET', '/users/me')).status).toBe(200)
+  expect(answered).toBeLessThan(30)
+  await Promise.all(all)
 })
 
 /** The log line of the request with this id, which is printed after the answer. */
