@@ -4,8 +4,8 @@ import type { Task } from './second_thread.ts'
 
 /**
  * Makes the Auth of @supabase/lite hash passwords in the second thread, and outside the mutex of the database, in the
- * middle of a call: between its statements it has no transaction open. Behind a hundred log-ins at once a read took 27 s
- * where hashing held the mutex, and up to 3 s where it only kept the thread.
+ * middle of a call: between its statements it has no transaction open. Behind a hundred log-ins at once a read took
+ * 27 s where hashing held the mutex, and up to 3 s where it only kept the thread.
  */
 export const hashInSecondThread = (): void => {
   const worker = new Worker(new URL('second_thread.ts', import.meta.url), { type: 'module' })

@@ -1,6 +1,6 @@
 /// <reference lib="deno.worker" />
-// A worker of main.ts, for what must go on while a statement of PGlite keeps the main thread, and for what would keep it
-// from everybody: bcrypt takes a tenth of a second for each password.
+// A worker of main.ts, for what must go on while a statement of PGlite keeps the main thread, and for what would keep
+// it from everybody: bcrypt takes a tenth of a second for each password.
 import bcrypt from 'bcryptjs'
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
