@@ -43,4 +43,6 @@ const start = async () => {
   show(0)
 }
 
+// The link of a mail, opened in a tab of the page.
+addEventListener('hashchange', () => location.reload())
 start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, errorText(error))))

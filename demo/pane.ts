@@ -5,9 +5,11 @@ import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
 import { openStart } from './login.ts'
 import { menuItem, openMenu } from './menu.ts'
+import { type MailLink, takeMailLink } from './mails.ts'
 import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
 import { unsubscribe } from './push.ts'
+import { openMailLink } from './recovery.ts'
 import { errorText } from './errors.ts'
 import { openFiles, ownPhoto } from './storage.ts'
 
@@ -110,7 +112,19 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     showStatus('')
     content.replaceChildren(openStart(supabase, config, index))
   }
+  // Whoever is logged in: the mail may be somebody else's.
+  const showMailLink = (link: MailLink) => {
+    heading.textContent = nameless
+    for (const part of [face, menu]) part.hidden = true
+    pane.classList.add('logged-out')
+    const done = async () => {
+      mailLink = null
+      onSession((await supabase.auth.getSession()).data.session)
+    }
+    content.replaceChildren(openMailLink(supabase, config.publishableKey, link, done))
+  }
   const onSession = (session: Session | null) => {
+    if (mailLink) return
     const user = session?.user.id ?? null
     if (user === shownUser) return
     // Keep the focus in this pane if it was here.
@@ -133,6 +147,8 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     if (error) setText(alert, error.message)
   }
 
+  let mailLink = isAlone ? takeMailLink() : null
+  if (mailLink) showMailLink(mailLink)
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.
   supabase.auth.onAuthStateChange((_, session) => void setTimeout(() => onSession(session)))
   return pane

@@ -2,6 +2,7 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { el } from './dom.ts'
 import { formField, openForm } from './form.ts'
+import { type MailLink, mailsHere } from './mails.ts'
 import { newPassword } from './me/account.ts'
 
 interface Tokens {
@@ -9,23 +10,45 @@ interface Tokens {
   refresh_token: string
 }
 
-/**
- * Who has forgotten the password gets a code by e-mail, and chooses another one with it. The pane's session begins when
- * the new password is saved, and not before, so Auth is asked without supabase-js, which would begin it with the code.
- */
+/** Asks Auth without supabase-js, which would begin a session as soon as a code is used. */
+const authOf = (publishableKey: string) => async (method: string, path: string, body: unknown, token?: string) => {
+  const headers = {
+    apikey: publishableKey,
+    Authorization: `Bearer ${token ?? publishableKey}`,
+    'Content-Type': 'application/json',
+  }
+  const response = await fetch(`/auth/v1/${path}`, { method, headers, body: JSON.stringify(body) })
+  const answer = await response.json()
+  if (answer.error_code === 'otp_expired') throw new Error('This is wrong, was used already or has expired')
+  if (!response.ok && answer.error_code !== 'same_password') throw new Error(answer.msg ?? 'Auth did not answer')
+  return answer
+}
+
+const passwordField = () => formField('New password', newPassword(), 'At least 8 characters')
+
+/** Uses up a code of a recovery mail for this password. The pane's session begins when that is saved. */
+const passwordChoice = (supabase: SupabaseClient, publishableKey: string) => {
+  const askAuth = authOf(publishableKey)
+  // A code can be used once, and the password may be refused after it.
+  let tokens: Tokens | undefined
+  return async (code: object, password: string): Promise<void> => {
+    tokens ??= await askAuth('POST', 'verify', { type: 'recovery', ...code }) as Tokens
+    await askAuth('PUT', 'user', { password }, tokens.access_token)
+    const { error } = await supabase.auth.setSession(tokens)
+    if (error) throw error
+  }
+}
+
+const box = (heading: string, ...parts: Node[]): HTMLElement =>
+  el('div', { class: 'log-in' }, el('h2', {}, heading), ...parts)
+
+/** Who has forgotten the password gets a code by e-mail, and chooses another one with it. */
 export const openRecovery = (
   supabase: SupabaseClient,
   publishableKey: string,
   address: string,
   onBack: () => void,
 ): HTMLElement => {
-  const askAuth = async (method: string, path: string, body: unknown, token = publishableKey) => {
-    const headers = { apikey: publishableKey, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
-    const response = await fetch(`/auth/v1/${path}`, { method, headers, body: JSON.stringify(body) })
-    const answer = await response.json()
-    if (!response.ok && answer.error_code !== 'same_password') throw new Error(answer.msg ?? 'Auth did not answer')
-    return answer
-  }
   const email = formField(
     'E-mail',
     el('input', { type: 'email', autocomplete: 'username', required: true, value: address }),
@@ -34,25 +57,19 @@ export const openRecovery = (
     'Code',
     el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', required: true, maxlength: '10' }),
   )
-  const password = formField('New password', newPassword(), 'At least 8 characters')
+  const password = passwordField()
   const back = el('button', { type: 'button', class: 'link', click: onBack }, 'Back to the log-in')
-
-  // A code can be used once, and the password may be refused after it.
-  let tokens: Tokens | undefined
-  const choose = async () => {
-    const used = { type: 'recovery', email: email.control.value, token: code.control.value.trim() }
-    tokens ??= await askAuth('POST', 'verify', used) as Tokens
-    await askAuth('PUT', 'user', { password: password.control.value }, tokens.access_token)
-    const { error } = await supabase.auth.setSession(tokens)
-    if (error) throw error
-  }
+  const choose = passwordChoice(supabase, publishableKey)
   const askForCode = async () => {
     await dataOf(createApiClient(supabase).POST('/auth/recover', { body: { email: email.control.value } }))
-    const sent = 'If there is such an account, a code is on its way to it. Mails of this machine are at /mail.'
     const second = openForm(
       { code, password },
-      [el('p', {}, sent), code.node, password.node],
-      choose,
+      [
+        el('p', {}, 'If there is such an account, a code is on its way to it.', mailsHere()),
+        code.node,
+        password.node,
+      ],
+      () => choose({ email: email.control.value, token: code.control.value.trim() }, password.control.value),
       'Save and log in',
     )
     first.replaceWith(second)
@@ -60,5 +77,36 @@ export const openRecovery = (
   }
   const first = openForm({ email }, [email.node], askForCode, 'Send a code')
   setTimeout(() => email.control.focus())
-  return el('div', { class: 'log-in' }, el('h2', {}, 'Choose a new password'), first, back)
+  return box('Choose a new password', first, back)
+}
+
+/**
+ * What the button of a mail leads to. Its code is used up by the form and not by the address, because programs look at
+ * the links of mails.
+ */
+export const openMailLink = (
+  supabase: SupabaseClient,
+  publishableKey: string,
+  { type, ...code }: MailLink,
+  onDone: () => void,
+): HTMLElement => {
+  const back = el('button', { type: 'button', class: 'link', click: onDone }, 'Not now')
+  const page = (heading: string, form: HTMLElement) => el('div', { class: 'start' }, box(heading, form, back))
+  if (type === 'recovery') {
+    const password = passwordField()
+    const choose = passwordChoice(supabase, publishableKey)
+    const save = () => choose(code, password.control.value).then(onDone)
+    setTimeout(() => password.control.focus())
+    return page('Choose a new password', openForm({ password }, [password.node], save, 'Save and log in'))
+  }
+  const change = async () => {
+    const answer = await authOf(publishableKey)('POST', 'verify', { type, ...code })
+    // Supabase asks both addresses.
+    if (!answer.access_token) throw new Error('Confirmed. The other address was sent a mail, too: follow that as well')
+    const { error } = await supabase.auth.setSession(answer)
+    if (error) throw error
+    onDone()
+  }
+  const question = el('p', {}, 'Your account gets the address to which this mail was sent.')
+  return page('Confirm your new e-mail address', openForm({}, [question], change, 'Confirm'))
 }

@@ -5,6 +5,7 @@ import { el, setText } from '../dom.ts'
 import { errorText } from '../errors.ts'
 import { formField, openForm, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
+import { mailsHere } from '../mails.ts'
 import type { Me } from './types.ts'
 
 const roles = { user: 'User', admin: 'Admin' }
@@ -23,10 +24,7 @@ const passwordForm = (supabase: SupabaseClient): HTMLElement => {
   return el('details', {}, el('summary', {}, 'Change the password'), form)
 }
 
-/**
- * Changes the address with the codes that Auth mails: on the platform one to each of the two addresses, the local Auth
- * asks only for that of the present one.
- */
+/** Changes the address with the code that Auth mails to it; Supabase's mails another one to the present address. */
 const addressForm = (supabase: SupabaseClient, present: string, onChange: (address: string) => void): HTMLElement => {
   const email = formField('New e-mail', el('input', { type: 'email', autocomplete: 'email', required: true }))
   const code = formField('Code', el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '10' }))
@@ -35,8 +33,8 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
     const wanted = email.control.value.trim()
     const token = code.control.value.trim()
     const use = (address: string) => supabase.auth.verifyOtp({ email: address, token, type: 'email_change' })
-    let { error } = await use(present)
-    if (error) ({ error } = await use(wanted))
+    let { error } = await use(wanted)
+    if (error) ({ error } = await use(present))
     if (error) throw error
     const { data: { user } } = await supabase.auth.getUser()
     if (user?.email?.toLowerCase() !== wanted.toLowerCase()) {
@@ -49,7 +47,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
   const ask = async () => {
     const { error } = await supabase.auth.updateUser({ email: email.control.value.trim() })
     if (error) throw error
-    sent.textContent = `A code is on its way to ${present}. Mails of this machine are at /mail.`
+    sent.replaceChildren(`A code is on its way to ${email.control.value.trim()}.`, mailsHere())
     first.replaceWith(openForm({ code }, [sent, code.node], confirm, 'Change the address'))
     code.control.focus()
   }

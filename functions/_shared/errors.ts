@@ -119,6 +119,7 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
     case '40P01': // deadlock_detected
     case '28000': // invalid_authorization_specification
     case '28P01': // invalid_password
+    case '53100': // disk_full
     case '53300': // too_many_connections
     case '57014': // query_canceled, by the statement timeout
     case transactionTimeout:

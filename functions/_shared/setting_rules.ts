@@ -117,9 +117,12 @@ export const allSettings: Record<string, Setting> = {
     {
       on: 'both',
       rule: rate(name),
-      local: 'off',
+      // Hashing keeps one machine busy for as long as it takes; no test or script logs in as often.
+      local: name === 'RATE_LIMIT_LOGIN' ? '600/60/200' : 'off',
       unset: '[hosted](privacy.md#limits)',
-      means: 'fifteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
+      means: name === 'RATE_LIMIT_LOGIN'
+        ? 'log-ins of an address; on one machine also those at Auth itself'
+        : 'the fourteen others: `count/seconds`, `count/seconds/burst` or `off`',
     } as const,
   ])),
   FIRST_CONTACT_LIMIT: {

@@ -72,7 +72,7 @@ interface SignUp {
  * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
  * password. The ticket tells these cases apart: creating the account consumes it.
  */
-export const beginSignUp = async (user: NewUser, client = authClient()): Promise<SignUp> => {
+export const beginSignUp = async (user: NewUser, secretKey?: string): Promise<SignUp> => {
   const { email, password, captcha_token, name, ...fields } = user
   // First, because Auth would report an unknown interest as an unspecified failure.
   await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
@@ -85,7 +85,7 @@ export const beginSignUp = async (user: NewUser, client = authClient()): Promise
   return {
     account,
     confirmationRequired,
-    signedUp: createAuthUser(client, { password, captcha_token, ...begun }, account),
+    signedUp: createAuthUser({ password, captcha_token, ...begun }, account, secretKey),
   }
 }
 
@@ -98,20 +98,28 @@ interface NewAuthUser {
 }
 
 const createAuthUser = async (
-  client: ReturnType<typeof authClient>,
   { password, captcha_token, ticket, pending }: NewAuthUser,
   account: Account,
+  secretKey: string | undefined,
 ): Promise<SignedUp> => {
+  let client = secretKey ? createSupabaseClient(secretKey).auth : authClient()
   const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => ({
     ...{ account, outcome, session: null, error: null, dependsOnAddress: true },
     ...details,
   })
-  const signUp = (email: string) =>
-    client.signUp({
+  const data = { ticket }
+  const signUp = async (email: string) => {
+    // The holder of the secret key vouches for the address. An account that Auth's admin creates has no session.
+    if (secretKey) {
+      const { error } = await client.admin.createUser({ email, password, email_confirm: true, user_metadata: data })
+      return { data: { session: null }, error }
+    }
+    return await client.signUp({
       email,
       password,
-      options: { data: { ticket }, ...(captcha_token && { captchaToken: captcha_token }) },
+      options: { data, ...(captcha_token && { captchaToken: captcha_token }) },
     })
+  }
   const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
     JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
 
@@ -143,7 +151,10 @@ const createAuthUser = async (
     }
     const accepted = !error || isConflict(error)
     const outcome = await checkSignUp(accepted)
-    if (outcome === 'made') return result(outcome)
+    if (outcome === 'made') {
+      if (secretKey) drainSoon()
+      return result(outcome)
+    }
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
     const isRetry = outcome === 'retry' || outcome === 'taken' && error?.status === 500 ||
@@ -172,8 +183,7 @@ export const createAccount = async (
 
   // Without a password the only way in is recovery, so this one must be unguessable.
   const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
-  // Auth asks the holder of the secret key for no CAPTCHA.
-  const { signedUp } = await beginSignUp(newUser, trusted ? createSupabaseClient(apikey!).auth : authClient())
+  const { signedUp } = await beginSignUp(newUser, trusted ? apikey : undefined)
   const { account, outcome, session, error } = await signedUp
   if (error) throwAuthError(error)
   if (outcome === 'taken') return httpError('email_taken', emailTaken)

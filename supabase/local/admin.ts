@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { BodyError, readBody } from './body.ts'
-import { type Dashboard, equals, isLocal } from './dashboard.ts'
+import { BodyError } from './body.ts'
+import { type Dashboard, isLocal } from './dashboard.ts'
+import { keyForm } from './key_form.ts'
 import { bundle, openBundles } from './page_bundle.ts'
 import type { Keys } from './settings.ts'
 
 const folder = new URL('../../admin/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-/** The page's own files and this server. The form is the one for the key. */
+/** The page's own files and this server. The form is the one to log out. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,18 +28,10 @@ const policy = [
 
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
-/**
- * The page of an admin: static files that call the Data API with the dashboard's cookie. The secret key, typed in, is
- * exchanged for this cookie, so that no script ever holds it. Without the cookie there is the form for the key alone.
- */
+/** The page of an admin: static files that call the Data API with the dashboard's cookie. */
 export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
   const bundled = openBundles(folder, build)
   const page = new Hono<Env>()
-  const askForKey = async (c: Context<Env>, error = '') => {
-    const alert = error && `<p class="notice" role="alert">${error}</p>`
-    return c.html((await read('key.html')).replace('<!-- error -->', alert), error ? 401 : 200)
-  }
-
   page.onError((error, c) => {
     if (error instanceof BodyError) throw error
     log('error', "The admin's page could not be built", describeError(error))
@@ -59,15 +52,7 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     const { url, peerAddress } = c.env
     return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.closedPage(404)
   })
-  page.post('/', async (c) => {
-    const { url, peerAddress } = c.env
-    const cookie = dashboard.cookieFor(c.req.raw, url, peerAddress)
-    if (cookie === null) return c.json({ error: 'This form works on its own page alone' }, 403)
-    const body = c.req.raw.body && await readBody(c.req.raw.body, { bytes: 10_000 })
-    const key = new URLSearchParams(body ? new TextDecoder().decode(body) : '').get('key') ?? ''
-    if (!equals(key.trim(), keys.secretKey)) return await askForKey(c, 'This is not the secret key of this stack.')
-    return c.body(null, 303, { Location: '/admin', 'Set-Cookie': cookie })
-  })
+  page.route('/', keyForm(dashboard, keys, '/'))
   // Also with the cookie of an earlier start, which opens nothing any more.
   page.post('/logout', (c) => {
     const { url, peerAddress } = c.env
@@ -77,7 +62,6 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     return c.body(null, 303, { Location: '/admin', 'Set-Cookie': dashboard.expiredCookie })
   })
   page.get('/', async (c) => {
-    if (!c.env.isDashboard) return await askForKey(c)
     // Fail here, rather than serve a page without a script.
     await bundled('main.ts')
     return c.html(await read('index.html'))

@@ -82,6 +82,24 @@ const limitParameters = (driver: PGlite): void => {
 }
 
 /**
+ * After a PANIC PGlite's module is aborted, and PGlite would call it for ever, on this thread. As a server of Postgres
+ * would, the process ends; what was acknowledged is in the WAL.
+ */
+const endOnPanic = (driver: PGlite): void => {
+  for (const name of ['execProtocol', 'execProtocolStream'] as const) {
+    const send = driver[name].bind(driver) as (...args: Parameters<PGlite[typeof name]>) => Promise<never>
+    driver[name] = (...args: Parameters<PGlite[typeof name]>) =>
+      send(...args).catch((error) => {
+        if (error.severity !== 'PANIC') throw error
+        console.error(
+          `The database has stopped, and the service with it: ${error.message}. Make room, and start again.`,
+        )
+        Deno.exit(1)
+      })
+  }
+}
+
+/**
  * A timestamp as PostgREST prints it, 2026-11-22T04:17:56.931623+00:00. @supabase/lite prints what the driver returns,
  * which is Postgres' own format: 2026-11-22 04:17:56.931623+00.
  */
@@ -124,6 +142,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
   }
   stored?.initialized()
   limitParameters(driver)
+  endOnPanic(driver)
   const mutex = createMutex()
   const parsers = { [numeric]: Number, [json]: JSON.parse, [jsonb]: JSON.parse }
   const query: Query = (text, values) =>

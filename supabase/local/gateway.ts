@@ -9,6 +9,7 @@ import { codeOf } from '../../functions/_shared/error_codes.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { admin } from './admin.ts'
+import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitRepeatedRows, missingFilterError } from './data_api_limits.ts'
@@ -17,8 +18,8 @@ import { demo } from './demo.ts'
 import { reference } from './reference.ts'
 import type { EdgeFunction } from './edge_functions.ts'
 import type { Inbox } from './inbox.ts'
+import { keyForm } from './key_form.ts'
 import { callLite } from './lite_call.ts'
-import { createMutex } from './mutex.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
@@ -27,7 +28,7 @@ import type { Keys, Settings } from './settings.ts'
 import type { Storage } from './storage/server.ts'
 
 export interface Gateway {
-  fetch: (request: Request, peer: { peerAddress: string }) => Response | Promise<Response>
+  fetch: (request: Request, peer: { peerAddress: string; isFunction?: boolean }) => Response | Promise<Response>
 }
 
 const functionsPath = '/functions/v1'
@@ -104,6 +105,7 @@ export const openGateway = (
   storage: Storage,
   dashboard: Dashboard,
   inbox: Inbox,
+  authRoutes: ReturnType<typeof auth>,
 ): Gateway => {
   const unknownFunction = createApp('unknown')
 
@@ -121,12 +123,9 @@ export const openGateway = (
     return unknownFunction.fetch(new Request(inner, request))
   }
 
-  type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean } }
+  type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
   const gateway = new Hono<Env>()
 
-  // Auth hashes passwords in this process, which takes a tenth of a second. If these wait for each other first,
-  // everybody else waits for one of them at most: behind a hundred log-ins at once a read took 27 s.
-  const authMutex = createMutex()
   const toPlatform = async (c: Context<Env>): Promise<Response> => {
     const { path, isDashboard } = c.env
     // Read the body before taking the mutex, so that a slow client blocks nobody.
@@ -135,8 +134,7 @@ export const openGateway = (
     const request = body ? new Request(c.req.raw, { body }) : c.req.raw
     // @supabase/lite would treat every request from this machine as the dashboard's.
     const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
-    const call = () => database.mutex(() => callLite(platform, request, path, body, peerAddress))
-    return await (body && path.startsWith('/auth/') ? authMutex(call) : call())
+    return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
   }
 
   gateway.onError((error, c) => {
@@ -162,6 +160,7 @@ export const openGateway = (
     c.req.raw = limitRepeatedRows(c.req.raw, path, url)
     return await next()
   })
+  gateway.route('/auth/v1', authRoutes)
   gateway.all('/auth/v1/*', toPlatform)
   gateway.all('/rest/v1/*', toPlatform)
   gateway.route('/realtime/v1', realtime.routes)
@@ -174,6 +173,7 @@ export const openGateway = (
   gateway.route('/docs', reference())
   gateway.get('/admin/', (c) => c.redirect('/admin'))
   gateway.route('/admin', admin(dashboard, keys))
+  gateway.route('/mail', keyForm(dashboard, keys, '*'))
 
   // All other paths belong to the dashboard.
   gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
@@ -209,7 +209,7 @@ export const openGateway = (
     })
 
   return {
-    fetch: (request, { peerAddress }) => {
+    fetch: (request, { peerAddress, isFunction = false }) => {
       // The Fetch standard forbids these methods, so such a request cannot be forwarded.
       if (['TRACE', 'TRACK', 'CONNECT'].includes(request.method.toUpperCase())) {
         return reject(405, 'Method not allowed', { Allow: 'GET, HEAD, POST' })
@@ -222,13 +222,13 @@ export const openGateway = (
       if (path === null) return reject(400, 'The path is ambiguous')
       const isDashboard = dashboard.isAuthorized(request, url, peerAddress)
       if (path === url.pathname && !request.url.includes('#')) {
-        return gateway.fetch(request, { peerAddress, path, url, isDashboard })
+        return gateway.fetch(request, { peerAddress, path, url, isDashboard, isFunction })
       }
       // Forward the decoded path, so that nothing behind the gateway decodes it differently.
       url.pathname = path
       url.hash = ''
       if (isUnder(path, functionsPath)) return toFunction(request, url, peerAddress)
-      return gateway.fetch(new Request(url, request), { peerAddress, path, url, isDashboard })
+      return gateway.fetch(new Request(url, request), { peerAddress, path, url, isDashboard, isFunction })
     },
   }
 }

@@ -57,13 +57,16 @@ const listPage = (mails: Mail[]): Html =>
   )
 
 // A mail is made by code of ours from what users wrote. The frame's sandbox runs no script and submits no form, and it
-// inherits the policy of the page, which loads nothing.
+// inherits the policy of the page, which loads nothing. A link opens in a tab of its own.
 const mailPage = (mail: Mail): Html =>
   page(
     mail.subject,
     html`<p><a href="/mail">All mails</a></p>
 <p>To ${mail.to}</p>
-${mail.html !== null && html`<iframe sandbox title="HTML" srcdoc="${mail.html}"></iframe>`}
+${
+      mail.html !== null && html`<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"
+  srcdoc="${`<base target="_blank">${mail.html}`}"></iframe>`
+    }
 <pre>${mail.text}</pre>
 <pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )

@@ -24,17 +24,17 @@ for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const) {
 
 /** Prints an e-mail instead of delivering it. */
 export const printMail = (
-  { to, subject, text }: { to: string; subject: string; text?: string; html?: string },
+  { to, subject, text }: { to: string; subject: string; text: string },
 ): Promise<void> =>
   calls.exit(() => {
     console.info(
-      ['E-mail (not delivered by the local stack)', `To: ${to}`, `Subject: ${subject}`, '', text ?? ''].join('\n'),
+      ['E-mail (not delivered by the local stack)', `To: ${to}`, `Subject: ${subject}`, '', text].join('\n'),
     )
     return Promise.resolve()
   })
 
 /** An error in the format of Auth. */
-const authError = (status: number, code: string, msg: string): Response =>
+export const authError = (status: number, code: string, msg: string): Response =>
   Response.json({ code: status, error_code: code, msg }, { status, headers: { 'X-Sb-Error-Code': code } })
 
 /**

@@ -1,6 +1,7 @@
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { surviveConnectionLoss } from './connection_loss.ts'
+import { auth } from './auth.ts'
 import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
@@ -9,11 +10,13 @@ import { openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { startJobs } from './jobs.ts'
-import { openPlatform } from './platform.ts'
+import { printMail } from './lite_call.ts'
+import { openApp, openPlatform, type SendMail } from './platform.ts'
 import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
 import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
+import { hashInSecondThread } from './hashing.ts'
 import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openStorage } from './storage/server.ts'
@@ -83,7 +86,11 @@ const start = async (): Promise<void> => {
 
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
   const inbox = await openInbox()
-  const platform = await openPlatform(database, keys, settings, inbox.add).catch((error) => {
+  const sendMail: SendMail = (mail) => {
+    inbox.add({ ...mail, html: mail.html ?? null })
+    return printMail(mail)
+  }
+  const platform = await openPlatform(database, keys, settings, sendMail).catch((error) => {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
@@ -106,10 +113,14 @@ const start = async (): Promise<void> => {
     storage,
     dashboard,
     inbox,
+    auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
   )
-  const fetchHere = async (request: Request) => await gateway.fetch(request, { peerAddress: '127.0.0.1' })
+  const fetchHere = async (request: Request) =>
+    await gateway.fetch(request, { peerAddress: '127.0.0.1', isFunction: true })
   provideFetch((input, init) => fetchHere(new Request(input, init)))
   if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
+  // Not before this: until the listeners below are there, a signal ends the process by itself.
+  hashInSecondThread()
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
 
   // On Supabase a schedule calls the functions embed and notify.

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /** Runs one task at a time, in order of arrival. A task that fails does not stop the next one. */
 export type Mutex = <Result>(work: () => Promise<Result>) => Promise<Result>
 
@@ -7,10 +9,38 @@ export type Mutex = <Result>(work: () => Promise<Result>) => Promise<Result>
  */
 export const createMutex = (): Mutex => {
   let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const result = last.then(work)
-    last = result.catch(() => {})
-    return result
+  const enter = async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = last
+    last = promise
+    await before
+    return resolve
+  }
+  return async (work) => {
+    const holder = { enter, leave: await enter() }
+    try {
+      return await held.run(holder, work)
+    } finally {
+      holder.leave()
+    }
+  }
+}
+
+interface Holder {
+  enter: () => Promise<() => void>
+  leave: () => void
+}
+const held = new AsyncLocalStorage<Holder>()
+
+/** Runs work of a task outside its mutex, which others get meanwhile; the task goes on when it has it again. */
+export const outsideMutex = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const holder = held.getStore()
+  if (!holder) return await work()
+  holder.leave()
+  try {
+    return await work()
+  } finally {
+    holder.leave = await holder.enter()
   }
 }
 

@@ -1,8 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { App } from '@supabase/lite'
 import { type Database, retryOnConflict } from './database.ts'
-import { printMail } from './lite_call.ts'
 import { allowOwnPhotos } from './own_photos.ts'
-import type { Inbox } from './inbox.ts'
 import { migrate, seed } from './migrate.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
@@ -13,17 +12,30 @@ const ensureSchema = async (database: Database, schema: string, script: string):
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL(script, import.meta.url))))
 }
 
-/** Opens Auth, the Data API and the dashboard, and migrates and seeds the database. */
-export const openPlatform = async (
+// The mails that the page of the demo answers. Supabase has them from config.toml, or from its dashboard.
+const templates = Object.fromEntries(
+  Object.entries({ recovery: 'Choose a new password', email_change: 'Confirm your new e-mail address' }).map((
+    [name, subject],
+  ) => [name, { subject, content_path: fileURLToPath(new URL(`../templates/${name}.html`, import.meta.url)) }]),
+)
+
+/** The text is that of @supabase/lite, whose link uses the code up, also for a program that only looks at it. */
+const linkToPage = (text: string, site: string): string =>
+  text.replace(/http\S+\/verify\?token=(\w+)&type=(recovery|email_change)\S*/, `${site}#token_hash=$1&type=$2`)
+
+export type SendMail = (mail: { to: string; subject: string; text: string; html?: string }) => Promise<void>
+
+/** Opens Auth, the Data API and the dashboard. */
+export const openApp = (
   database: Database,
   keys: Keys,
   settings: Settings,
-  keepMail: Inbox['add'] = () => {},
-): Promise<App> => {
-  await ensureSchema(database, 'extensions', 'platform.sql')
-  await ensureSchema(database, 'realtime', 'platform_realtime.sql')
-  await ensureSchema(database, 'storage', 'platform_storage.sql')
-  const app = new App({
+  confirmation: boolean,
+  sendMail: SendMail = () => Promise.resolve(),
+): App => {
+  // Where its links lead.
+  const site = `${originOf(settings)}/demo`
+  return new App({
     connection: database.connection,
     auth: {
       enabled: true,
@@ -31,21 +43,33 @@ export const openPlatform = async (
       publishable_key: keys.publishableKey,
       secret_key: keys.secretKey,
       minimum_password_length: 8,
-      site_url: originOf(settings),
-      email: { enable_confirmations: settings.emailConfirmation },
+      site_url: site,
+      // By default @supabase/lite asks the present address alone.
+      email: { enable_confirmations: confirmation, double_confirm_changes: false, template: templates },
     },
-    // The gateway decides who is admin without a key.
     options: {
+      // The gateway decides who is admin without a key.
       server: { admin: true },
-      drivers: {
-        email: { send: (mail) => (keepMail({ text: '', ...mail, html: mail.html ?? null }), printMail(mail)) },
-      },
+      drivers: { email: { send: ({ text = '', ...mail }) => sendMail({ ...mail, text: linkToPage(text, site) }) } },
     },
-  })
+  }) as unknown as App
+}
+
+/** Opens Auth, the Data API and the dashboard, and migrates and seeds the database. */
+export const openPlatform = async (
+  database: Database,
+  keys: Keys,
+  settings: Settings,
+  sendMail?: SendMail,
+): Promise<App> => {
+  await ensureSchema(database, 'extensions', 'platform.sql')
+  await ensureSchema(database, 'realtime', 'platform_realtime.sql')
+  await ensureSchema(database, 'storage', 'platform_storage.sql')
+  const app = openApp(database, keys, settings, settings.emailConfirmation, sendMail)
   await app.ensureSystemSchema()
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
   await retryOnConflict(() => allowOwnPhotos(database, settings))
   await seed(database, settings)
-  return app as unknown as App
+  return app
 }

@@ -139,9 +139,9 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     const other = `new.${email}`
     const statuses = async () => [await logInBy(email, 'newer and longer'), await logInBy(other, 'newer and longer')]
     await account.node.getByText('Change the e-mail address').click()
-    await account.press('Send a code', { fill: { 'New e-mail': other }, shows: `A code is on its way to ${email}.` })
+    await account.press('Send a code', { fill: { 'New e-mail': other }, shows: `A code is on its way to ${other}.` })
     await account.press('Change the address', { fill: { Code: '000000' }, alerts: /expired|invalid/ })
-    await account.press('Change the address', { fill: { Code: await mailedCode(email, code) }, shows: other })
+    await account.press('Change the address', { fill: { Code: await mailedCode(other) }, shows: other })
     expect(await statuses()).toEqual([401, 200])
 
     const started = you.page.waitForEvent('download')
@@ -155,6 +155,43 @@ describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
     await you.dialog.press('Delete for good')
     await you.button(/Walk in as Inês/).waitFor()
     expect(await statuses()).toEqual([401, 401])
+  })
+
+  test('is entered by the button of a mail, at /mail, which asks for the key; so is its address changed', async () => {
+    const { email, call: callAsZoe, token } = await signUp('Zoe', {}, base())
+    const other = `new.${email}`
+    // Somebody else is logged in.
+    const you = await openOne('/demo')
+    /** Presses the button of the newest mail to this address. */
+    const follow = async (address: string, button: string) => {
+      const mail = await you.page.context().newPage()
+      await mail.goto(url('/mail'))
+      const key = mail.getByLabel('Secret key')
+      if (await key.count()) await key.fill(testKeys.secretKey).then(() => mail.getByRole('button').click())
+      await mail.locator('li', { hasText: `to ${address}` }).first().getByRole('link').click()
+      const opened = mail.context().waitForEvent('page')
+      await mail.frameLocator('iframe').getByRole('link', { name: button }).click()
+      return sideOf(await opened)
+    }
+    expect(await callAsZoe('POST', '/auth/recover', { email })).toMatchObject({ status: 202 })
+    const seen = await follow(email, 'Choose a new password')
+    await seen.role('heading', 'Choose a new password').waitFor()
+    expect(seen.page.url()).toBe(url('/demo'))
+    await seen.page.close()
+    const chosen = await follow(email, 'Choose a new password')
+    await chosen.press('Save and log in', { fill: { 'New password': 'new and long' } })
+    await expectSoon(() => chosen.find('.bar h2').textContent()).toBe('Zoe')
+
+    const headers = { apikey: testKeys.publishableKey }
+    await call('PUT', `${new URL(base()).origin}/auth/v1/user`, { email: other }, { token, headers })
+    const asked = await follow(other, 'Confirm the new address')
+    expect([await logInBy(email, 'new and long'), await logInBy(other, 'new and long')]).toEqual([200, 401])
+    await asked.press('Confirm')
+    await expectSoon(() => logInBy(other, 'new and long')).toBe(200)
+    await asked.page.goto(url(`/demo#type=recovery&token_hash=${'0'.repeat(64)}`))
+    await asked.press('Save and log in', { fill: { 'New password': 'new and long' }, alerts: /expired/ })
+    await asked.press('Not now')
+    await asked.find('.bar .status', 'live').waitFor()
   })
 
   test('that was deleted cannot be written to, and one that is deactivated is not live', async () => {

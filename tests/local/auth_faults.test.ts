@@ -137,8 +137,8 @@ test.each(['', 'on'])(
     expect(report.asked[forwards]).toEqual([
       ...paths.map((path) => `${path} sb_publishable_test solved`),
       ...paths.map((path) => `${path} sb_publishable_test`),
-      // Auth asks the holder of the secret key for no CAPTCHA.
-      'signup ana@example.com sb_secret_test',
+      // Auth asks the holder of the secret key for no CAPTCHA and no confirmation.
+      'admin/users ana@example.com sb_secret_test',
       // Only for a refresh does it believe the secret key what the client's address is.
       ...(forwards
         ? [`${refreshed} sb_secret_test 203.0.113.7`, `${refreshed} sb_secret_test 2001:db8:1:2::`]

@@ -105,6 +105,50 @@ test(
   },
 )
 
+/** Runs this code in a process of its own, from when it says `now`. */
+const evaluate = async (code: string) => {
+  const process_ = spawn(deno, ['eval', code], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 200_000,
+    killSignal: 'SIGKILL',
+  })
+  let stderr = ''
+  process_.stderr.on('data', (chunk) => stderr += chunk)
+  await once(process_.stdout, 'data')
+  return { process: process_, ended: once(process_, 'close').then(([code, signal]) => ({ code, signal, stderr })) }
+}
+
+test('a PANIC of PGlite ends the process with a sentence', { timeout }, async () => {
+  const data = folder()
+  const { ended } = await evaluate(`
+    import { openPglite } from './supabase/local/database.ts'
+    const { query, run } = await openPglite('${data}')
+    await run('create table notes (x int)')
+    Deno.removeSync('${data}/postgres/pg_wal', { recursive: true })
+    await query('select pg_switch_wal()', [])
+    console.log('now')
+    await query('insert into notes values (1)', []).catch(() => {})
+    await query('select 1', [])`)
+  const stderr = expect.stringMatching(
+    /^The database has stopped, and the service with it: could not .+ start again\.\n$/,
+  )
+  expect(await ended).toEqual({ code: 1, signal: null, stderr })
+})
+
+test('a signal ends the process also while a statement keeps its thread', { timeout }, async () => {
+  const { process: busy, ended } = await evaluate(`
+    import { hashInSecondThread } from './supabase/local/hashing.ts'
+    import bcrypt from 'bcryptjs'
+    hashInSecondThread()
+    Deno.addSignalListener('SIGTERM', () => {})
+    // The second thread has answered, so it listens.
+    await bcrypt.compare('x', '')
+    console.log('now')
+    for (;;);`)
+  busy.kill()
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL', stderr: '' })
+})
+
 /** Sends the start of a body, and resolves when the server waits for the rest. */
 const startPost = async (url: string, body: string): Promise<{ finish: () => void; status: Promise<number> }> => {
   const length = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }

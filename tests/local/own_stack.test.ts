@@ -7,7 +7,8 @@ import { connect, join } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
 import { eventually } from '../tools/wait.ts'
 
-const stack = useStack({ ACCESS_LOG: 'all' })
+// Hashing takes as long as it does for people.
+const stack = useStack({ ACCESS_LOG: 'all', LITE_AUTH_BCRYPT_COST: '10', RATE_LIMIT_LOGIN: '40/360000' })
 const headers = { apikey: testKeys.publishableKey }
 const origin = () => new URL(stack.base).origin
 
@@ -90,6 +91,31 @@ test('an insert with more parameters than PGlite can read is refused, and the da
   expect(status).toBeGreaterThanOrEqual(400)
   await expectHealthy()
   expect((await call('GET', `${stack.base}/users/interests`)).body.length).toBeGreaterThan(0)
+})
+
+test('log-ins wait for each other and others do not wait for them; too many are refused', async () => {
+  const ana = await signUp('Ana', {}, stack.base)
+  const statuses: number[] = []
+  const count = (status: number) => statuses.filter((one) => one === status).length
+  const wrong = { email: ana.email, password: 'wrong' }
+  const logIn = async () => statuses.push((await dataApi('POST', 'auth/v1/token?grant_type=password', wrong)).status)
+  const all = Array.from({ length: 50 }, logIn)
+  for (let reads = 0; reads < 10; reads++) expect((await ana.call('GET', '/users/me')).status).toBe(200)
+  expect(count(400)).toBeLessThan(30)
+  await Promise.all(all)
+  expect([count(400), count(429)]).toEqual([40, 10])
+})
+
+test('wrong codes are counted, and then the right one is refused as well', async () => {
+  const { email } = await signUp('Ana', {}, stack.base)
+  await call('POST', `${stack.base}/auth/recover`, { email })
+  const code = await vi.waitUntil(() => stack.output.split(`To: ${email}\n`)[1]?.match(/code: (\d+)/)?.[1])
+  const use = async (token: string) =>
+    (await dataApi('POST', 'auth/v1/verify', { type: 'recovery', email, token })).status
+  const wrong = Array.from({ length: 70 }, (_, index) => `${(Number(code) + 1 + index) % 1e6}`.padStart(6, '0'))
+  const statuses = await Promise.all(wrong.map(use))
+  expect(statuses.toSorted()).toEqual([...Array(61).fill(403), ...Array(9).fill(429)])
+  expect(await use(code)).toBe(429)
 })
 
 /** The log line of the request with this id, which is printed after the answer. */

@@ -38,6 +38,16 @@ test('deactivated users receive messages and send none; nobody writes to an eras
   equal(await send(cat, ca, draft), sent)
 })
 
+test('a message for which the disk has no room is refused with 503, and can be sent again', async () => {
+  const { ana, ab } = await meet()
+  await sql(`create function pg_temp.fail() returns trigger language plpgsql as $$
+    begin raise sqlstate '53100' using message = 'could not extend file "base/5/16387"'; end $$`)
+  await sql('create trigger fail before insert on public.messages for each row execute function pg_temp.fail()')
+  await send(ana, ab, 'Hello', 503, 'The service is busy, please try again')
+  await sql('drop trigger fail on public.messages')
+  await send(ana, ab, 'Hello')
+})
+
 test('every text is stored as sent, or refused naming the content', async () => {
   const { ana, ben, ab } = await meet()
   // deno-fmt-ignore

@@ -26,7 +26,7 @@ export const useStack = (env: Record<string, string>): OwnStack => {
 export const mailedLinks = async (stack: { output: string }, email: string, count = 1): Promise<string[]> => {
   const links = () =>
     stack.output.split(`To: ${email.toLowerCase()}\n`).slice(1)
-      .flatMap((mail) => mail.match(/http\S+verify\?\S+(?=\s)/)?.[0] ?? [])
+      .flatMap((mail) => mail.match(/http\S+(verify\?|#token_hash=)\S+(?=\s)/)?.[0] ?? [])
   await vi.waitUntil(() => links().length >= count, { timeout: 30_000 })
   return links()
 }
