@@ -75,8 +75,8 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
-  values (wanted, 0.1, 0.6, 0.3)
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold, trust)
+  values (wanted, 0.1, 0.6, 0.3, 3.0 / 7)
   on conflict do nothing;
   -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
   -- for a moment.
