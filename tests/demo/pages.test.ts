@@ -235,9 +235,12 @@ describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
     expect(await messages.allTextContents()).toEqual(numbers)
     await you.button('Older messages').waitFor({ state: 'hidden' })
     // Whoever writes sees what they have written.
-    await you.box.fill('number 61')
+    await you.box.fill('And one more')
+    // On a touch screen Enter begins another line.
+    if (isPhone) await you.keys('Enter')
+    expect(await you.box.inputValue()).toBe(`And one more${isPhone ? '\n' : ''}`)
     await you.press('Send')
-    await you.stored('number 61').node.waitFor()
+    await you.stored('And one more').node.waitFor()
     await expectSoon(fromEnd).toBeLessThan(2)
   })
 })
