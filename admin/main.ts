@@ -1,4 +1,6 @@
+import { readConfig } from '../demo/config.ts'
 import { el } from '../demo/dom.ts'
+import { setCurrency } from '../demo/format.ts'
 import { openHealth } from './health.ts'
 import { openLog } from './log.ts'
 import { openPeople } from './people.ts'
@@ -67,4 +69,5 @@ addEventListener('hashchange', () => {
   document.querySelector<HTMLElement>(isSearching ? '[type=search]' : 'main h2')?.focus()
   isSearching = false
 })
-show()
+// Without it prices have the sign for any currency.
+readConfig().then((config) => setCurrency(config.currency)).finally(show)

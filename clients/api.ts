@@ -2,7 +2,7 @@ import { answeringOf, createApiClient, errorOf } from './api_client.ts'
 import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
-import type { Message, Person, ReservationDetail, ReservationWithHistory, Unread } from './types.ts'
+import type { Message, Person, ReservationWithHistory, Unread } from './types.ts'
 
 /** Messages, oldest first, and whether there is another page in the same direction. */
 export interface Page {
@@ -18,7 +18,7 @@ export interface Api {
   changes(after: string | null, signal: AbortSignal): Promise<ChangePage>
   conversation(id: number, signal: AbortSignal): Promise<ConversationDetail>
   /** Null if it is gone. */
-  reservation(conversation: number, id: number, signal: AbortSignal): Promise<ReservationDetail | null>
+  reservation(conversation: number, id: number, signal: AbortSignal): Promise<ReservationWithHistory | null>
   /** Opens a conversation with this user, or returns the id of the existing one. */
   findOrCreateConversation(otherUser: number, signal: AbortSignal): Promise<number>
   newestMessages(conversation: number, signal: AbortSignal): Promise<Page>
@@ -136,8 +136,7 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       const params = { path: { id: conversation, rid } }
       const call = (signal: AbortSignal) => GET('/conversations/{id}/reservations/{rid}', { params, signal })
       try {
-        const { history: _, ...detail } = (await request(signal, hasId<ReservationWithHistory>, call)).body
-        return detail
+        return (await request(signal, hasId<ReservationWithHistory>, call)).body
       } catch (error) {
         if (toServiceError(error).status === 404) return null
         throw error

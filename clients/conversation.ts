@@ -9,7 +9,7 @@ import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
 import { stepsOf } from './reservations.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
-import type { Realtime, Reservation, ReservationDetail } from './types.ts'
+import type { Realtime, Reservation, ReservationWithHistory } from './types.ts'
 import type { Status } from './types.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
@@ -31,7 +31,7 @@ export interface ConversationView {
   other: Person | null
   /** Whether the user has blocked them. */
   blocked: boolean
-  /** With all their terms, once these have been read. */
+  /** With all their terms and steps, once these have been read. */
   reservations: readonly OwnReservation[]
   status: Status
   /** The error of the last request; null after one that succeeded. */
@@ -275,9 +275,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
 
-  let reservations: ReservationDetail[] = []
+  let reservations: ReservationWithHistory[] = []
   /** What has ended changes only if an admin corrects it. */
-  const knownReservation = ({ id, title, price, date, status }: Reservation): ReservationDetail | undefined =>
+  const knownReservation = ({ id, title, price, date, status }: Reservation): ReservationWithHistory | undefined =>
     reservations.find((known) =>
       known.id === id && known.status === status && known.title === title && known.price === price &&
       known.date === date && status !== 'pending' && status !== 'accepted'

@@ -18,8 +18,8 @@ export type Reservation = Schemas['Reservation']
 export type ReservationDetail = Schemas['ReservationDetail']
 export type ReservationWithHistory = Schemas['ReservationWithHistory']
 export type ReservationStep = 'accept' | 'decline' | 'change' | 'cancel'
-/** A reservation with its terms, and what the user can do about it now. */
-export type OwnReservation = ReservationDetail & { can: readonly ReservationStep[] }
+/** A reservation with its terms and history, and what the user can do about it now. */
+export type OwnReservation = ReservationWithHistory & { can: readonly ReservationStep[] }
 export type Unread = paths['/conversations/unread']['get']['responses'][200]['content']['application/json']
 /** What has changed in a conversation, and the id of what it is: of the conversation, message or reservation. */
 export type Change = Schemas['Change']

@@ -50,7 +50,8 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
   )
   const thumbnail = el('span', { class: 'thumbnail' })
   const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
-  const alert = openNotice()
+  // What has been written beside the file may not be meant yet.
+  const alert = openNotice(false)
 
   /** A small picture of a picture, and a sign for everything else. */
   const drawThumbnail = async (next: File | null) => {

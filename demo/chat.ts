@@ -2,7 +2,7 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
-import { avatar, backButton, el, setText } from './dom.ts'
+import { avatar, backButton, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
@@ -28,7 +28,14 @@ export const openChat = (
   const { id } = conversation
   const closed = new AbortController()
   const messages = openMessages(conversation, inbox, files, (card) => reservations.render(card))
-  const reservations = openReservations(api, conversation, (card) => messages.showCard(card), closed.signal)
+  const reservations = openReservations({
+    api,
+    conversation,
+    local: () => listed()?.local_id,
+    showCard: (card) => messages.showCard(card),
+    onChange: () => update(),
+    signal: closed.signal,
+  })
   const composer = openComposer(conversation, files, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const showProfile = () => {
@@ -138,8 +145,7 @@ export const openChat = (
     get view() {
       return conversation.view
     },
-    // On a touch screen the composer's keyboard would hide half of what somebody has come to read.
-    focus: () => matchMedia('(pointer: coarse)').matches ? name.focus() : composer.focus(),
+    focus: () => isTouch() ? name.focus() : composer.focus(),
     close() {
       closed.abort()
       unsubscribe()

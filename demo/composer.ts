@@ -1,10 +1,10 @@
 import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
-import { el, icon, isComposing, visuallyHidden } from './dom.ts'
+import { el, icon, isComposing, isTouch, visuallyHidden } from './dom.ts'
 import { errorText } from './errors.ts'
 import type { Files } from './storage.ts'
 
-/** The message input: Enter sends, Shift+Enter adds a line. Files can be attached. */
+/** The message input: Enter sends, Shift+Enter or a touch screen's Enter adds a line. Files can be attached. */
 export const openComposer = (conversation: Conversation, files: Files, onSent: () => void) => {
   let isTouched = false
   let isUploading = false
@@ -53,7 +53,7 @@ export const openComposer = (conversation: Conversation, files: Files, onSent: (
     rows: '1',
     'aria-label': 'Message',
     placeholder: 'Message',
-    enterkeyhint: 'send',
+    enterkeyhint: isTouch() ? 'enter' : 'send',
     input: () => {
       isTouched = true
       conversation.setDraft(input.value)
@@ -62,7 +62,7 @@ export const openComposer = (conversation: Conversation, files: Files, onSent: (
     },
     keydown: (event: KeyboardEvent) => {
       // During IME composition, Enter confirms a word.
-      if (event.key === 'Enter' && !event.shiftKey && !isComposing(event)) send(event)
+      if (event.key === 'Enter' && !event.shiftKey && !isTouch() && !isComposing(event)) send(event)
     },
   })
   const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))

@@ -1,6 +1,8 @@
 /** What the stack gives to the page. */
 export interface Config {
   publishableKey: string
+  /** ISO 4217, of every price. */
+  currency: string
   /** The demo accounts; `portrait` is the path of a picture. */
   logIns: { email: string; password: string; name: string; who: string; portrait: string }[]
 }

@@ -23,6 +23,9 @@ export const el = <Tag extends keyof HTMLElementTagNameMap>(
  */
 export const isComposing = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229
 
+/** Whether fingers do the pointing: keys are then on the screen, where they hide half of it and have no Shift+Enter. */
+export const isTouch = (): boolean => matchMedia('(pointer: coarse)').matches
+
 let ids = 0
 /** An id that no other element of the page has; several panes show the same parts. */
 export const uniqueId = (name: string): string => `${name}-${ids++}`

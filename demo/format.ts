@@ -33,22 +33,38 @@ export const formatTime = (timestamp: string): string => time.format(new Date(ti
 export const formatWhole = (timestamp: string): string => whole.format(new Date(timestamp))
 export const formatMonth = (timestamp: string): string => month.format(new Date(timestamp))
 
-const price = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-/** The service knows no currency: the two agree on one. */
-export const formatPrice = (amount: number): string => amount === 0 ? 'free' : price.format(amount)
+/** The operator's, for all prices. Until it has been read that of ISO 4217 for none. */
+export let currency = 'XXX'
+export const setCurrency = (code: string) => currency = code
+/** With the decimals of its currency, and those that an amount has besides. */
+export const formatPrice = (amount: number): string =>
+  amount === 0
+    ? 'free'
+    : new Intl.NumberFormat(language, { style: 'currency', currency, maximumFractionDigits: 3 }).format(amount)
+
+/** How these moments are written, with the year where it is another than this. */
+const momentOptions = (moments: Date[]): Intl.DateTimeFormatOptions => ({
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  ...(!moments.every(isThisYear) && { year: 'numeric' }),
+  ...clock,
+})
 
 /** The beginning, and the end if there is one, with the time zone of the browser. */
 export const formatPeriod = (from: string, until: string | null): string => {
   const [begin, end] = [new Date(from), new Date(until ?? from)]
-  const format = dateFormat({
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    ...(!(isThisYear(begin) && isThisYear(end)) && { year: 'numeric' }),
-    ...clock,
-    timeZoneName: 'short',
-  })
+  const format = dateFormat({ ...momentOptions([begin, end]), timeZoneName: 'short' })
   return until ? format.formatRange(begin, end) : format.format(begin)
+}
+
+/** Writes these timestamps so that they can be told apart: within six days by the day of the week. */
+export const momentFormat = (timestamps: string[]) => {
+  const moments = timestamps.map((timestamp) => new Date(timestamp))
+  const times = moments.map(Number)
+  const isNear = Math.max(...times) - Math.min(...times) < 6 * 86_400_000
+  const format = dateFormat(isNear ? { weekday: 'short', ...clock } : momentOptions(moments))
+  return (timestamp: string): string => format.format(new Date(timestamp))
 }
 
 /** "Today", "Yesterday" or the date, for the separators between messages. */

@@ -8,9 +8,11 @@ export const createList = <Item>(
 
   const replace = (item: Item, previous: HTMLElement | undefined): HTMLElement => {
     const node = render(item)
-    const hadFocus = previous?.contains(document.activeElement)
+    const focused = previous?.contains(document.activeElement) ? document.activeElement : null
     previous?.replaceWith(node)
-    if (hadFocus) (node.querySelector<HTMLElement>('button, a') ?? node).focus()
+    const controls = [...node.querySelectorAll<HTMLElement>('button, a')]
+    const same = controls.find(({ textContent }) => textContent === focused?.textContent)
+    if (focused) (same ?? controls[0] ?? node).focus()
     return node
   }
 

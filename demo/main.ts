@@ -1,5 +1,6 @@
 import { readConfig } from './config.ts'
 import { el } from './dom.ts'
+import { setCurrency } from './format.ts'
 import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
 import { errorText } from './errors.ts'
@@ -22,6 +23,7 @@ const show = (chosen: number) => {
 
 const start = async () => {
   const config = await readConfig()
+  setCurrency(config.currency)
   document.body.classList.toggle('one', !isSideBySide)
   if (!isSideBySide) {
     const onTitle = (page: string, unread: number) => {

@@ -2,7 +2,7 @@ import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import type { ReservationDetail } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
-import { timeZone } from './format.ts'
+import { currency, timeZone } from './format.ts'
 
 /** A timestamp as a datetime-local control has it, in the time zone of the browser. */
 const toLocal = (timestamp: string): string => {
@@ -17,11 +17,15 @@ const inAWeek = (): string => {
   return moment.toISOString()
 }
 
-/** Asks for an offer, new or instead of the given one, and makes it. */
+/**
+ * Asks for an offer, new or instead of the given one, and makes it. `overlap` says what the host has agreed on for such
+ * times; a second press sends the offer all the same.
+ */
 export const openOffer = (
   api: ApiClient,
   conversation: number,
   current: ReservationDetail | null,
+  overlap: (date: string, ends_at: string | null) => Promise<string>,
   onDone: () => void,
   signal: AbortSignal,
 ): void => {
@@ -33,13 +37,14 @@ export const openOffer = (
   date.value = toLocal(current?.date ?? inAWeek())
   end.value = current?.ends_at ? toLocal(current.ends_at) : ''
   price.value = `${current?.price ?? 0}`
+  let warned = ''
   openDialog(
     current ? 'Change the offer' : 'Offer a reservation',
     [
       field('What', title),
       field('From', date, `In your time zone, ${timeZone}`),
       field('Until', end, 'Leave it empty for something that others may join'),
-      field('Price', price, '0 if it is free'),
+      field('Price', price, `In ${currency}; 0 if it is free`),
     ],
     current ? 'Send the change' : 'Send the offer',
     async () => {
@@ -49,6 +54,8 @@ export const openOffer = (
         ends_at: toTimestamp(end.value),
         price: Number(price.value),
       }
+      const warning = await overlap(body.date, body.ends_at).catch(() => '')
+      if (warning && warning !== warned) throw new Error(`${warned = warning} Press again to send it all the same.`)
       const path = { id: conversation }
       if (current) {
         await dataOf(api.PATCH('/conversations/{id}/reservations/{rid}', {

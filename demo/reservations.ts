@@ -1,71 +1,129 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
-import type { Conversation, OwnReservation, ReservationStep } from '../clients/inbox.ts'
+import { type Conversation, type OwnReservation, type ReservationStep, ServiceError } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
 import { el, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatPeriod, formatPrice } from './format.ts'
+import { changesSince, outcomeOf } from './reservation_history.ts'
 import { openOffer } from './offer.ts'
+import { overlapOf } from './overlap.ts'
 
 /** A reservation as its card shows it. */
 export interface Card extends OwnReservation {
   /** What the status means for the reader. */
   wording: string
-  /** What of the terms has changed since they were last shown. */
-  changed: string
+  /** Who has changed what of the terms since the reader's own last step. */
+  changes: string[]
+  /** Who has accepted, declined or cancelled, and with which words. */
+  outcome: string
+  /** Why the user's step has failed. */
+  error: string
+}
+
+interface Dependencies {
+  api: ApiClient
+  conversation: Conversation
+  /** Who receives the other unless an offer says otherwise. */
+  local: () => number | undefined
+  /** Brings a card into view. */
+  showCard: (id: number) => void
+  onChange: () => void
+  signal: AbortSignal
+}
+
+/** Why a step has failed, which is told until the reservation changes or the connection is back. */
+interface Failure {
+  text: string
+  /** Of the reservation that it is about. */
+  updatedAt: string
+  /** Whether it tells of a change that is not shown yet. */
+  isStale: boolean
+  isUnanswered: boolean
+  wasOffline: boolean
 }
 
 const wordings = { accepted: 'Agreed', declined: 'Declined', cancelled: 'Cancelled', completed: 'Took place' }
 
 const periodOf = ({ date, ends_at }: OwnReservation): string => formatPeriod(date, ends_at)
 
-/** The terms that differ, as they were and as they are. */
-const changesOf = (before: OwnReservation, now: OwnReservation): string =>
-  [
-    [before.title, now.title],
-    [periodOf(before), periodOf(now)],
-    [formatPrice(before.price), formatPrice(now.price)],
-  ].filter(([old, current]) => old !== current).map(([old, current]) => `${old} → ${current}`).join(', ')
+/** The lines of the terms, and of what has changed in them. */
+const termsOf = (card: Card): HTMLElement[] => [
+  el('p', {}, periodOf(card)),
+  el('p', { class: 'price' }, formatPrice(card.price)),
+  ...card.changes.map((change) => el('p', { class: 'changed' }, change)),
+]
 
-/**
- * The reservations of a conversation: a card of each among the messages, and above them a line with what comes next.
- * `showCard` brings a card into view.
- */
-export const openReservations = (
-  api: ApiClient,
-  conversation: Conversation,
-  showCard: (id: number) => void,
-  signal: AbortSignal,
-) => {
-  /** The terms that are shown, and those that were shown before the partner changed them. */
-  const terms = new Map<number, { now: OwnReservation; before: OwnReservation | null }>()
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+/** The reservations of a conversation: a card of each among the messages, and above them what comes next. */
+export const openReservations = ({ api, conversation, local, showCard, onChange, signal }: Dependencies) => {
+  let me = 0
+  const failures = new Map<number, Failure>()
   const base = '/conversations/{id}/reservations/{rid}'
 
-  const act = async (step: () => Promise<unknown>) => {
-    setText(alert, '')
-    // The event may be late or lost.
-    await step().finally(() => conversation.refresh())
+  const failureOf = ({ id, updatedAt }: OwnReservation): string => {
+    const failure = failures.get(id)
+    if (!failure) return ''
+    const isOffline = conversation.view.status === 'offline'
+    const hasChanged = failure.updatedAt !== updatedAt
+    if (hasChanged && failure.isStale) Object.assign(failure, { updatedAt, isStale: false })
+    else if (hasChanged || failure.wasOffline && !isOffline) failures.delete(id)
+    failure.wasOffline ||= failure.isUnanswered && isOffline
+    return failures.get(id)?.text ?? ''
   }
-  const tell = (error: unknown) => setText(alert, errorText(error))
-  const actions = (card: OwnReservation): Partial<Record<ReservationStep, [string, () => void]>> => {
+  const act = async (card: Card, step: () => Promise<unknown>) => {
+    failures.delete(card.id)
+    try {
+      await step()
+    } catch (error) {
+      const isOverlap = error instanceof ServiceError && error.code === 'overlap'
+      const overlap = isOverlap && await overlapOf(api, me, card).catch(() => '')
+      throw overlap ? new Error(overlap) : error
+    } finally {
+      onChange()
+      // The event may be late or lost.
+      conversation.refresh()
+    }
+  }
+  const tryTo = (card: Card, step: () => Promise<unknown>) => {
+    act(card, step).catch((error) => {
+      const { code = null, status = null } = error instanceof ServiceError ? error : {}
+      failures.set(card.id, {
+        text: errorText(error),
+        updatedAt: card.updatedAt,
+        isStale: code === 'stale_revision',
+        isUnanswered: status === 0,
+        wasOffline: false,
+      })
+      onChange()
+    })
+  }
+  const askForOffer = (card: Card | null) => {
+    const host_id = card?.host_id ?? local()
+    const overlap = async (date: string, ends_at: string | null) =>
+      host_id === undefined ? '' : await overlapOf(api, me, { id: card?.id, host_id, date, ends_at })
+    openOffer(api, conversation.id, card, overlap, conversation.refresh, signal)
+  }
+  const actions = (card: Card): Partial<Record<ReservationStep, [string, () => void]>> => {
     const { id: rid, revision } = card
     const params = { path: { id: conversation.id, rid } }
+    const accept = () => dataOf(api.POST(`${base}/accept`, { params, body: { revision } }))
     return {
       accept: ['Accept', () => {
-        act(() => dataOf(api.POST(`${base}/accept`, { params, body: { revision } }))).catch(tell)
+        // Terms that have changed since they were offered are asked about once more.
+        if (revision === 1) tryTo(card, accept)
+        else openDialog(`Accept “${card.title}”?`, termsOf(card), 'Accept', () => act(card, accept), signal, 'Not yet')
       }],
       decline: [
         'Decline',
-        () => act(() => dataOf(api.POST(`${base}/decline`, { params, body: { revision } }))).catch(tell),
+        () => tryTo(card, () => dataOf(api.POST(`${base}/decline`, { params, body: { revision } }))),
       ],
-      change: ['Change', () => openOffer(api, conversation.id, card, conversation.refresh, signal)],
+      change: ['Change', () => askForOffer(card)],
       cancel: ['Cancel…', () => {
         const note = el('textarea', { maxlength: '500', rows: '2' })
         openDialog(
           `Cancel “${card.title}”?`,
           [field('A word about it', note, 'Both of you can read it; it may be empty')],
           'Cancel the reservation',
-          () => act(() => dataOf(api.POST(`${base}/cancel`, { params, body: { note: note.value || null } }))),
+          () => act(card, () => dataOf(api.POST(`${base}/cancel`, { params, body: { note: note.value || null } }))),
           signal,
           'Keep it',
         )
@@ -75,13 +133,9 @@ export const openReservations = (
 
   const next = el('button', { type: 'button', class: 'link', click: () => waiting && showCard(waiting.id) })
   let waiting: Card | undefined
-  const offer = el(
-    'button',
-    { type: 'button', class: 'link', click: () => openOffer(api, conversation.id, null, conversation.refresh, signal) },
-    'Offer a reservation',
-  )
+  const offer = el('button', { type: 'button', class: 'link', click: () => askForOffer(null) }, 'Offer a reservation')
   const line = el('p', { class: 'next', role: 'status' }, next)
-  const node = el('div', { class: 'reservations' }, line, offer, alert)
+  const node = el('div', { class: 'reservations' }, line, offer)
 
   return {
     node,
@@ -95,8 +149,9 @@ export const openReservations = (
         { class: 'reservation', 'data-reservation': `${card.id}`, 'data-status': card.status },
         el('span', { class: 'name' }, card.title),
         el('span', { class: `tag ${card.status}` }, card.wording),
-        el('span', { class: 'when' }, `${periodOf(card)} · ${formatPrice(card.price)}`),
-        card.changed && el('span', { class: 'when' }, `Changed: ${card.changed}`),
+        ...termsOf(card),
+        card.outcome && el('p', { class: 'outcome' }, card.outcome),
+        card.error && el('p', { class: 'notice', role: 'alert' }, card.error),
         steps.length > 0 && el(
           'span',
           { class: 'actions' },
@@ -110,21 +165,20 @@ export const openReservations = (
       )
     },
     /** The cards for this user, and the line above for the next of them. */
-    show(me: number, partner: string): Card[] {
+    show(reader: number, partner: string): Card[] {
+      me = reader
       offer.hidden = conversation.view.blocked
-      const cards = conversation.view.reservations.map((now): Card => {
-        const isMine = now.offered_by === me
-        const known = terms.get(now.id)
-        if (known?.now.revision !== now.revision) {
-          // One's own offer has been read by whoever made it.
-          terms.set(now.id, { now, before: isMine ? null : known?.now ?? null })
-        }
-        const before = now.status === 'pending' ? terms.get(now.id)!.before : null
-        const wording = now.status === 'pending'
-          ? isMine ? `Waiting for ${partner}` : 'Your answer?'
-          : wordings[now.status]
-        return { ...now, wording, changed: before ? changesOf(before, now) : '' }
-      })
+      const cards = conversation.view.reservations.map((now): Card => ({
+        ...now,
+        wording: now.status !== 'pending'
+          ? wordings[now.status]
+          : now.offered_by === me
+          ? `Waiting for ${partner}`
+          : 'Your answer?',
+        changes: changesSince(now.history, me, partner),
+        outcome: outcomeOf(now.history, me, partner),
+        error: failureOf(now),
+      }))
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??
         byDate.find(({ status }) => status === 'accepted')

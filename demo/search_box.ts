@@ -15,6 +15,8 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
   let current = new AbortController()
   let options: HTMLElement[] = []
   let active = -1
+  // A completion that comes after Enter, or a choice, would cover what was found.
+  let isTyping = false
 
   const setActive = (index: number) => {
     active = index
@@ -25,6 +27,7 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     else input.removeAttribute('aria-activedescendant')
   }
   const close = () => {
+    isTyping = false
     current.abort()
     list.hidden = true
     input.setAttribute('aria-expanded', 'false')
@@ -62,7 +65,8 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     setActive(-1)
   }
   const onKey = (event: KeyboardEvent) => {
-    if (isComposing(event) || list.hidden) return
+    if (isComposing(event)) return
+    if (list.hidden) return event.key === 'Enter' && close()
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step) {
       // One more place than options: the box itself.
@@ -90,7 +94,10 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     placeholder: 'jazz, ceramics, cooking…',
     autocomplete: 'off',
     maxlength: '512',
-    input: onType,
+    input: () => {
+      isTyping = true
+      onType()
+    },
     keydown: onKey,
     blur: close,
   })
@@ -110,7 +117,7 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
       current.abort()
       const q = input.value.trim()
       // After a space the last word is whole, and the list would cover what was found.
-      if (!q || /\s$/.test(input.value)) return close()
+      if (!q || !isTyping || /\s$/.test(input.value)) return close()
       const { signal } = current = new AbortController()
       try {
         const params = { query: { q, limit: 4 } }

@@ -265,6 +265,15 @@ export const allSettings: Record<string, Setting> = {
     example: 'sb_secret_',
     means: 'its key for servers',
   },
+  CURRENCY: {
+    on: 'machine',
+    rule: z.string().refine(
+      (value) => Intl.supportedValuesOf('currency').includes(value),
+      'must be of ISO 4217, as EUR',
+    ),
+    default: 'EUR',
+    means: 'ISO 4217, of every price shown to people; the numbers of the API have none',
+  },
   EMAIL_CONFIRMATION: {
     on: 'machine',
     rule: oneOf('off', 'on'),

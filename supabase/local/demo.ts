@@ -98,6 +98,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   page.get('/config.json', (c) => {
     const config: Config = {
       publishableKey: keys.publishableKey,
+      currency: settings.currency,
       logIns: accounts.map((account) => ({ ...account, portrait: `/demo/${portraitOf(account.email)}` })),
     }
     return c.json(config)

@@ -13,6 +13,8 @@ export interface Settings {
   /** A Deno that runs the bundles of the functions; null for their sources, in this process. */
   functionsDeno: string | null
   seed: 'demo' | 'none'
+  /** ISO 4217, of the prices on the pages. */
+  currency: string
   emailConfirmation: boolean
   /** Whether Realtime waits where Supabase's server does. */
   realtimeDelays: boolean
@@ -79,6 +81,7 @@ export const readSettings = (env: Environment): Settings => {
     databaseUrl: env.DATABASE_URL || null,
     functionsDeno: env.FUNCTIONS_DENO || null,
     seed: read('SEED') === 'none' ? 'none' : 'demo',
+    currency: text('CURRENCY'),
     emailConfirmation: read('EMAIL_CONFIRMATION') === 'on',
     realtimeDelays: read('REALTIME_DELAYS') === 'on',
     rates: Object.fromEntries(rateNames.map((name) => [name, read(name)])) as Record<RateName, string>,

@@ -160,7 +160,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await page.getByLabel('Status').selectOption('accepted')
       await offer.node.getByText('History (2)').click()
       await expectSoon(() => offer.find('.history li').allTextContents()).toEqual([
-        expect.stringContaining('12.50'),
+        expect.stringContaining('€12.50'),
         expect.stringMatching(/accepted by an admin or the clock: .*20\.00$/),
       ])
       await page.goBack()

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { storageRefusals } from '../tools/storage_answers.ts'
-import { expectSoon, hasBrowser, isFocused, isShown, openDemo, patient, type Side } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, patient, type Side } from './browser.ts'
 import { holdUploads, pickLarge, picture } from './uploads.ts'
 
 /** A subscription as browsers give it. Real ones need a push service on the internet. */
@@ -80,6 +80,8 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', patient, () => {
     for (const text of others) await tomas.send(text)
     for (const text of ['own, first', 'own, second']) await ines.send(text)
     await ines.find('.outgoing.waiting', 'Not sent yet, no connection').first().waitFor()
+    const jazz = new Part(ines.find('[data-reservation]', 'Jazz'))
+    await jazz.press('Accept', { alerts: 'The service cannot be reached' })
     await tomas.stored(others[2]!).node.waitFor()
     expect(await messagesOf(tomas)).toEqual(['before', ...others])
     expect(await messagesOf(ines)).toEqual(['before', 'own, first', 'own, second'])
@@ -90,6 +92,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', patient, () => {
     await expectSoon(() => messagesOf(ines)).toEqual(all)
     await expectSoon(() => messagesOf(tomas)).toEqual(all)
     await expectSoon(() => ines.find('.outgoing').count()).toBe(0)
+    await jazz.role('alert').waitFor({ state: 'detached' })
 
     await cutConnection(ines)
     await ines.send('written in a tunnel')

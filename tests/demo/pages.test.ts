@@ -176,6 +176,48 @@ describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
     expect(page.url()).toBe(url('/demo'))
   })
 
+  test('shows all of a reservation, however long its texts are and narrow the screen', async () => {
+    const other = await signUp('W'.repeat(100), {}, base())
+    const { id: other_user_id } = await callAsInes('GET', '/users/me')
+    const { body: { id } } = await other.call('POST', '/conversations', { other_user_id })
+    const path = `/conversations/${id}/reservations`
+    const terms = { price: 99_999.99, date: '9998-12-30T22:22:22Z', ends_at: '9999-12-31T22:22:22Z' }
+    const changed = { title: 'M'.repeat(120), price: 88_888.88, date: '9999-12-30T22:22:22Z' }
+    const offer = async () => (await other.call('POST', path, { title: 'W'.repeat(120), ...terms })).body.id
+    await other.call('PATCH', `${path}/${await offer()}`, { revision: 1, ...changed })
+    await other.call('POST', `${path}/${await offer()}/cancel`, { note: 'W'.repeat(500) })
+    const own = await callAsInes('POST', path, { title: 'W'.repeat(120), ...terms })
+    expect(own).toMatchObject({ status: 'pending' })
+    const you = await openOne(`/demo/c/${id}`, { timezoneId: 'Asia/Kathmandu' })
+    /** The texts, and the elements, that reach out of their card or dialog, or a card out of the screen. */
+    const cutOff = (side: Side, box: string) =>
+      side.page.locator(box).evaluateAll((boxes) =>
+        boxes.flatMap((box) => {
+          const { left, right } = box.getBoundingClientRect()
+          const range = document.createRange()
+          range.selectNodeContents(box)
+          const wide = [...range.getClientRects()].filter((part) => part.left < left - 1 || part.right > right + 1)
+          return [...wide.map((part) => part.width), ...left < 0 || right > innerWidth ? ['the card'] : []]
+        })
+      )
+    const cards = you.find('.reservation')
+    await expectSoon(() => cards.count()).toBe(3)
+    await you.shows(/^Cancelled by W/)
+    await cards.getByRole('button', { name: 'Accept' }).click()
+    for (const width of [320, 390, 1360]) {
+      await you.page.setViewportSize({ width, height: 800 })
+      for (const box of ['.reservation', 'dialog']) {
+        expect([width, box, await cutOff(you, box)]).toEqual([width, box, []])
+      }
+    }
+    const [first] = await openSideBySide(isPhone ? {} : { viewport: { width: 1360, height: 800 } })
+    await first.logIn()
+    await first.toList()
+    await first.entry('WWW').click()
+    await expectSoon(() => first.find('.reservation').count()).toBe(3)
+    expect(await cutOff(first, '.reservation')).toEqual([])
+  })
+
   test('of people has filters where there is room, with numbers, which keep the focus when clicked', async () => {
     const you = await openOne()
     await you.findPeople()
@@ -235,9 +277,12 @@ describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
     expect(await messages.allTextContents()).toEqual(numbers)
     await you.button('Older messages').waitFor({ state: 'hidden' })
     // Whoever writes sees what they have written.
-    await you.box.fill('number 61')
+    await you.box.fill('And one more')
+    // On a touch screen Enter begins another line.
+    if (isPhone) await you.keys('Enter')
+    expect(await you.box.inputValue()).toBe(`And one more${isPhone ? '\n' : ''}`)
     await you.press('Send')
-    await you.stored('number 61').node.waitFor()
+    await you.stored('And one more').node.waitFor()
     await expectSoon(fromEnd).toBeLessThan(2)
   })
 })

@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
   })
 
   test('are completed with the keyboard, which assistive technology is told of; Escape does nothing else', async () => {
-    const { you, box, hits } = await openPeople()
+    const { page, you, box, hits } = await openPeople()
     const list = you.role('listbox', 'Completions')
     const active = () => box.getAttribute('aria-activedescendant')
     expect(await box.getAttribute('aria-expanded')).toBe('false')
@@ -61,6 +61,20 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await expectSoon(() => box.inputValue()).toBe('Lisbon')
     await list.waitFor({ state: 'hidden' })
     await expectSoon(() => hits.first().locator('.where').textContent()).toMatch(/^Lisbon/)
+    // After Enter none opens any more, whether it has been asked for or not.
+    const asked: Route[] = []
+    await page.route('**/users/search/complete?*', (route) => void asked.push(route))
+    await box.fill('jazz in lisb')
+    await you.keys('Enter')
+    await expectSoon(() => page.url()).toContain('q=jazz+in+lisb')
+    await you.find('.people[aria-busy]').waitFor({ state: 'detached' })
+    expect(asked).toEqual([])
+    await box.fill('jazz in port')
+    await expectSoon(() => asked.length).toBe(1)
+    const dropped = page.waitForEvent('requestfailed')
+    await you.keys('Enter')
+    await dropped
+    expect(await list.isVisible()).toBe(false)
   })
 
   test('are looked for while one types, and a late answer shows nobody', async () => {
@@ -110,8 +124,9 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await you.alerts('Internal server error')
     expect(await you.find('.skeleton').isVisible()).toBe(false)
     fails = false
-    await you.press('Try again')
+    await you.page.evaluate(() => dispatchEvent(new Event('online')))
     await hits.first().waitFor()
+    expect(await you.button('Try again').isVisible()).toBe(false)
     const box = you.role('combobox', 'Search people')
     await box.fill('zzzzqqq')
     await you.shows('Nobody was found for “zzzzqqq”.')

@@ -36,7 +36,8 @@ test('the page is served under the address of each of its pages, and asks its ow
 
 test('the page has the publishable key and no secret, and less than 100 kB of compressed scripts', async () => {
   const read = async (path: string) => (await fetch(`${origin}/demo${path}`)).text()
-  expect(await read('/config.json')).toContain(testKeys.publishableKey)
+  const { publishableKey, currency } = JSON.parse(await read('/config.json'))
+  expect([publishableKey, currency]).toEqual([testKeys.publishableKey, 'EUR'])
   for (const path of ['', '/config.json', '/main.js']) {
     const text = await read(path)
     for (const secret of [testKeys.secretKey, testKeys.jwtSecret]) expect(text).not.toContain(secret)

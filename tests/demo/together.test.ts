@@ -69,8 +69,8 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     await expectSoon(waiting).toBe(1)
     expect(await buttons(tomas)).toEqual(['Accept', 'Decline', 'Change'])
     await tomas.find('.next').getByRole('button', { name: /^Your answer\?/ }).click()
-    expect(await of(tomas).find('.when').textContent())
-      .toMatch(/^Wed,? 14 May 2031,? 18:00.20:30 \S+ · 12\.50$/)
+    expect(await of(tomas).find('p').allTextContents())
+      .toEqual([expect.stringMatching(/^Wed,? 14 May 2031,? 18:00.20:30 \S+$/), '€12.50'])
     await expectSoon(() => buttons(ines)).toEqual(['Change', 'Cancel…'])
 
     const change = async (Price: string) => {
@@ -79,27 +79,79 @@ describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
     }
     await change('10')
     await of(ines).shows('Your answer?')
-    await of(ines).shows('Changed: 12.50 → 10.00')
+    await of(ines).shows('Tomáš Novák: €12.50 → €10.00')
     await expectSoon(waiting).toBe(0)
     // An acceptance that is on its way when the offer changes agrees to nothing, and the change is shown.
     let letThrough = () => {}
     const held = new Promise<void>((resolve) => letThrough = resolve)
     await ines.page.route('**/accept', (route) => held.then(() => route.continue()), { times: 1 })
     await of(ines).press('Accept')
+    await ines.dialog.press('Accept')
     await change('90')
-    await of(tomas).shows('90.00')
+    await of(tomas).shows('€90.00')
     letThrough()
-    await ines.alerts('This offer has changed since it was read')
-    await of(ines).shows('Changed: 10.00 → 90.00')
+    await ines.dialog.alerts('This offer has changed since it was read')
+    await ines.dialog.press('Not yet')
+    await of(ines).shows('Tomáš Novák: €12.50 → €90.00')
     await of(ines).shows('Your answer?')
     await of(ines).press('Accept')
+    await ines.dialog.press('Accept')
     for (const side of [ines, tomas]) await of(side).shows('Agreed')
     await of(tomas).press('Cancel…')
     await tomas.dialog.press('Keep it')
     await of(tomas).press('Cancel…')
     await tomas.dialog.press('Cancel the reservation', { fill: { 'A word about it': 'My train does not run' } })
-    for (const side of [ines, tomas]) await of(side).shows('Cancelled')
+    await of(ines).shows(/^Cancelled by Tomáš Novák, \d\d:\d\d: My train does not run$/)
+    await of(tomas).shows(/^Cancelled by you, /)
     await expectSoon(() => buttons(ines)).toEqual([])
+  })
+
+  test('read after an absence who has changed what, and why not; changed terms are asked about twice', async () => {
+    const ida = await signUp('Ida', {}, base())
+    const { id: host_id } = await callAsInes('GET', '/users/me')
+    const { body: { id } } = await ida.call('POST', '/conversations', { other_user_id: host_id })
+    const asIda = async (method: string, path: string, body: object) =>
+      (await ida.call(method, `/conversations/${id}/reservations${path}`, body)).body
+    const thursday = { date: '2031-05-15T11:00:00Z', ends_at: '2031-05-15T14:00:00Z' }
+    const walk = await asIda('POST', '', { title: 'A walk', price: 99, ...thursday, host_id })
+    await asIda('PATCH', `/${walk.id}`, { revision: 1, price: 200 })
+    const saturday = { date: '2031-05-17T19:00:00Z', ends_at: null }
+    await asIda('PATCH', `/${walk.id}`, { revision: 2, price: 499, ...saturday })
+    const ines = await openOne(`/demo/c/${id}`, { refusals: [409], timezoneId: 'UTC' })
+    const of = (title: string) => new Part(ines.find('[data-reservation]', title))
+    const change = 'Ida: €99.00 → €499.00, Thu 11:00 → Sat 19:00, end Thu 14:00 → none'
+    await of('A walk').shows(change)
+    await ines.page.reload()
+    await of('A walk').shows(change)
+    await of('A walk').press('Accept')
+    await ines.dialog.shows(change)
+    await ines.dialog.press('Not yet')
+    const [waiting] = await callAsInes('GET', '/users/me/reservations?limit=1')
+    expect(waiting).toMatchObject({ title: 'A walk', status: 'pending' })
+    await of('A walk').press('Decline')
+    await of('A walk').shows('Declined by you')
+    expect(await of('A walk').find('.changed').count()).toBe(0)
+
+    // What the host has agreed on is named where it is in the way, until the offer changes.
+    const agreed = await asIda('POST', '', { title: 'Tiles', price: 0, ...thursday, host_id })
+    await callAsInes('POST', `/conversations/${id}/reservations/${agreed.id}/accept`, { revision: 1 })
+    const lunch = await asIda('POST', '', { title: 'Lunch', price: 0, ...thursday, host_id })
+    await of('Lunch').press('Accept')
+    const overlap = /^You have “Tiles” then: Thu,? 15 May 2031,? 11:00.14:00 UTC\./
+    await of('Lunch').alerts(overlap)
+    await ines.press('Offer a reservation')
+    const times = { From: '2031-05-15T13:59', Until: '2031-05-15T20:00' }
+    await ines.dialog.press('Send the offer', { fill: { What: 'Dinner', ...times }, alerts: overlap })
+    await ines.dialog.press('Send the offer')
+    await of('Dinner').shows('Waiting for Ida')
+    await of('Lunch').alerts(overlap)
+    await of('Lunch').button('Change').focus()
+    await asIda('PATCH', `/${lunch.id}`, { revision: 1, ...saturday })
+    await of('Lunch').shows(/→ Sat 19:00/)
+    expect(await of('Lunch').role('alert').count()).toBe(0)
+    expect(await isFocused(of('Lunch').button('Change'))).toBe(true)
+    await asIda('POST', `/${agreed.id}/cancel`, { note: 'The kiln is cold' })
+    await of('Tiles').shows(/^Cancelled by Ida, \d\d:\d\d: The kiln is cold$/)
   })
 
   test('arrange their lists: pinned, muted, archived, back with the next message, which moves no focus', async () => {

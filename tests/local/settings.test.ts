@@ -11,6 +11,7 @@ test.each<[env: Record<string, string>, line: string | RegExp]>([
   [{ JWT_SECRET: 'short' }, 'JWT_SECRET has 5 characters; give it 32 or more'],
   [{ PORT: 'http' }, `PORT is "http", and must be a number from 0 to 65535`],
   [{ SEED: 'big' }, `SEED is "big", and must be demo or none`],
+  [{ CURRENCY: 'euro' }, `CURRENCY is "euro", and must be of ISO 4217, as EUR`],
   [{ EMAIL_CONFIRMATION: 'yes' }, `EMAIL_CONFIRMATION is "yes", and must be off or on`],
   [{ RATE_LIMIT_SEND: 'many' }, `RATE_LIMIT_SEND is "many", and must be count/seconds, count/seconds/burst or off`],
   [{ RATE_LIMIT_SIGNUP: '0/60' }, /^RATE_LIMIT_SIGNUP is "0\/60", and must be .+$/],
