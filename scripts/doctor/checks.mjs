@@ -6,7 +6,7 @@
  * - `wrong`: what else may be wrong, and whether it is.
  * - `say`: what it has found if nothing is.
  */
-import { fail, skip } from './outcome.mjs'
+import { fail } from './outcome.mjs'
 import { describeAnswer, forgedTokens, joinChannel } from './project.mjs'
 import { edgeFunctions, functions, migrations, tables } from './release.mjs'
 
