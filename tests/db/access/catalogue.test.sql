@@ -119,12 +119,12 @@ select is(
     order by 1
   ),
   string_to_array(
-    'attribute_at, closest_bit, final_score, hit_body, iso, keyword_score, latest_entries_of, lexeme, matches_filter, '
-      || 'my_id, nearness, position_cost, semantic_score, shown_score, term_query, text_start, text_start_at, '
-      || 'to_message_view, typo_budget, weight_class',
+    'attribute_at, closest_bit, context_bonus, context_nearness, final_score, hit_body, iso, keyword_score, '
+      || 'latest_entries_of, lexeme, matches_filter, my_id, nearness, position_cost, semantic_score, semantic_weight, '
+      || 'shown_score, term_query, text_start, text_start_at, to_message_view, typo_budget, weight_class',
     ', '
   ),
-  'every function except the 20 that must be inlined sets search_path'
+  'every function except the 23 that must be inlined sets search_path'
 );
 select is(
   array(select replace(name, 'public.', '') from keys where confdeltype = on_delete order by name collate "C"),
