@@ -7670,12 +7670,14 @@ begin
       or block between (select first_block from wanted)
         and coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
   ),
-  scored as (
+  -- These three are materialized so that each step gets columns, without which its functions are not inlined.
+  scored as materialized (
     select
       *,
-      query_score + private.context_bonus(
-        shown => query_score, nearness => context, highest => case when keyword > 0 then 1 else 0.7 end
-      ) as own_score
+      private.final_score(
+        semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
+        has_all_words => has_words and coalesce(coverage > 0.999999, false)
+      ) as query_score
     from scoring
     left join private.keyword_scores(
       ids => array(select profile_id from scoring where has_words), asked => asked,
@@ -7704,31 +7706,34 @@ begin
     cross join lateral (
       select private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic
     ) as by_meaning
-    cross join lateral (
-      select private.shown_score(
-        private.final_score(
-          semantic_weight => own_weight, keyword => keyword, semantic => semantic, in_name => named,
-          has_all_words => has_words and coalesce(coverage > 0.999999, false)
-        ),
-        weight
-      ) as query_score
-    ) as by_both
+  ),
+  shown as materialized (
+    select *, private.shown_score(query_score, weight) as shown
+    from scored
+  ),
+  ranked as materialized (
+    select
+      *,
+      shown + private.context_bonus(
+        shown => shown, nearness => context, highest => case when keyword > 0 then 1 else 0.7 end
+      ) as own_score
+    from shown
   ),
   page as (
     select
       *,
       -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
       case when block = 0 then own_score else least(
-        last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
+        last_shown * coalesce((select max(rank) from candidates where candidates.block = ranked.block) / last_rank, 1),
         greatest(
           own_score,
-          last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
+          last_shown * (select max(rank) from candidates where candidates.block = ranked.block + 1) / last_rank
         )
       ) end as shown_score
-    from scored
+    from ranked
     cross join (
       select
-        (select min(own_score) from scored where block = 0) as last_shown,
+        (select min(own_score) from ranked where block = 0) as last_shown,
         (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
     ) as ends
     order by block, own_score desc, keyword desc, cosine desc nulls last, profile_id

@@ -75,10 +75,13 @@ const play = async (seed: number): Promise<void> => {
   /** Reservations have rules that the client leaves to the service: it only reads what comes of them. */
   const changeReservation = async (me: Person) => {
     const { id, status, revision } = service.reservations.at(-1) ?? { id: 0 }
-    const [path, body] = status === 'pending'
-      ? [`/${id}/${pick(['accept', 'decline', 'cancel'])}`, { revision }]
-      : ['', { title: 'Jazz evening', price: 12.5, date: inDays(20 + below(9)) }]
-    const { body: changed } = await me.ask('POST', `/${at}/reservations${path}`, body)
+    const [method, path, body] = status !== 'pending'
+      ? ['POST', '', { title: 'Jazz evening', price: 12.5, date: inDays(20 + below(9)) }]
+      : pick([
+        ...['accept', 'decline', 'cancel'].map((step) => ['POST', `/${id}/${step}`, { revision }] as const),
+        ['PATCH', `/${id}`, { revision, price: below(90) }] as const,
+      ])
+    const { body: changed } = await me.ask(method, `/${at}/reservations${path}`, body)
     await commit()
     if (changed.id) service.changeReservation(changed)
   }
