@@ -54,7 +54,7 @@ const folder = new URL('../../supabase/migrations/', import.meta.url)
 /** Each version of this folder with its hash, as private.list_migrations computes it. */
 const ours = new Map(
   readdirSync(folder).filter((file) => /^\d+_.*\.sql$/.test(file)).sort().map((file) => {
-    const text = readFileSync(new URL(file, folder), 'utf8').replace(/[\s;]+/g, '')
+    const text = readFileSync(new URL(file, folder), 'utf8').replace(/[ \t\r\n;]+/g, '')
     return [file.split('_')[0], createHash('sha256').update(text).digest('hex')]
   }),
 )
