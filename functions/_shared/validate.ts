@@ -53,8 +53,8 @@ const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Z
 
 /** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
 export const isOwnPhoto = (url: string): boolean =>
-  /^http:\/\/127\.0\.0\.1:\d+$/.test(settings.url) && url.startsWith(`${settings.url}/`) &&
-  avatarPath.test(url.slice(settings.url.length))
+  /^http:\/\/127\.0\.0\.1:\d+$/.test(settings.platformUrl) && url.startsWith(`${settings.platformUrl}/`) &&
+  avatarPath.test(url.slice(settings.platformUrl.length))
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()

@@ -25,6 +25,6 @@ export const functions = Object.fromEntries(
     .map(([, name, parameters]) => [name, parameters.match(/(?<=^|, )\w+(?= \w+(,|$))/g) ?? []]),
 )
 
-const hash = (text) => createHash('sha256').update(text.replace(/[\s;]+/g, '')).digest('hex')
+const hash = (text) => createHash('sha256').update(text.replace(/[ \t\r\n;]+/g, '')).digest('hex')
 /** Each migration's version with the hash of its text, as private.list_migrations computes it. */
 export const migrations = new Map(files.map((file, i) => [file.split('_')[0], hash(texts[i])]))

@@ -7,7 +7,7 @@ const read = (path: string): string => Deno.readTextFileSync(new URL(path, root)
 
 const literal = (value: string): string => `'${value.replaceAll("'", "''")}'`
 
-const inOneTransaction = async (database: Database, script: string): Promise<void> => {
+export const inOneTransaction = async (database: Database, script: string): Promise<void> => {
   try {
     await database.run(`begin;\n${script}\n;commit;`)
   } catch (error) {
@@ -17,7 +17,7 @@ const inOneTransaction = async (database: Database, script: string): Promise<voi
 }
 
 /** What of a migration's text is the same after the CLI has split it into statements. */
-const essence = (text: string): string => text.replaceAll(/[\s;]+/g, '')
+const essence = (text: string): string => text.replaceAll(/[ \t\r\n;]+/g, '')
 
 /**
  * Applies pending migrations, as `supabase db push` does, each in its own transaction, or without one if it builds an

@@ -158,7 +158,8 @@ returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
 as $$
 begin
-  return false;
+  -- False, as the function is strict.
+  return value is null;
 end
 $$;
 comment on function private.is_own_photo(text) is
@@ -10780,7 +10781,7 @@ begin
         json_build_object(
           'version', version,
           'sha256', encode(
-            sha256(convert_to(regexp_replace(array_to_string(statements, ''), '[\s;]+', '', 'g'), 'utf8')), 'hex'
+            sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex'
           )
         )
         order by version

@@ -10,7 +10,9 @@ export interface Result {
   error: string | null
 }
 
-for (const name of ['client_address', 'embeddings', 'mutex', 'requests']) await import(`./${name}.checks.ts`)
+for (const name of ['client_address', 'database', 'embeddings', 'mutex', 'requests']) {
+  await import(`./${name}.checks.ts`)
+}
 
 const minutes = 10
 const runInWorker = async (name: string): Promise<string | null> => {

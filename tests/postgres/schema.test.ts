@@ -4,6 +4,7 @@ import { generateTypescript, sortGeneratorMetadata } from '@supabase/postgrest-t
 import { introspect } from '@supabase/postgrest-typegen/introspection'
 import { describe, expect, inject, test } from 'vitest'
 import { connected, copyDatabase } from '../tools/postgres.ts'
+import { migrationHashes } from '../tools/migrations.ts'
 import { platform, supabase } from '../tools/supabase.ts'
 
 // A fault for each check.
@@ -43,6 +44,9 @@ describe('supabase db push', () => {
     const versions = readdirSync('supabase/migrations').sort().map((file) => file.split('_')[0])
     expect(migrations.map(({ local }) => local)).toEqual(versions)
     expect(migrations.map(({ remote }) => remote)).toEqual(versions)
+    // Whoever has applied them: the CLI splits a file into statements.
+    expect((await connected(platform('pushed'), (sql) => sql`select private.list_migrations() as list`))[0]!.list)
+      .toEqual(migrationHashes())
   })
 })
 

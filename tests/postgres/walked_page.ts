@@ -25,7 +25,7 @@ const isCommand = /^(\w+=\S+ )*(npx|npm|supabase|git|node|curl|select|drop|revok
 
 const isSql = /^(select|drop|revoke|alter|create|update|delete) /
 
-/** Its commands in the order of the page, each once: lines of shell, scripts of SQL, and those in the sentences. */
+/** Its commands in the order of the page, each once: lines of shell, scripts of SQL or links to one, what is quoted. */
 export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string }[] => {
   const found = new Map<string, 'sh' | 'sql'>()
   const add = (language: 'sh' | 'sql', text: string) => found.has(text) || found.set(text, language)
@@ -33,6 +33,9 @@ export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string
     const [, language, block, prose] = part
     if (language === 'sql') add('sql', block!.trim())
     if (language === 'sh') block!.replaceAll(/\\\n\s*/g, '').trim().split('\n').forEach((line) => add('sh', line))
+    for (const [, path] of prose?.matchAll(/\]\(\.\.\/(supabase\/\w+\.sql)\)/g) ?? []) {
+      add('sql', readFileSync(path!, 'utf8'))
+    }
     for (const [, span] of prose?.matchAll(/`([^`]+)`/g) ?? []) {
       const text = span!.replaceAll(/\s+/g, ' ')
       if (isCommand.test(text)) add(isSql.test(text) ? 'sql' : 'sh', text)

@@ -1,6 +1,6 @@
 /** Profiles: what their owners change, the limits of every field whoever writes, and what everybody sees. */
 import { allows, anonymous, asAdmin, Caller, equal, is, type Json, people, type Person, refuses } from './fixture.ts'
-import { sql, talk, test } from './fixture.ts'
+import { setting, sql, talk, test } from './fixture.ts'
 
 const account = { name: 'Ana Lima', bio: 'Potter', location: 'Alfama' }
 const details = { first_name: 'Ana', last_name: 'Lima', age: 41, biography: 'Born by the river' }
@@ -148,6 +148,23 @@ const unsafe = [
   'https://[images.example]/', 'https://[::1/a.png', 'https://?x', 'https://#x', 'https://im\u200bages.example/',
   ...['x', '😀'].map((letter) => `https://example.com/${letter.repeat(2029)}`),
 ]
+test('a photo without https is one of the Storage of one machine, and elsewhere there is none', async () => {
+  const { ben } = await meet()
+  const at = (origin: string) => `${origin}/storage/v1/object/public/avatars/${ben.auth}/ben.png`
+  const here = at('http://127.0.0.1:54321')
+  const others = ['127.0.0.1:22', '127.0.0.1', '127.0.0.1:543210', 'localhost:54321', '10.0.0.1:54321']
+    .map((host) => at(`http://${host}`))
+  await ben.patch('/users/profile', { image_url: here })
+  await refusedValues(ben, 'image_url', others)
+  await refusesValues('profiles.image_url', 'image_url is an https address', others)
+  setting('SUPABASE_URL', 'https://ref.supabase.co')
+  await refusedValues(ben, 'image_url', [here, ...others])
+  const source = Deno.readTextFileSync(new URL('../../sql/schema/00_foundation/10_foundation.sql', import.meta.url))
+  const [deployed] = /create function private\.is_own_photo[^]*?\$\$;/.exec(source)!
+  await sql(deployed.replace('create', 'create or replace'))
+  await refusesValues('profiles.image_url', 'image_url is an https address', [here, ...others])
+})
+
 test('pictures and attachments have an https address that is safe in HTML, whoever writes it', async () => {
   const { ana, ben } = await meet()
   for (const image_url of safe) is((await ben.patch('/users/profile', { image_url })).Profile.image_url, image_url)

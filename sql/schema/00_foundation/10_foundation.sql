@@ -156,7 +156,8 @@ returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
 as $$
 begin
-  return false;
+  -- False, as the function is strict.
+  return value is null;
 end
 $$;
 comment on function private.is_own_photo(text) is

@@ -14,7 +14,7 @@ begin
         json_build_object(
           'version', version,
           'sha256', encode(
-            sha256(convert_to(regexp_replace(array_to_string(statements, ''), '[\s;]+', '', 'g'), 'utf8')), 'hex'
+            sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex'
           )
         )
         order by version

@@ -1,0 +1,72 @@
+import { check, equal, until } from './check.ts'
+
+const keys = { jwtSecret: 'x'.repeat(32), publishableKey: 'sb_publishable_x', secretKey: 'sb_secret_x' }
+const open = async () => {
+  const { openPglite } = await import('../../supabase/local/database.ts')
+  const { openPlatform } = await import('../../supabase/local/platform.ts')
+  const { readSettings } = await import('../../supabase/local/settings.ts')
+  const database = await openPglite(null)
+  const start = (PORT: string) =>
+    openPlatform(database, keys, readSettings({ PORT, DATA_DIR: 'memory', SEED: 'none' }))
+      .then(() => 'started', ({ message }) => message.slice(0, 55))
+  equal(await start('8001'), 'started')
+  return { database, start }
+}
+
+check('a database is opened again if what its migrations contained is known and the same', {}, async () => {
+  const { database, start } = await open()
+  const change = async (statements: string) => {
+    await database.run(`
+      update supabase_migrations.schema_migrations set statements = ${statements} where version like '%1'`)
+    return await start('8001')
+  }
+  // As the CLI splits it.
+  const split = String.raw`array(select btrim(part, E'\n') from regexp_split_to_table(statements[1], ';\n') as part)`
+  equal(await change(split), 'started')
+  const refusal = 'The database was made by an earlier version of the schema'
+  equal(await change(`statements || array['select 1']`), refusal.slice(0, 55))
+  equal(await change('null'), refusal.slice(0, 55))
+})
+
+check('a photo of this machine is one of its own port, to which those of another port move', {}, async () => {
+  const { database, start } = await open()
+  const photo = (port: number) =>
+    `http://127.0.0.1:${port}/storage/v1/object/public/avatars/5f8f4d4e-1f0a-4d3e-9a51-000000000000/a.png`
+  await database.run(`
+    insert into public.users (name, email) values ('Ana', 'ana@tests.example');
+    insert into public.profiles (user_id) select id from public.users on conflict do nothing`)
+  const save = (url: string) =>
+    database.query('update public.profiles set image_url = $1', [url]).then(() => 'saved', ({ code }) => code)
+  equal([await save(photo(8001)), await save(photo(8002)), await save(photo(22))], ['saved', '23514', '23514'])
+  equal(await start('8002'), 'started')
+  equal(await database.query('select image_url from public.profiles', []), [{ image_url: photo(8002) }])
+  equal([await save(photo(8001)), await save(photo(8002))], ['23514', 'saved'])
+  // Several stacks may share a database server.
+  const { allowOwnPhotos } = await import('../../supabase/local/own_photos.ts')
+  for (const port of [8003, 8004, 8003]) await allowOwnPhotos(database, { port, databaseUrl: 'postgres://shared' })
+  const all = await Promise.all([8001, 8002, 8003, 8004].map((port) => save(photo(port))))
+  equal(all, ['23514', 'saved', 'saved', 'saved'])
+})
+
+check('one machine runs the jobs of the schedule, and deletes dead letters as Supabase does', {}, async () => {
+  const { startJobs } = await import('../../supabase/local/jobs.ts')
+  const { database } = await open()
+  await database.run(`
+    insert into private.outbox (channel, event, attempts, due_at)
+    values ('webhook', 'user.erased', 8, now() - interval '31 days'), ('webhook', 'user.erased', 8, now())`)
+  const run: string[] = []
+  let drains = 0
+  const stop = startJobs({
+    ...database,
+    query: async (text, values) => {
+      const rows = await database.query(text, values)
+      run.push(text)
+      return rows
+    },
+  }, () => drains++)
+  await until(() => run.length === 4)
+  stop()
+  const jobs = ['forget_changes', 'forget_dead_letters', 'purge_evidence', 'settle_reservations']
+  equal([drains, run.sort()], [1, jobs.map((job) => `select private.${job}()`)])
+  equal((await database.query('select from private.outbox', [])).length, 1)
+})
