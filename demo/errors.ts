@@ -1,4 +1,4 @@
-import { ServiceError } from '../clients/errors.ts'
+import { offlineError } from '../clients/errors.ts'
 
 /** The service names a field as its requests do; here it gets the words of the page. */
 const fields: Record<string, string> = {
@@ -26,15 +26,21 @@ const fields: Record<string, string> = {
 
 /** The field that a refusal is about, if it names one, and what is wrong with it. */
 export const refusalOf = (error: unknown): { field: string; text: string } => {
-  const isUnanswered = error instanceof ServiceError && error.status === 0
-  const message = isUnanswered
-    ? 'The service cannot be reached. Is this device online?'
-    : error instanceof Error
-    ? error.message
-    : String(error)
+  const message = error instanceof Error ? error.message : String(error)
   const [, field = '', rest = message] = /^(\w+)(?:\.\w+)*: (.*)$/s.exec(message) ?? []
   return Object.hasOwn(fields, field) ? { field, text: `${fields[field]} ${rest}` } : { field: '', text: message }
 }
 
 /** What went wrong, for a person. */
 export const errorText = (error: unknown): string => refusalOf(error).text
+
+/** Takes back that the service cannot be reached, wherever the page says so: tries again where that is offered. */
+export const takeBackOffline = (page: HTMLElement): void => {
+  const { message } = offlineError(null)
+  for (const alert of page.querySelectorAll<HTMLElement>('[role=alert], [role=status]')) {
+    if (!alert.textContent.startsWith(message)) continue
+    alert.hidden = true
+    alert.querySelector('button')?.click()
+    if (alert.id) page.querySelector(`[aria-describedby~="${alert.id}"]`)?.removeAttribute('aria-invalid')
+  }
+}

@@ -10,7 +10,7 @@ import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
 import { unsubscribe } from './push.ts'
 import { openMailLink } from './recovery.ts'
-import { errorText } from './errors.ts'
+import { errorText, takeBackOffline } from './errors.ts'
 import { openFiles, ownPhoto } from './storage.ts'
 
 const disconnectSeconds = 12
@@ -77,9 +77,12 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   let home: ReturnType<typeof openHome> | null = null
   let shownUser: string | null | undefined
 
-  /** While offline the reason is the browser's, in its own words; otherwise the error has a box of its own. */
+  /** While offline the status says so; otherwise the error has a box of its own. */
   const showStatus = (now: string, error = '') => {
     const offline = now === 'offline'
+    if (!offline && status.dataset.status === 'offline') {
+      for (const part of [pane, ...document.querySelectorAll('dialog')]) takeBackOffline(part)
+    }
     status.dataset.status = now
     status.title = offline ? error : ''
     setText(status, now)

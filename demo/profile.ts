@@ -64,7 +64,7 @@ export const openProfile = (
   const openConversation = async () => {
     if (!shown) return
     notice.show('')
-    await onWrite(shown.id, '').catch((error) => notice.show(errorText(error), { 'Try again': openConversation }))
+    await onWrite(shown.id, '').catch((error) => notice.show(errorText(error)))
   }
   let isWriting = false
   const letter = el('div', {})

@@ -24,8 +24,11 @@ const readTable = async (reader: Person, conversation: number): Promise<Message[
 
 test('messages, read markers and typing reach the other participant, messages in milliseconds', async () => {
   const { ben, anas, bens } = await openBoth(withoutPolls)
-  anas.chat.typing()
-  await until(() => bens.chat.view.typing)
+  // Their topic is joined when it is.
+  await until(() => {
+    anas.chat.typing()
+    return bens.chat.view.typing
+  })
   const sent = await anas.chat.send('Hello')
   await until(() => bens.chat.view.messages.length === 1)
   expect(bens.chat.view).toMatchObject({ messages: [sent], typing: false })

@@ -194,6 +194,7 @@ const visit = async (
       // A search on a busy machine may take too long; the page then asks again.
       text.includes('status of 503') && message.location().url.includes('/users/search?') ||
       isLeaving && text.includes('status of 401') ||
+      text.includes('ERR_INTERNET_DISCONNECTED') ||
       // Whoever leaves a page quickly closes a socket that is not open yet.
       text.includes('WebSocket is closed before the connection is established')
     if (['error', 'warning'].includes(message.type()) && !isExpected) errors.push(text)

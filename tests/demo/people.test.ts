@@ -141,6 +141,20 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     expect([await hits.count(), await you.button('More people').isVisible()]).toEqual([0, false])
   })
 
+  test('are asked for again when the network is back, and until then nothing says "live"', async () => {
+    const you = await openOne('/demo/people')
+    await you.find('.hit').first().waitFor()
+    await you.page.context().setOffline(true)
+    await you.find('.bar .status', 'offline').waitFor({ state: 'attached' })
+    await you.role('combobox', 'Search people').fill('jazz')
+    await you.alerts('The service cannot be reached. Is this device online?')
+    expect(await you.find('.bar .status').textContent()).toBe('offline')
+    await you.page.context().setOffline(false)
+    await you.waitUntilLive()
+    await you.find('.hit').first().waitFor()
+    expect(await you.node.getByText('cannot be reached').filter({ visible: true }).count()).toBe(0)
+  })
+
   test('may write markup, which is shown as text, marked and completed, here and on their profile', async () => {
     const name = '<img src=x onerror="document.title=1"> Zwartkop'
     const biography = '<script>document.title=2</script> zwartkop <b>bold</b>\nA line'

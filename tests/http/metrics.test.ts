@@ -70,22 +70,10 @@ test('user input never becomes a label', async () => {
   expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
 })
 
-<<<<<<< HEAD
 test('migrations and the embedding queue are reported', async () => {
   const text = await scrape()
-  const versions = readdirSync('supabase/migrations').map((file) => file.slice(0, 14))
-  expect(versions.length).toBeGreaterThan(1)
-  for (const version of versions) expect(valueOf(text, `database_migration{version="${version}"}`), version).toBe(1)
-=======
-test('migrations, the embedding queue and the index audit are reported, as recent as requested', async () => {
-  const text = await scrape('?oldest_audit=0')
   const noted = [...text.matchAll(/^database_migration\{version="(\d+)",sha256="(\w+)"\} 1$/gm)]
   expect(noted.map(([, version, sha256]) => ({ version, sha256 }))).toEqual(migrationHashes())
-  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'unlisted', 'forgotten']) {
-    expect(valueOf(text, `search_audit_findings{finding="${finding}"}`), finding).toBe(0)
-  }
-  expect(valueOf(text, 'search_audit_age_seconds')).toBeLessThan(60)
->>>>>>> stop
   expect(valueOf(text, 'embedding_queue_dead')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'embedding_queue_oldest_seconds')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'database_up')).toBe(1)
