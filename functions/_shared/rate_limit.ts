@@ -47,47 +47,22 @@ const consume = (name: RateName, who: string): Consume => (secondsEach, burst) =
 /** Consumes a token of the user or address, or throws 429. */
 export const consumeRateLimit = (name: RateName, who: string): Promise<void> => enforce(name, consume(name, who), allow)
 
-/** The limits of what takes an idempotency key. */
-type WriteLimit = 'RATE_LIMIT_SEND' | 'RATE_LIMIT_RESERVE' | 'RATE_LIMIT_REPORT'
-
-/**
- * As consumeRateLimit, and then writes, in the same statement; a repeat with a client_id that was used before consumes
- * no token. `countFirst` is for writes that cost something before they reach the database.
- */
+/** As consumeRateLimit, and then writes, in the same statement. A write that is refused counts as well. */
 export const limitWrite = async (
-  name: WriteLimit,
+  name: RateName,
   claims: Claims,
-  clientId: string | null,
   write: (db: Rpc) => Promise<RpcResult>,
 ): Promise<RpcResult> => {
-  const count = (): Promise<void> =>
-    enforce(
-      name,
-      (secondsEach, burst) =>
-        asService`consume_write_limit(
-          kind => ${name}, account => ${claims.sub}, client_id => ${clientId}, seconds_each => ${secondsEach},
-          burst => ${burst})`,
-      allow,
-    )
-  /** What the database refuses because it is no repeat has not been counted as one. */
-  const countRefusal = async (error: unknown, others: () => Promise<void>): Promise<never> => {
-    await ((error as { code?: string } | null)?.code === 'PT422' ? consumeRateLimit(name, claims.sub) : others())
-    throw error
-  }
-  const countThenWrite = async (): Promise<RpcResult> => {
-    await count()
-    return await write(actAs(claims, true)).catch((error) => countRefusal(error, () => Promise.resolve()))
-  }
-
   const rate = rateOf(name)
-  if (!rate) return await countThenWrite()
-  const isWithinLimit = onlyIf`is_within_write_limit(
-    kind => ${name}, account => ${claims.sub}, client_id => ${clientId}, seconds_each => ${rate.seconds / rate.count},
-    burst => ${rate.burst})`
-  const result = await write(actAs(claims, true, isWithinLimit)).catch((error) => {
+  if (!rate) return await write(actAs(claims, true))
+  const isWithinLimit = onlyIf`is_within_limit(
+    kind => ${name}, who => ${claims.sub}, seconds_each => ${rate.seconds / rate.count}, burst => ${rate.burst})`
+  const result = await write(actAs(claims, true, isWithinLimit)).catch(async (error) => {
     if (!isDatabaseError(error) || isConnectionLoss(error) || isConnectionRefusal(error)) throw error
     // The error has rolled the count back, or is of the count itself.
-    return isAnswer(error) ? countRefusal(error, count) : countThenWrite()
+    await consumeRateLimit(name, claims.sub)
+    if (isAnswer(error)) throw error
+    return await write(actAs(claims, true))
   })
   return result.metadata.wait ? tooManyRequests(result.metadata.wait) : result
 }

@@ -150,7 +150,7 @@ conversations.post(
     const { id } = c.var.params
     const send = (db: Rpc) =>
       db`send_message(${id}, ${{ ...draft, client_id, first_contact_limit: settings.firstContactLimit }})`
-    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, client_id, send)
+    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, send)
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },

@@ -36,7 +36,7 @@ reservations.post(
         conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
         first_contact_limit => ${settings.firstContactLimit}
       )`
-    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, client_id, offer)
+    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, offer)
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
   },

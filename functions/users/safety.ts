@@ -38,7 +38,7 @@ safety.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const report = (db: Rpc) => db`report_person(${{ ...draft, client_id }})`
-    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims, client_id, report)
+    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims, report)
     if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
   },

@@ -273,8 +273,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. send_message locks in the statement that reads the name, as this
-would be 4 % of a send. Only for definer functions.';
+what was read hold; those that share the lock do not. Only for definer functions.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -1554,7 +1553,7 @@ comment on table public.messages is
   'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
 all before it.';
 comment on column public.messages.client_id is
-  'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
+  'The sender''s idempotency key: sending it again returns the message as it was sent and inserts nothing.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
@@ -1573,17 +1572,6 @@ create policy "participants read messages" on public.messages
 
 grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
-
-create table private.idempotent_replies (
-  -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
-  -- reply with its message (60_inbox_messages.sql).
-  message_id bigint primary key,
-  sender_name text not null
-);
-comment on table private.idempotent_replies is
-  'The part of the first answer to a send with a client_id that may change later: the sender''s name. With it a repeat
-returns the same bytes.';
-alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
   id bigint,
@@ -1713,8 +1701,7 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  -- The share lock makes a concurrent erasure wait, so that no copy of the name outlives it.
-  select name into my_name from public.users where id = me and is_active for share;
+  select name into my_name from public.users where id = me and is_active;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
@@ -1744,20 +1731,15 @@ begin
     end if;
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
-    select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
-  else
-    if draft_client_id is not null then
-      insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
-    end if;
   end if;
 
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was
-used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
-blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
+that message again, as it was sent, and sets replayed in the response metadata. Raises 403 if one of the two has blocked
+the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
 reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
@@ -2551,9 +2533,6 @@ begin
   perform private.refresh_activity(conversation_id)
   from (select distinct conversation_id from old_rows) as shortened
   order by conversation_id;
-  delete from private.idempotent_replies
-  using old_rows
-  where message_id = old_rows.id;
   return null;
 end
 $$;
@@ -10465,54 +10444,13 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_write_limit(
-  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  me bigint;
-  is_repeat boolean;
-begin
-  if client_id is not null then
-    select id into me from public.users where auth_id = account;
-    is_repeat := case kind
-      when 'RATE_LIMIT_SEND' then exists (
-        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
-      )
-      when 'RATE_LIMIT_RESERVE' then exists (
-        select
-        from private.stored_replies
-        where user_id = me and noun = 'reservation' and stored_replies.client_id = consume_write_limit.client_id
-      )
-      when 'RATE_LIMIT_REPORT' then exists (
-        select
-        from private.stored_replies
-        where user_id = me and noun = 'report' and stored_replies.client_id = consume_write_limit.client_id
-      )
-    end;
-    if is_repeat then
-      return to_json(0);
-    end if;
-  end if;
-  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
-end
-$$;
-comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
-nothing. Definer, as consume_rate_limit.';
-grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.is_within_write_limit(
-  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
-)
+create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  wait constant json := private.consume_write_limit(
-    kind => kind, account => account, client_id => client_id, seconds_each => seconds_each, burst => burst
+  wait constant json := private.consume_rate_limit(
+    kind => kind, who => who, seconds_each => seconds_each, burst => burst
   );
 begin
   if wait::text = '0' then
@@ -10522,11 +10460,10 @@ begin
   return false;
 end
 $$;
-comment on function private.is_within_write_limit(text, uuid, uuid, double precision, integer) is
-  'As consume_write_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
+comment on function private.is_within_limit(text, text, double precision, integer) is
+  'As consume_rate_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
 response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
-grant execute on function private.is_within_write_limit(text, uuid, uuid, double precision, integer)
-  to edge_functions;
+grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;
 
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
@@ -10719,9 +10656,6 @@ begin
   perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
-  delete from private.idempotent_replies
-  using public.messages
-  where messages.id = message_id and messages.user_id = person;
   delete from private.stored_replies where user_id = person;
   delete from private.devices where user_id = person;
   delete from private.notification_settings where user_id = person;

@@ -91,10 +91,9 @@ as $$
   returning id
 $$;
 
--- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
--- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
--- conversation. The voyager has reported the local with a client_id and evidence, which an admin has read. Somebody
--- else is hidden because of it.
+-- The voyager has the first interest of the seed and has sent a message. The two have a reservation, which the voyager
+-- offered with a client_id, and the voyager has pinned the conversation. The voyager has reported the local with a
+-- client_id and evidence, which an admin has read. Somebody else is hidden because of it.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -113,8 +112,6 @@ begin
   insert into public.messages (conversation_id, user_id, content, client_id)
   values (conversation, tests.id_of(voyager), 'Hello', gen_random_uuid())
   returning id into message;
-  insert into private.idempotent_replies (message_id, sender_name)
-  values (message, voyager);
   insert into private.conversation_states (user_id, conversation_id, is_pinned)
   values (tests.id_of(voyager), conversation, true);
   insert into public.reservations (conversation_id, title, price, date, offered_by)

@@ -1,5 +1,4 @@
 /** Rate limits: each limit with every operation that it counts, and the operations that have none. */
-import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { describe, expect, test } from 'vitest'
 import { type RateName, rateNames } from '../../functions/_shared/rates.ts'
@@ -138,23 +137,6 @@ test('a client that waits for Retry-After is allowed again', async () => {
   expect(wait).toBeLessThanOrEqual(5)
   await pause(wait * 1000)
   expect(statuses(await times(3, pin))).toEqual([200, 429, 429])
-})
-
-const repeatable = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'idempotency-key'))
-test.each(repeatable)('$name: a repeat is not counted, the same key with another payload is', async (operation) => {
-  const { ana, subject } = await talk()
-  const { path, body } = exampleRequest(operation, subject)
-  const headers = { 'Idempotency-Key': randomUUID() }
-  const write = (change: object) => request('POST', path, { ...body, ...change }, { token: ana.token, headers })
-  const first = await write({})
-  expect(first.status, first.text).toBe(201)
-  for (const again of await times(20, () => write({}))) {
-    expect([again.text, again.headers.get('Idempotency-Replayed')]).toEqual([first.text, 'true'])
-  }
-  const text = Object.keys(body!).find((name) => ['content', 'title', 'note'].includes(name))!
-  const changed = await times(20, () => write({ [text]: 'Two' }))
-  expect(statuses(changed)).toEqual([...several(burst - 1, 422), ...several(21 - burst, 429)])
-  expect((await write({})).text).toBe(first.text)
 })
 
 describe('anonymous clients are limited by address', () => {

@@ -150,7 +150,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
         // An error.
         () => user`echo(${'not JSON'})`.then(() => Promise.reject(new Error('No error')), () => {}),
         () => user`get_account()`,
-        () => limitWrite('RATE_LIMIT_SEND', claims, null, (db) => db`get_account()`),
+        () => limitWrite('RATE_LIMIT_SEND', claims, (db) => db`get_account()`),
       ]
     ) statements.push(await countOf(statement))
     const sql = postgres(url, { max: 1, fetch_types: false, prepare: false, ssl: false })

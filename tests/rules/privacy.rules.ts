@@ -236,7 +236,6 @@ test('of an erased user the tables keep what partners and moderators need, and n
   await sql(`update auth.users set email = 'xAddress@tests.example', raw_user_meta_data = '{"nickname": "xNickname"}'
     where id = '${ana.auth}'`)
   await ana.patch('/users/profile', { ...texts, biography, ...shown, is_searchable: true, interest_ids: [1, 2] })
-  // The first answer of a message has the name as it was.
   await ana.post(`${ab}/messages`, { content: 'xMessage', client_id: crypto.randomUUID() }, 201)
   await ben.post(`${ab}/messages`, { content: 'Hello' }, 201)
   const draft = { title: 'xTitle', price: 5, date: inDays(9), client_id: crypto.randomUUID() }
@@ -266,7 +265,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
   const before = await scan([...words, 'xSearched'])
   // What is found before proves that the scan works, and where.
   equal([...new Set(before.map((one) => one.split(' ')[1]))].sort(), words.toSorted())
-  for (const table of ['search_entries', 'search_words', 'search_lexicon', 'idempotent_replies']) {
+  for (const table of ['search_entries', 'search_words', 'search_lexicon']) {
     is(before.some((one) => one.startsWith(`private.${table}.`)), true, table)
   }
   // A new table that can name a user has to be used above.
@@ -297,10 +296,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
   equal(await sql(`select count(*) from private.changes where other_id is null and user_id = ${ana.id}`), [0])
   const archived = 'select voyager_archived_id, local_archived_id is null from private.conversation_activity'
   equal(await sql(`${archived} where voyager_id = ${ana.id}`), [[null, false]])
-  equal([
-    await sql('select name from private.sign_ups'),
-    await sql('select sender_name from private.idempotent_replies'),
-  ], [['Ben'], ['ben']])
+  equal(await sql('select name from private.sign_ups'), ['Ben'])
   equal(await sql(`select role, erased_at = now() from public.users where id = ${ana.id}`), [['user', true]])
 })
 

@@ -104,8 +104,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. send_message locks in the statement that reads the name, as this
-would be 4 % of a send. Only for definer functions.';
+what was read hold; those that share the lock do not. Only for definer functions.';
 
 create policy "users read their own row" on public.users
   for select to authenticated

@@ -37,7 +37,7 @@ comment on table public.messages is
   'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
 all before it.';
 comment on column public.messages.client_id is
-  'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
+  'The sender''s idempotency key: sending it again returns the message as it was sent and inserts nothing.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
@@ -56,17 +56,6 @@ create policy "participants read messages" on public.messages
 
 grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
-
-create table private.idempotent_replies (
-  -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
-  -- reply with its message (60_inbox_messages.sql).
-  message_id bigint primary key,
-  sender_name text not null
-);
-comment on table private.idempotent_replies is
-  'The part of the first answer to a send with a client_id that may change later: the sender''s name. With it a repeat
-returns the same bytes.';
-alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
   id bigint,
@@ -196,8 +185,7 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  -- The share lock makes a concurrent erasure wait, so that no copy of the name outlives it.
-  select name into my_name from public.users where id = me and is_active for share;
+  select name into my_name from public.users where id = me and is_active;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
@@ -227,20 +215,15 @@ begin
     end if;
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
-    select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
-  else
-    if draft_client_id is not null then
-      insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
-    end if;
   end if;
 
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was
-used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
-blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+  'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
+that message again, as it was sent, and sets replayed in the response metadata. Raises 403 if one of the two has blocked
+the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
 reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 

@@ -148,9 +148,6 @@ begin
   perform private.refresh_activity(conversation_id)
   from (select distinct conversation_id from old_rows) as shortened
   order by conversation_id;
-  delete from private.idempotent_replies
-  using old_rows
-  where message_id = old_rows.id;
   return null;
 end
 $$;

@@ -82,54 +82,13 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_write_limit(
-  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  me bigint;
-  is_repeat boolean;
-begin
-  if client_id is not null then
-    select id into me from public.users where auth_id = account;
-    is_repeat := case kind
-      when 'RATE_LIMIT_SEND' then exists (
-        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
-      )
-      when 'RATE_LIMIT_RESERVE' then exists (
-        select
-        from private.stored_replies
-        where user_id = me and noun = 'reservation' and stored_replies.client_id = consume_write_limit.client_id
-      )
-      when 'RATE_LIMIT_REPORT' then exists (
-        select
-        from private.stored_replies
-        where user_id = me and noun = 'report' and stored_replies.client_id = consume_write_limit.client_id
-      )
-    end;
-    if is_repeat then
-      return to_json(0);
-    end if;
-  end if;
-  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
-end
-$$;
-comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
-nothing. Definer, as consume_rate_limit.';
-grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.is_within_write_limit(
-  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
-)
+create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  wait constant json := private.consume_write_limit(
-    kind => kind, account => account, client_id => client_id, seconds_each => seconds_each, burst => burst
+  wait constant json := private.consume_rate_limit(
+    kind => kind, who => who, seconds_each => seconds_each, burst => burst
   );
 begin
   if wait::text = '0' then
@@ -139,8 +98,7 @@ begin
   return false;
 end
 $$;
-comment on function private.is_within_write_limit(text, uuid, uuid, double precision, integer) is
-  'As consume_write_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
+comment on function private.is_within_limit(text, text, double precision, integer) is
+  'As consume_rate_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
 response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
-grant execute on function private.is_within_write_limit(text, uuid, uuid, double precision, integer)
-  to edge_functions;
+grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;

@@ -189,9 +189,6 @@ begin
   perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
-  delete from private.idempotent_replies
-  using public.messages
-  where messages.id = message_id and messages.user_id = person;
   delete from private.stored_replies where user_id = person;
   delete from private.devices where user_id = person;
   delete from private.notification_settings where user_id = person;

@@ -24,7 +24,6 @@ from (
     ('private.conversation_states', 'erase', 'user_id conversation_id'),
     ('private.conversation_states', 'both', 'is_pinned muted_until'),
     ('private.embedding_queue', 'erase', 'kind id attempts failures due_at last_error queued_at model'),
-    ('private.idempotent_replies', 'erase', 'message_id sender_name'),
     ('private.notification_settings', 'erase', 'user_id'),
     ('private.notification_settings', 'both', 'push email delay_minutes quiet_from quiet_to time_zone previews'),
     ('private.outbox', 'erase', 'id channel event conversation_id subject_id first_id user_id device_id'),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Races } from './fixture.ts'
-import { admin, by, device, say, type Side, walk } from './sides.ts'
+import { admin, by, device, type Side, walk } from './sides.ts'
 
 const gone = 'PT401 This account no longer exists'
 
@@ -138,14 +138,6 @@ export const peopleRaces = ({ ask, queue, overtake, expectError, people, openTal
     const statuses = await ask`select status from public.reservation_history where reservation_id = ${id} order by id`
     expect(statuses).toEqual(['pending', 'declined'])
   },
-  'a message that is sent during the erasure keeps no name': async () => {
-    const { ana, talk } = await pair()
-    await queue(say(ana, talk, { client_id: crypto.randomUUID() }, 'insert messages'), by(ana)`api.erase_me()`)
-    const names = await ask`
-      select sender_name from private.idempotent_replies join public.messages on id = message_id where user_id = ${ana}`
-    expect(names).toEqual([])
-  },
-
   'a suspension that is lifted during the erasure is over, and the account erased': async () => {
     const [ana] = await people(1)
     await ask`select public.restrict_person(${ana}, 'suspend', 'Spam')`
