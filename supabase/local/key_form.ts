@@ -18,8 +18,8 @@ const policy = [
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
 /**
- * What the pages for an admin at this path answer without the dashboard's cookie: a form for the secret key, which is exchanged for this
- * cookie, so that no script ever holds it.
+ * What the pages for an admin at this path answer without the dashboard's cookie: a form for the secret key, which is
+ * exchanged for this cookie, so that no script ever holds it.
  */
 export const keyForm = (dashboard: Dashboard, keys: Keys, at: '/' | '*') => {
   const form = new Hono<Env>()
