@@ -112,7 +112,7 @@ export interface paths {
         put?: never;
         /**
          * Create a user, for administration and seeding
-         * @description Like signing up, but without a session, and with a role of choice. Without a password the person logs in after recovering one.
+         * @description Like signing up, but without a session. With the secret key the account is confirmed at once, without a mail, and may have a role of choice. Without a password the person logs in after recovering one.
          */
         post: operations["createUser"];
         delete?: never;

@@ -54,8 +54,9 @@ export const administration = {
   },
   createUser: {
     tag: 'Administration',
-    description: 'Like signing up, but without a session, and with a role of choice. Without a password the person ' +
-      'logs in after recovering one.',
+    description:
+      'Like signing up, but without a session. With the secret key the account is confirmed at once, without a ' +
+      'mail, and may have a role of choice. Without a password the person logs in after recovering one.',
     example: { as: 'secret key', json: { email: 'jonas.berg@example.com', name: 'Jonas Berg' } },
   },
 } as const satisfies Record<string, Reference>
