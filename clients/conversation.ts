@@ -445,10 +445,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         readMessages()
       } else if (event === 'reservation.changed') detailLoop.run()
     },
-    joinChanged() {
-      hasGap = true
-      store.set({ status: status() })
-    },
+    joinChanged: () => void (hasGap = true),
     connectionChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
       for (const { kind, id: changed } of changes) {

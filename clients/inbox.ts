@@ -95,8 +95,8 @@ const closedJitter = 1000
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.
 const readyWait = 100
 
-// After a run of events, as others may have been dropped: Realtime drops all beyond a plan's limit, and lost some after
-// it had just begun to serve the project. What was read because of an event may also be what was before its commit.
+// After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
+// was read because of an event may also be what was before its commit.
 const recheckDelay = () => 2000 + Math.random() * 2000
 
 const clientsInUse = new WeakSet<Client>()
@@ -157,16 +157,15 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     // While requests succeed, show why the channel does not join.
     const reason = isCut ? offlineError(channelError) : channelError === null ? null : new ServiceError(channelError)
     const error = requestError ?? reason
-    const isSame = error?.message === store.view.error?.message
-    store.set({ status: statusOf(isBehind, requestError), ...(isSame ? {} : { error }) })
+    const changed = error?.message !== store.view.error?.message && { error }
+    store.set({ status: statusOf(isBehind, requestError), ...changed })
   }
-  const showError = () => setResult(store.view.error?.status ? store.view.error : null)
   const forEachOpen = (act: (conversation: OpenConversation) => void) => {
     for (const { conversation } of conversations.values()) act(conversation)
   }
   const showConnection = () => {
     forEachOpen((conversation) => conversation.connectionChanged())
-    showError()
+    setResult(store.view.error?.status ? store.view.error : null)
   }
   const delivery = watchDelivery(() => {
     showConnection()
@@ -235,6 +234,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   })
 
   const feed = createChangeFeed(api)
+  let isOut = false
   const feedLoop = createRetryLoop(async (signal) => {
     const join = currentJoin
     const wasBehind = isBehind
@@ -260,6 +260,9 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === id), join)
     }
   }, (error) => {
+    // What waited for the service is sent with its first answer.
+    if (isOut && !error) { for (const queue of [outbox, readMarkers]) queue.retryNow() }
+    isOut = error?.code === 'offline'
     // Otherwise the list is being read, and has the result.
     if (error || listRead === listRequested) setResult(error)
   })
@@ -289,7 +292,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const startCatchingUp = () => {
     isBehind = true
     forEachOpen((conversation) => conversation.joinChanged())
-    showError()
+    showConnection()
   }
   const onChannelChange = (joined: boolean, error: string | null) => {
     currentJoin = joined ? ++joinCount : 0

@@ -137,6 +137,20 @@ test('a correction by an admin, a late event and a new join do not', async () =>
   expect([...seen]).not.toContain('delayed')
 })
 
+test('what waited for a service that was down is sent with its first answer', async () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { chat, inbox, setNetwork } = await openFixture(withoutPolling, 0, seed)
+    setNetwork({ requestLoss: 1 })
+    chat.send('Waiting')
+    await advance(120_000)
+    setNetwork()
+    expect(await timeUntil(() => chat.view.status === 'live' && inbox.view.status === 'live')).toBeLessThan(46_000)
+    await advance(100)
+    expect(chat.view).toMatchObject({ outgoing: [], messages: [{ content: 'Waiting' }] })
+    inbox.close()
+  }
+})
+
 const typingJoins = (log: string[]) => log.filter((line) => line === 'subscribe typing:7').length
 
 test('typing has a connection of its own, where a refused join holds up no message', async () => {
