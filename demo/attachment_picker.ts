@@ -51,7 +51,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
   const thumbnail = el('span', { class: 'thumbnail' })
   const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
   // What has been written beside the file may not be meant yet.
-  const alert = openNotice(false)
+  const alert = openNotice(true)
 
   /** A small picture of a picture, and a sign for everything else. */
   const drawThumbnail = async (next: File | null) => {

@@ -38,7 +38,7 @@ export const errorText = (error: unknown): string => refusalOf(error).text
 export const takeBackOffline = (page: HTMLElement): void => {
   const { message } = offlineError(null)
   for (const alert of page.querySelectorAll<HTMLElement>('[role=alert], [role=status]')) {
-    if (!alert.textContent.startsWith(message)) continue
+    if (!alert.textContent.startsWith(message) || alert.hasAttribute('data-by-hand')) continue
     alert.hidden = true
     alert.querySelector('button')?.click()
     if (alert.id) page.querySelector(`[aria-describedby~="${alert.id}"]`)?.removeAttribute('aria-invalid')

@@ -1,21 +1,17 @@
 import { el } from './dom.ts'
 
 /**
- * Says what went wrong, and what can be done. Hidden while nothing did. What can be tried again is, once the browser is
- * online again, unless it `retries` at a press alone.
+ * Says what went wrong, and what can be done. Hidden while nothing did. With `byHand` it is not tried again by itself
+ * once the service can be reached (takeBackOffline).
  */
-export const openNotice = (retries = true) => {
-  let shown = new AbortController()
+export const openNotice = (byHand = false) => {
   const text = el('span', {})
   const actions = el('span', { class: 'actions' })
   const node = el('div', { class: 'notice', role: 'alert', hidden: true }, text, actions)
+  node.toggleAttribute('data-by-hand', byHand)
   return {
     node,
     show(message: string, todo: Record<string, () => void> = {}) {
-      shown.abort()
-      const { signal } = shown = new AbortController()
-      const again = todo['Try again']
-      if (again && retries) addEventListener('online', () => node.isConnected && again(), { once: true, signal })
       text.textContent = message
       actions.replaceChildren(
         ...Object.entries(todo).map(([label, click]) => el('button', { type: 'button', click }, label)),

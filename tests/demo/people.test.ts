@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await you.alerts('Internal server error')
     expect(await you.find('.skeleton').isVisible()).toBe(false)
     fails = false
-    await you.page.evaluate(() => dispatchEvent(new Event('online')))
+    await you.press('Try again')
     await hits.first().waitFor()
     expect(await you.button('Try again').isVisible()).toBe(false)
     const box = you.role('combobox', 'Search people')
