@@ -10,11 +10,11 @@ export type Mutex = <Result>(work: () => Promise<Result>) => Promise<Result>
 export const createMutex = (): Mutex => {
   let last: Promise<unknown> = Promise.resolve()
   const enter = async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
     const before = last
-    last = promise
+    let leave = () => {}
+    last = new Promise<void>((resolve) => leave = resolve)
     await before
-    return resolve
+    return leave
   }
   return async (work) => {
     const holder = { enter, leave: await enter() }

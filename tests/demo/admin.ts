@@ -71,7 +71,6 @@ export const openAdmin = async (page: Page, base: string) => {
 
     /** What waits leads to the reports, and the plots count what people did: the stack is minutes old. */
     async readToday() {
-      expect((await call('GET', `${base}/users/search?q=nobody`)).status).toBe(200)
       await admin.press('Read again')
       const waiting = page.getByRole('listitem').filter({ hasText: 'Open reports' })
       await expectSoon(() => waiting.textContent()).toMatch(/^Open reports: 2, the oldest for \d+ (seconds?|minutes?)$/)
@@ -79,8 +78,7 @@ export const openAdmin = async (page: Page, base: string) => {
         parseInt(/\d+/.exec((await admin.find('figcaption', plot).textContent())!)![0])
       const rows = async (table: string) => (await dataApi(`${table}?select=id`)).body.length
       const made = await Promise.all(['messages', 'users', 'reports'].map(rows))
-      await expectSoon(() => Promise.all(['Messages', 'Sign-ups', 'Reports', 'Searches', 'Errors'].map(counted)))
-        .toEqual([...made, 1, 0])
+      await expectSoon(() => Promise.all(['Messages', 'Sign-ups', 'Reports'].map(counted))).toEqual(made)
       await isAccessible()
       await waiting.getByRole('link').click()
       await heading('Open reports')

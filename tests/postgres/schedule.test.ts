@@ -65,6 +65,7 @@ test('the schedule calls the functions embed and notify as often as their queues
       { schedule: '23 3 * * *', command: 'select private.forget_dead_letters()' },
       { schedule: '29 3 * * *', command: 'select private.purge_evidence()' },
       { schedule: '10 seconds', command: 'select private.settle_reservations()' },
+      { schedule: '37 3 * * *', command: 'select private.sweep_lexicon()' },
     ])
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
@@ -79,6 +80,7 @@ test('the schedule calls the functions embed and notify as often as their queues
       'purge evidence',
       'send notifications',
       'settle reservations',
+      'sweep the lexicon',
     ])
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})

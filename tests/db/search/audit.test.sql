@@ -1,5 +1,5 @@
 -- The audit finds nothing if the index is in sync, and every kind of fault if it is not.
-select plan(19);
+select plan(20);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles
