@@ -118,7 +118,7 @@ export const allSettings: Record<string, Setting> = {
       on: 'both',
       rule: rate(name),
       // Hashing keeps one machine busy for as long as it takes; no test or script logs in as often.
-      local: name === 'RATE_LIMIT_LOGIN' ? '600/60/200' : 'off',
+      local: name === 'RATE_LIMIT_LOGIN' ? '3000/60/600' : 'off',
       unset: '[hosted](privacy.md#limits)',
       means: name === 'RATE_LIMIT_LOGIN'
         ? 'log-ins of an address; on one machine also those at Auth itself'

@@ -128,7 +128,7 @@ const expectKeywordResults = async () => {
     const [{ status, body }, milliseconds] = await timed(() => search({ q, explain: 'true' }, options))
     expect({ status, names: body.hits?.map(({ name }: Any) => name) }).toEqual({ status: 200, names: ['Hulm'] })
     expect(body).toMatchObject({ query: q, estimatedTotalHits: 1, limit: 20, offset: 0 })
-    expect(body.hits[0]._rankingScoreDetails).toMatchObject({ cosine: null, ratio: 0 })
+    expect(body.hits[0]._rankingScoreDetails).toMatchObject({ cosine: null, semantic: 0 })
     expect(milliseconds, `search ${index}`).toBeLessThan(5000)
   }
   for (const fields of [{ biography: `hiking y${count++}` }, { is_searchable: false }, { is_searchable: true }]) {

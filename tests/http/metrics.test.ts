@@ -38,7 +38,9 @@ test('every line is valid Prometheus text, and no series is repeated', async () 
   const lines = (await scrape()).split('\n')
   expect(lines.pop()).toBe('')
   for (const line of lines) {
-    expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? [\d.e+-]+)$/)
+    expect(line).toMatch(
+      /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z0-9]+="[^"\\]*"(,[a-z0-9]+="[^"\\]*")*\})? [\d.e+-]+)$/,
+    )
   }
   const series = lines.filter((line) => !line.startsWith('#')).map((line) => line.slice(0, line.lastIndexOf(' ')))
   expect(new Set(series).size).toBe(series.length)

@@ -82,7 +82,6 @@ describe('sql/schema and supabase/migrations', () => {
 const tolerated = {
   lint: [
     'public.describe_schedule: relation "cron.job" does not exist', // It looks first whether pg_cron is there.
-    'private.is_own_photo: unused parameter "value"', // The local stack's own reads it.
   ],
   withoutSearchPath: [
     // An aggregate has no body.

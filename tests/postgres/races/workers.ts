@@ -106,6 +106,19 @@ export const workerRaces = (
       const claimed = await overtake(admin`private.claim_webhooks(1)`, admin`private.claim_webhooks(1)`)
       expect(claimed.map(([{ data }]) => data.id)).toEqual(talks)
     },
+    'two workers get different pushes, and do not wait': async () => {
+      await ask`select private.adopt_outbox_settings(0, false)`
+      const pairs = [await pair(), await pair()]
+      await ask`delete from private.outbox`
+      for (const { ana, ben, talk } of pairs) {
+        await askAs(ben)`api.put_device(${crypto.randomUUID()}, ${device()})`
+        await askAs(ana)`api.send_message(${talk}, '{"content": "Hello"}')`
+      }
+      await ask`select private.plan_notifications(10, true, false)`
+      const claimed = await overtake(admin`private.claim_pushes(1)`, admin`private.claim_pushes(1)`)
+      const talks = claimed.flat().map(({ data }) => data.conversation_id)
+      expect(talks.toSorted()).toEqual(pairs.map(({ talk }) => talk).toSorted())
+    },
     'whoever is erased while the worker plans is told nothing': async () => {
       const ben = await sendMessage()
       await queue(plan('insert silences'), by(ben)`api.erase_me()`)
