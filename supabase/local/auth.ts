@@ -41,10 +41,10 @@ export const auth = (
   }
 
   routes.post('/token', async (c, next) => {
-    // The functions count by the client's address.
+    // The functions count by the client's address, in rows of their own.
     const isLogIn = c.req.query('grant_type') === 'password' && !c.env.isFunction && !settings.functionsDeno
     const rate = isLogIn ? parseRate('RATE_LIMIT_LOGIN', settings.rates.RATE_LIMIT_LOGIN) : null
-    return rate && await consume('RATE_LIMIT_LOGIN', c.env.peerAddress, rate) > 0 ? tooMany() : await next()
+    return rate && await consume('log-ins', c.env.peerAddress, rate) > 0 ? tooMany() : await next()
   })
 
   const refusedUntil = new Map<string, number>()

@@ -3,7 +3,7 @@
 //   MESSAGES=1000000 npm run test:postgres -- tests/postgres/walk
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -162,8 +162,6 @@ test('every command line of docs/deploy.md works, or is known not to be possible
     if (text in notHere) continue
     if (language === 'sql') {
       if (!text.includes('job_run_details order')) await runSql(text)
-      // After the secrets the page has one run this file.
-      if (text.includes('vault.create_secret')) await runSql(readFileSync('supabase/schedule.sql', 'utf8'))
       continue
     }
     if (text.startsWith('export ')) exported = filledIn(text)
