@@ -40,7 +40,6 @@ const names = {
   observed: 'requestMetrics',
   standing: 'account_status',
   turns: 'rate_limits',
-  receipts: 'idempotent_replies',
   spots: 'positions',
   most: 'max_results',
   few: 'exact_scan_limit',

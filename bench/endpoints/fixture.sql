@@ -96,10 +96,6 @@ from (
 ) as written
 order by shuffle;
 select definition from dropped_indexes \gexec
-insert into private.idempotent_replies (message_id, sender_name)
-select messages.id, users.name
-from public.messages
-join public.users on users.id = messages.user_id;
 
 -- As the triggers would have filled it.
 insert into private.conversation_activity

@@ -75,7 +75,6 @@ export const pages = async (
   console.log('\n' + row('', ['rows', 'bytes a row', 'its indexes']))
   const tables = [
     'public.messages',
-    'private.idempotent_replies',
     'public.conversations',
     'public.users',
     'public.profiles',
