@@ -54,6 +54,8 @@ test('participants receive inserts, updates and deletes of messages, with the br
   await client.realtime.setAuth(resign(ana.token, { renewed: true }))
   const { id } = await sendMessage(ben, conversation, 'Welcome')
   await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
+  // Who may see it is looked up as it is delivered.
+  await until(() => changes!.length === 2)
   await asAdmin('DELETE', `messages?id=eq.${id}`)
   await until(() => deletes!.some(({ old }) => old.id === id))
   const { id: last } = await sendMessage(ben, conversation, 'Bye')
