@@ -47,17 +47,22 @@ await connection.run(`set track_functions = 'all'`)
 
 // Which tests call a function, and how long each takes. Functions that Postgres inlines are not counted.
 const callers = new Map<string, string[]>()
+const pgtapCallers = new Map<string, string[]>()
 const durations = new Map<string, number>()
 const nameOf = ({ file, name }: { file: string; name: string }) => `${file}: ${name}`
+/** How often the transaction has called each function. */
+const called = async (): Promise<Map<string, number>> => {
+  const rows = await connection.query(
+    `select format('%s.%s', schemaname, funcname) as name, calls from pg_stat_xact_user_functions`,
+    [],
+  )
+  return new Map(rows.map(({ name, calls }) => [String(name), Number(calls)]))
+}
 let started = performance.now()
 const results = await runTests({
   inspect: async (test) => {
     durations.set(nameOf(test), performance.now() - started)
-    const called = await connection.query(
-      `select format('%s.%s', schemaname, funcname) as name from pg_stat_xact_user_functions`,
-      [],
-    )
-    for (const { name } of called) callers.set(String(name), [...callers.get(String(name)) ?? [], nameOf(test)])
+    for (const name of (await called()).keys()) callers.set(name, [...callers.get(name) ?? [], nameOf(test)])
     await connection.query('select pg_stat_force_next_flush()', [])
     started = performance.now()
   },
@@ -95,7 +100,12 @@ const isRight = ({ subject }: Mutant) => !subject.includes('.')
 const detect = async (mutant: Mutant): Promise<string | null> => {
   const inPgtap = () => firstToFail(pgtap, async (file) => await pgtapFailure(file) !== null)
   if (isRight(mutant)) return await inPgtap() ?? await firstToFail(allRules, ruleFails)
-  return await firstToFail(callers.get(mutant.subject) ?? allRules, ruleFails) ?? await inPgtap()
+  const [rules, files] = [callers.get(mutant.subject), pgtapCallers.get(mutant.subject)]
+  if (rules || files) {
+    return await firstToFail(rules ?? [], ruleFails) ??
+      await firstToFail(files ?? [], async (file) => await pgtapFailure(file) !== null)
+  }
+  return await firstToFail(allRules, ruleFails) ?? await inPgtap()
 }
 
 const accepted = new Set(
@@ -134,7 +144,14 @@ const definitions = await connection.query(
 started = performance.now()
 await connection.run('begin')
 report.broken = results.filter(({ error }) => error).map(({ file, name, error }) => `${file}: ${name}: ${error}`)
-for (const file of pgtap) report.broken.push(...[await pgtapFailure(file) ?? []].flat())
+for (const file of pgtap) {
+  const [before, start] = [await called(), performance.now()]
+  report.broken.push(...[await pgtapFailure(file) ?? []].flat())
+  durations.set(file, performance.now() - start)
+  for (const [name, calls] of await called()) {
+    if (calls > (before.get(name) ?? 0)) pgtapCallers.set(name, [...pgtapCallers.get(name) ?? [], file])
+  }
+}
 await connection.run('rollback')
 await connection.run(`set statement_timeout = '5s'`)
 if (report.broken.length === 0) {
