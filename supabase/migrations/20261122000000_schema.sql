@@ -136,7 +136,7 @@ $$;
 comment on function private.is_line(text) is
   'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
 overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
-grant execute on function private.is_line(text) to authenticated, service_role;
+grant execute on function private.is_line(text) to service_role;
 
 -- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
@@ -151,7 +151,7 @@ comment on function private.is_web_address(text) is
   'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
-grant execute on function private.is_web_address(text) to authenticated, service_role;
+grant execute on function private.is_web_address(text) to service_role;
 
 create function private.is_own_photo(value text)
 returns boolean
@@ -165,7 +165,7 @@ $$;
 comment on function private.is_own_photo(text) is
   'Whether the text is the address of an avatar in a Storage without https. Never: only one machine has such a Storage,
 and its stack replaces this function (supabase/local/own_photos.ts). Null for null.';
-grant execute on function private.is_own_photo(text) to authenticated, service_role;
+grant execute on function private.is_own_photo(text) to service_role;
 
 -- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.
 create table public.users (
@@ -379,7 +379,7 @@ begin
 end
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-grant execute on function private.parse_ids(jsonb) to anon, authenticated;
+grant execute on function private.parse_ids(jsonb) to anon;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -398,7 +398,7 @@ begin
 end
 $$;
 comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
-grant execute on function private.check_interests(bigint[]) to anon, authenticated;
+grant execute on function private.check_interests(bigint[]) to anon;
 
 create function api.check_interests(wanted jsonb)
 returns json
@@ -9915,62 +9915,84 @@ $$;
 comment on function private.push_receivers(private.devices) is
   'Who could hold up a push: the device, its owner and the name of its push service. Only for definer functions.';
 
+create function private.next_pushes(max_rows integer, avoided text[], moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select entry.id
+    from (
+      select distinct on (user_id) id, was_silent
+      from (
+        select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
+        from private.outbox as due
+        -- A push whose device is gone is claimed, and dropped then.
+        left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
+        where channel = 'push' and due_at <= moment and attempts < 8
+          and coalesce(silent_until <= moment, true)
+          and not coalesce(private.push_receivers(devices) && avoided, false)
+        order by due_at, due.id
+        -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
+        limit 1000
+      ) as oldest
+      order by user_id, was_silent, due_at, id
+    ) as next
+    join private.outbox as entry using (id)
+    where due_at <= moment and attempts < 8
+    -- Those that answered last time come first.
+    order by was_silent, due_at, entry.id
+    limit max_rows
+    for update of entry skip locked
+  );
+end
+$$;
+comment on function private.next_pushes(integer, text[], timestamptz) is
+  'The due pushes to send next, locked: one for each person, none for the avoided receivers. Only for definer
+functions.';
+
+create function private.next_rows(wanted text, max_rows integer, avoided text[], moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select outbox.id
+    from private.outbox
+    left join public.users on channel = 'mail' and users.id = user_id
+    where channel = wanted and due_at <= moment and attempts < 8
+      and not coalesce(split_part(email, '@', 2) = any (avoided), false)
+      -- A dead letter holds nothing up once its last attempt is over.
+      and (
+        channel <> 'webhook'
+        or not exists (
+          select
+          from private.outbox as earlier
+          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
+        )
+      )
+    order by due_at, outbox.id
+    limit max_rows
+    for update of outbox skip locked
+  );
+end
+$$;
+comment on function private.next_rows(text, integer, text[], timestamptz) is
+  'The due mails or webhooks to send next, locked: no mail to the avoided hosts, and of each conversation''s webhooks
+the first. Only for definer functions.';
+
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   avoided constant text[] := array(select jsonb_array_elements_text(busy));
-  claimed bigint[];
+  claimed constant bigint[] := case wanted
+    when 'push' then private.next_pushes(max_rows => max_rows, avoided => avoided, moment => moment)
+    else private.next_rows(wanted => wanted, max_rows => max_rows, avoided => avoided, moment => moment)
+  end;
 begin
-  if wanted = 'push' then
-    claimed := array(
-      select entry.id
-      from (
-        select distinct on (user_id) id, was_silent
-        from (
-          select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
-          from private.outbox as due
-          -- A push whose device is gone is claimed, and dropped then.
-          left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
-          where channel = 'push' and due_at <= moment and attempts < 8
-            and coalesce(silent_until <= moment, true)
-            and not coalesce(private.push_receivers(devices) && avoided, false)
-          order by due_at, due.id
-          -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
-          limit 1000
-        ) as oldest
-        order by user_id, was_silent, due_at, id
-      ) as next
-      join private.outbox as entry using (id)
-      where due_at <= moment and attempts < 8
-      -- Those that answered last time come first.
-      order by was_silent, due_at, entry.id
-      limit max_rows
-      for update of entry skip locked
-    );
-  else
-    claimed := array(
-      select outbox.id
-      from private.outbox
-      left join public.users on channel = 'mail' and users.id = user_id
-      where channel = wanted and due_at <= moment and attempts < 8
-        and not coalesce(split_part(email, '@', 2) = any (avoided), false)
-        -- A dead letter holds nothing up once its last attempt is over.
-        and (
-          channel <> 'webhook'
-          or not exists (
-            select
-            from private.outbox as earlier
-            where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
-              and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
-          )
-        )
-      order by due_at, outbox.id
-      limit max_rows
-      for update of outbox skip locked
-    );
-  end if;
   update private.outbox
   set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
   where id = any (claimed);
@@ -9979,8 +10001,7 @@ end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
   'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy, one push for each person, and of each conversation''s webhooks the first. Only for definer
-functions.';
+receivers that are busy. Only for definer functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]

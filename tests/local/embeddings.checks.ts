@@ -2,6 +2,16 @@
 // an API as OpenAI's. The quality of the vectors is not looked at.
 import { check, equal, until } from './check.ts'
 
+check('the offline model needs no call that the Edge Runtime denies after the start', {}, async () => {
+  const { offline } = await import('../../functions/_shared/embeddings/offline.ts')
+  const { dictionary } = await import('../../functions/_shared/embeddings/vocabulary.ts')
+  for (const name of Object.keys(Deno).filter((name) => name.endsWith('Sync'))) {
+    Object.defineProperty(Deno, name, { value: () => Promise.reject(new Error(`${name} was called`)) })
+  }
+  equal((await offline().embed(['jazz'], AbortSignal.timeout(60_000)))[0]!.some((value) => value !== 0), true)
+  equal((await dictionary())('jazz'), true)
+})
+
 /** A queue that gives one text `times` times, and what the functions have told the database. */
 const openQueue = async (times: number) => {
   const { provideQuery } = await import('../../functions/_shared/rpc.ts')

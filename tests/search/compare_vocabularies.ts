@@ -2,12 +2,13 @@
  * Run by embedder.test.ts: asks the vocabulary that the bundles carry, and the embedder that reads wordnet.bin, about
  * every word of the file, inflected and mistyped. Prints as JSON how many were asked and known, and where they differ.
  */
-import { isDictionaryWord } from '../../functions/_shared/embeddings/offline.ts'
+import { offlineDictionary } from '../../functions/_shared/embeddings/offline.ts'
 import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { loadVocabulary } from '../../functions/_shared/embeddings/vocabulary.ts'
 import { packVocabulary } from '../../scripts/pack_vocabulary.ts'
 
 const file = new URL('../../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url)
+const isDictionaryWord = await offlineDictionary()
 const isInBundle = await loadVocabulary(packVocabulary())
 const { words } = readDataFile(Deno.readFileSync(file))
 const found = { asked: 0, known: 0, differ: [] as string[] }

@@ -1,13 +1,14 @@
 import type { Provider } from './provider.ts'
 import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
 
-let embedder: Embedder | undefined
+let embedder: Promise<Embedder> | undefined
 
-const load = (): Embedder =>
-  embedder ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
+// Not at once: the Edge Runtime denies calls that block once a function has started.
+const load = (): Promise<Embedder> =>
+  embedder ??= Deno.readFile(new URL('wordnet/wordnet.bin', import.meta.url)).then(loadEmbedder)
 
-/** Whether the offline model knows the word, in English or in one of the languages of its glossary. */
-export const isDictionaryWord = (word: string): boolean => load().knows(word)
+/** Tells whether the offline model knows a word, in English or in one of the languages of its glossary. */
+export const offlineDictionary = async (): Promise<(word: string) => boolean> => (await load()).knows
 
 /** An embedder without a key, a network or a download; see wordnet/README.md. */
 export const offline = (): Provider => ({
@@ -16,5 +17,8 @@ export const offline = (): Provider => ({
   batchSize: 64,
   // Only on one machine, where nobody counts its processor time.
   runMilliseconds: Infinity,
-  embed: (texts) => Promise.resolve(texts.map((text) => Array.from(load().embed(text)))),
+  embed: async (texts) => {
+    const { embed } = await load()
+    return texts.map((text) => Array.from(embed(text)))
+  },
 })

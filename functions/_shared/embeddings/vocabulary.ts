@@ -1,4 +1,4 @@
-import { isDictionaryWord } from './offline.ts'
+import { offlineDictionary } from './offline.ts'
 import { type PackedVocabulary, packedVocabulary } from './packed_vocabulary.ts'
 import { isKnown } from './wordnet/knows.ts'
 import { readWordTable } from './wordnet/word_table.ts'
@@ -26,4 +26,4 @@ let loaded: Promise<(word: string) => boolean> | undefined
 
 /** Tells whether a word is one, in English or in a language of the glossary. */
 export const dictionary = (): Promise<(word: string) => boolean> =>
-  loaded ??= packedVocabulary ? loadVocabulary(packedVocabulary) : Promise.resolve(isDictionaryWord)
+  loaded ??= packedVocabulary ? loadVocabulary(packedVocabulary) : offlineDictionary()

@@ -134,7 +134,7 @@ $$;
 comment on function private.is_line(text) is
   'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
 overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
-grant execute on function private.is_line(text) to authenticated, service_role;
+grant execute on function private.is_line(text) to service_role;
 
 -- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
@@ -149,7 +149,7 @@ comment on function private.is_web_address(text) is
   'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
-grant execute on function private.is_web_address(text) to authenticated, service_role;
+grant execute on function private.is_web_address(text) to service_role;
 
 create function private.is_own_photo(value text)
 returns boolean
@@ -163,4 +163,4 @@ $$;
 comment on function private.is_own_photo(text) is
   'Whether the text is the address of an avatar in a Storage without https. Never: only one machine has such a Storage,
 and its stack replaces this function (supabase/local/own_photos.ts). Null for null.';
-grant execute on function private.is_own_photo(text) to authenticated, service_role;
+grant execute on function private.is_own_photo(text) to service_role;

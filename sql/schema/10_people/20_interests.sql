@@ -30,7 +30,7 @@ begin
 end
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-grant execute on function private.parse_ids(jsonb) to anon, authenticated;
+grant execute on function private.parse_ids(jsonb) to anon;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -49,7 +49,7 @@ begin
 end
 $$;
 comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
-grant execute on function private.check_interests(bigint[]) to anon, authenticated;
+grant execute on function private.check_interests(bigint[]) to anon;
 
 create function api.check_interests(wanted jsonb)
 returns json
