@@ -66,10 +66,8 @@ for (const failure of ['throws at once', 'never answers']) {
       if (failure === 'never answers') {
         provideModel((text) => text === harmless ? Promise.resolve([1]) : new Promise(() => {}))
       } else {
-        // The offline model reads its words from files.
-        Deno.readFileSync = () => {
-          throw new Error('seeded')
-        }
+        // The offline model reads its words from a file.
+        Deno.readFile = () => Promise.reject(new Error('seeded'))
       }
       equal(await searchAndDrain(), { vector: null, made: 0, refused: [false] })
     },
