@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+
 /** The Phoenix protocol in its two JSON versions, and Realtime's two binary frames for broadcasts of JSON. */
 export type Version = '1.0.0' | '2.0.0'
 
@@ -90,6 +92,6 @@ export const encodeBroadcast = (
     const body = `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${more}}`
     return encodeText(version, { joinRef: null, ref: null, topic, event: 'broadcast' }, body)
   }
-  const header = [kinds.broadcast, ...parts.map(({ length }) => length), jsonEncoding]
-  return Uint8Array.from([...header, ...parts.flatMap((part) => [...part]), ...utf8.encode(payload)])
+  const header = Uint8Array.of(kinds.broadcast, ...parts.map(({ length }) => length), jsonEncoding)
+  return new Uint8Array(Buffer.concat([header, ...parts, utf8.encode(payload)]))
 }
