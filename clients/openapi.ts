@@ -3815,17 +3815,20 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "id": 47,
-                     *           "city": "Lisbon",
-                     *           "name": "Inês Carvalho",
-                     *           "country": "Portugal",
                      *           "user_id": 47,
+                     *           "name": "Inês Carvalho",
+                     *           "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
+                     *           "city": "Lisbon",
+                     *           "country": "Portugal",
+                     *           "interests": [
+                     *             "Ceramics",
+                     *             "Coffee",
+                     *             "Food markets",
+                     *             "Jazz"
+                     *           ],
+                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
+                     *           "_rankingScore": 0.99,
                      *           "_matches": {
-                     *             "_snippet": [
-                     *               {
-                     *                 "start": 72,
-                     *                 "length": 4
-                     *               }
-                     *             ],
                      *             "biography": [
                      *               {
                      *                 "start": 334,
@@ -3838,25 +3841,31 @@ export interface operations {
                      *                 "start": 0,
                      *                 "length": 4
                      *               }
+                     *             ],
+                     *             "_snippet": [
+                     *               {
+                     *                 "start": 72,
+                     *                 "length": 4
+                     *               }
                      *             ]
                      *           },
-                     *           "_snippet": "…get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not…",
-                     *           "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
-                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
-                     *           "interests": [
-                     *             "Ceramics",
-                     *             "Coffee",
-                     *             "Food markets",
-                     *             "Jazz"
-                     *           ],
-                     *           "_rankingScore": 0.86
+                     *           "_snippet": "…get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not…"
                      *         },
                      *         {
                      *           "id": 137,
-                     *           "city": "Thessaloniki",
-                     *           "name": "Levon Sahakyan",
-                     *           "country": "Greece",
                      *           "user_id": 137,
+                     *           "name": "Levon Sahakyan",
+                     *           "biography": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria, and I stayed for the light on the gulf. Guests sit in the workshop as long as they like. I do not speak while gluing. Later I speak a lot, and there is apricot brandy.",
+                     *           "city": "Thessaloniki",
+                     *           "country": "Greece",
+                     *           "interests": [
+                     *             "Chess",
+                     *             "Jazz",
+                     *             "Local crafts",
+                     *             "Wine"
+                     *           ],
+                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/8ce6d14e-202c-4d76-8d92-5def5c326914/portrait.webp",
+                     *           "_rankingScore": 0.98,
                      *           "_matches": {
                      *             "interests": [
                      *               {
@@ -3866,31 +3875,22 @@ export interface operations {
                      *               }
                      *             ]
                      *           },
-                     *           "_snippet": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria,…",
-                     *           "biography": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria, and I stayed for the light on the gulf. Guests sit in the workshop as long as they like. I do not speak while gluing. Later I speak a lot, and there is apricot brandy.",
-                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/8ce6d14e-202c-4d76-8d92-5def5c326914/portrait.webp",
-                     *           "interests": [
-                     *             "Chess",
-                     *             "Jazz",
-                     *             "Local crafts",
-                     *             "Wine"
-                     *           ],
-                     *           "_rankingScore": 0.85
+                     *           "_snippet": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria,…"
                      *         }
                      *       ],
                      *       "query": "jazz",
-                     *       "estimatedTotalHits": 50,
+                     *       "estimatedTotalHits": 48,
                      *       "limit": 2,
                      *       "offset": 0,
                      *       "facetDistribution": {
                      *         "country": {
                      *           "Mexico": 6,
-                     *           "Spain": 6,
-                     *           "Argentina": 5,
                      *           "Canada": 5,
                      *           "Germany": 5,
                      *           "Portugal": 5,
+                     *           "Spain": 5,
                      *           "United Kingdom": 5,
+                     *           "Argentina": 4,
                      *           "Greece": 4,
                      *           "Italy": 3,
                      *           "Japan": 3,

@@ -7,6 +7,18 @@ export interface Match {
   length: number
 }
 
+/** The words of the query that the text has. What a space alone divides is one phrase. */
+export const matchedTexts = (text: string, matches: readonly Match[] = []): string[] => {
+  const letters = [...text]
+  const phrases: Match[] = []
+  for (const { start, length } of matches) {
+    const last = phrases.at(-1)
+    if (last && start === last.start + last.length + 1 && letters[start - 1] === ' ') last.length += 1 + length
+    else phrases.push({ start, length })
+  }
+  return phrases.map(({ start, length }) => letters.slice(start, start + length).join(''))
+}
+
 /** The text with its matches in <mark>. They are in order and do not overlap. */
 export const highlight = (text: string, matches: readonly Match[] = []): (Node | string)[] => {
   const letters = [...text]

@@ -1,29 +1,17 @@
-import type { components } from '../clients/openapi.ts'
 import { avatar, el, visuallyHidden } from './dom.ts'
 import { highlight } from './highlight.ts'
 import { link, type Navigation } from './navigation.ts'
+import type { Hit } from './reason.ts'
 import { ownPhoto } from './storage.ts'
-
-/** One person found. */
-export type Hit = components['schemas']['SearchHit']
-
-const places = { interests: 'interests', biography: 'biography', city: 'place', country: 'place', name: 'name' }
-
-/** Why somebody was found: the first place where their words are those of the query, or else the meaning. */
-const reasonOf = ({ _matches = {} }: Hit, hasWords: boolean): string => {
-  const found = Object.entries(places).find(([field]) => _matches[field])
-  if (found) return `found by ${found[1]}`
-  return hasWords ? 'near in meaning' : ''
-}
 
 interface Options {
   navigation: Navigation
-  hasWords: boolean
+  reason: string
   isOpen: boolean
   onLike: (hit: Hit) => void
 }
 
-export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Options): HTMLElement => {
+export const renderHit = (hit: Hit, { navigation, reason, isOpen, onLike }: Options): HTMLElement => {
   const { id, name, city, country, image_url, _rankingScore, _matches = {}, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
@@ -52,7 +40,7 @@ export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Op
       ),
       el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
     ),
-    el('span', { class: 'fit', title: `Ranking score ${_rankingScore}` }, reasonOf(hit, hasWords)),
+    reason && el('p', { class: 'reason', title: `Ranking score ${_rankingScore}` }, reason),
     _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
     hit.interests.length > 0 &&
       el(

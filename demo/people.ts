@@ -1,12 +1,13 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
-import { el, setText } from './dom.ts'
+import { el, setText, uniqueId } from './dom.ts'
 import { openFilters } from './filters.ts'
 import { pluralize } from './format.ts'
-import { type Hit, renderHit } from './hit.ts'
+import { renderHit } from './hit.ts'
 import { createList } from './list.ts'
 import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
+import { type Hit, isElsewhere, livesThere, reasonOf, type Sought, soughtOf } from './reason.ts'
 import { everybody, type Search } from './router.ts'
 import { searchPeople } from './search.ts'
 import { openSearchBox } from './search_box.ts'
@@ -23,6 +24,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
   let search = everybody
   let limit = pageSize
   let hits: Hit[] = []
+  let sought: Sought = { hasMeaning: false, place: '', words: 0 }
   let openProfile: number | null = null
   let loaded = false
   const names = new Map<number, string>()
@@ -54,10 +56,11 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
       if (signal.aborted) return
       loaded = true
       hits = result.hits
+      sought = soughtOf(result)
       for (const { id, name } of hits) names.set(id, name)
       filters.setCounts(result.facetDistribution ?? {})
       suggest(result._suggestion?.query)
-      setText(total, hits.length ? pluralize(result.estimatedTotalHits, 'person', 'people') : '')
+      setText(total, countPeople(result.estimatedTotalHits))
       more.hidden = hits.length < limit || hits.length >= Math.min(result.estimatedTotalHits, maxHits)
       draw()
     } catch (error) {
@@ -74,13 +77,26 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     placeholder.hidden = true
     node.removeAttribute('aria-busy')
   }
+  const countPeople = (people: number): string => {
+    if (hits.length === 0) return ''
+    const all = pluralize(people, 'person', 'people')
+    if (sought.place === '') return all
+    const there = hits.filter((hit) => livesThere(hit, sought)).length
+    // Those who live there come first, and there may be more of them than are shown.
+    const isMore = people > hits.length && !isElsewhere(hits.at(-1)!, sought)
+    return `${all} · ${there || 'nobody'}${isMore ? ' or more' : ''} in ${sought.place}`
+  }
   const showEverybody = () => {
     change(everybody)
     box.input.focus()
   }
   const draw = () => {
     const hasWords = search.q.trim() !== ''
-    list(hits.map((hit) => ({ ...hit, hasWords, isOpen: hit.id === openProfile })))
+    const shown = hits.map((hit) => ({ ...hit, reason: reasonOf(hit, sought), isOpen: hit.id === openProfile }))
+    const others = shown.filter((hit) => isElsewhere(hit, sought))
+    list(shown.slice(0, shown.length - others.length))
+    listElsewhere(others)
+    elsewhere.hidden = others.length === 0
     const filtered = search.interests.length + search.cities.length + search.countries.length > 0
     empty.hidden = hits.length > 0 || !loaded
     empty.replaceChildren(
@@ -144,16 +160,33 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     change({ ...everybody, like: id })
     clear.focus()
   }
-  const list = createList<Hit & { hasWords: boolean; isOpen: boolean }>(
-    hitList,
-    ({ id }) => `${id}`,
-    (hit) => renderHit(hit, { navigation, onLike, hasWords: hit.hasWords, isOpen: hit.isOpen }),
-  )
+  const elsewhere = el('p', { class: 'elsewhere', id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
+  const elsewhereList = el('ul', { class: 'hits', 'aria-labelledby': elsewhere.id })
+  const createHits = (parent: HTMLElement) =>
+    createList<Hit & { reason: string; isOpen: boolean }>(
+      parent,
+      ({ id }) => `${id}`,
+      (hit) => renderHit(hit, { navigation, onLike, reason: hit.reason, isOpen: hit.isOpen }),
+    )
+  const list = createHits(hitList)
+  const listElsewhere = createHits(elsewhereList)
   const node = el(
     'div',
     { class: 'panel people' },
     el('div', { class: 'query' }, box.node, suggestion, filters.node),
-    el('div', { class: 'found' }, banner, total, notice.node, placeholder, empty, hitList, more),
+    el(
+      'div',
+      { class: 'found' },
+      banner,
+      total,
+      notice.node,
+      placeholder,
+      empty,
+      hitList,
+      elsewhere,
+      elsewhereList,
+      more,
+    ),
   )
   // Beside an open profile, and on a phone, they would push the people off the screen.
   let isWide = false
@@ -183,7 +216,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     search: () => search,
     /** Returns whether the person is in the list. */
     focus(profile: number): boolean {
-      const entry = hitList.querySelector<HTMLElement>(`[data-profile="${profile}"] a`)
+      const entry = node.querySelector<HTMLElement>(`[data-profile="${profile}"] a`)
       entry?.focus()
       return entry !== null
     },

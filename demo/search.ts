@@ -21,6 +21,7 @@ export const searchPeople = async (
           limit,
           facets: 'interests,city,country',
           highlight: 'true',
+          explain: 'true',
           suggest: 'true',
           ...(q.trim() && { q }),
           ...(like && { like }),

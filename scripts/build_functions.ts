@@ -1,16 +1,20 @@
 /**
  * Bundles each Edge Function with the packages that it uses into dist/functions/NAME/index.js, which is what is
- * deployed. Whole packages would be 38 MB a function, and the platform takes 5.
+ * deployed. Whole packages would be 38 MB a function, and the platform takes 20.
  *   deno run -A scripts/build_functions.ts [FOLDER]      (npm run build)
  */
 import { builtinModules } from 'node:module'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
-import { packVocabulary } from './pack_vocabulary.ts'
 import { describeRelease } from './release.ts'
 
-/** In bytes. A larger bundle starts slowly, and the largest has 0.9 MB. */
+/** In bytes, without the model. A larger bundle starts slowly, and the largest has 0.75 MB. */
 const sizeLimit = 1_000_000
+
+/** The offline model, beside the bundles of the functions that embed: static_files of supabase/config.toml. */
+const model = 'wordnet/wordnet.bin'
+const embeds = ['auth', 'embed', 'users']
 
 const root = new URL('../', import.meta.url)
 const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
@@ -19,12 +23,6 @@ const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
 const nodePrefix = {
   name: 'node-prefix',
   resolveId: (id: string) => builtinModules.includes(id) ? { id: `node:${id}`, external: true } : null,
-}
-
-const vocabulary = `export const packedVocabulary = ${JSON.stringify(packVocabulary())}`
-const withVocabulary = {
-  name: 'vocabulary',
-  load: (id: string) => id.endsWith('/embeddings/packed_vocabulary.ts') ? vocabulary : null,
 }
 
 const names = [...Deno.readDirSync(new URL('functions', root))]
@@ -50,7 +48,7 @@ for (const name of names) {
         clearImmediate: ['node:timers', 'clearImmediate'],
       },
     },
-    plugins: [nodePrefix, withVocabulary],
+    plugins: [nodePrefix],
     logLevel: 'silent',
     output: {
       file: `${target}/${name}/index.js`,
@@ -66,5 +64,9 @@ for (const name of names) {
   if (length > sizeLimit) {
     console.error(`${name} is larger than ${sizeLimit / 1000} kB`)
     Deno.exit(1)
+  }
+  if (embeds.includes(name)) {
+    Deno.mkdirSync(dirname(`${target}/${name}/${model}`), { recursive: true })
+    Deno.copyFileSync(new URL(`functions/_shared/embeddings/${model}`, root), `${target}/${name}/${model}`)
   }
 }

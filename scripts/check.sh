@@ -9,7 +9,7 @@ deno lint --quiet
 # A function imports from _shared and from no other function.
 if grep -rnE "from '\.\./[^_]" functions/[a-z]*; then exit 1; fi
 # bench/peer/server.js has packages of its own.
-deno check --quiet functions supabase clients tests bench/*.ts bench/*/*.ts docs scripts vitest.config.ts
+deno check --quiet functions supabase clients tests embedder bench/*.ts bench/*/*.ts docs scripts vitest.config.ts
 # The clients also run in browsers: check them without the types of Deno and Node.
 deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check

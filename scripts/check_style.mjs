@@ -57,7 +57,7 @@ const names = {
 
 /** Where a word may stand, and why. */
 const exceptions = [
-  { word: 'verb', file: 'scripts/embedder/wordnet.ts', reason: 'a file of WordNet is called data.verb' },
+  { word: 'verb', file: 'embedder/wordnet.ts', reason: 'a file of WordNet is called data.verb' },
   { word: 'few', file: 'tests/search/embedder.test.ts', reason: 'it stands in patterns of error messages' },
 ]
 

@@ -47,8 +47,8 @@ select cron.schedule('forget dead letters', '23 3 * * *', 'select private.forget
 -- Writes what the clock does: the Data API and the events are as late as it is.
 select cron.schedule('settle reservations', '10 seconds', 'select private.settle_reservations()');
 select cron.schedule('forget old changes', '47 3 * * *', 'select private.forget_changes()');
--- Words that no profile has any more.
-select cron.schedule('sweep the lexicon', '37 3 * * *', 'select private.sweep_lexicon()');
+-- How rare the words are that a search looks for.
+select cron.schedule('count words', '37 * * * *', 'select private.count_words()');
 -- The evidence of reports, 180 days after an erasure.
 select cron.schedule('purge evidence', '29 3 * * *', 'select private.purge_evidence()');
 select cron.schedule('forget old runs', '17 3 * * *', $$

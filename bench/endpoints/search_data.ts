@@ -16,14 +16,10 @@ export const pathOf = ({ q, filters }: Query): string => {
   return `/users/search?${parameters}`
 }
 
-const requestOf = async (database: Database, { q, filters }: Query) => ({
-  q,
-  ...await understand(database, q),
-  model: embedder.model,
-  ...filters,
-  limit: 20,
-  offset: 0,
-})
+const requestOf = async (database: Database, { q, filters }: Query) => {
+  const { tokens, ...read } = await understand(database, q)
+  return { ...read, tokens: JSON.parse(tokens), model: embedder.model, ...filters, limit: 20, offset: 0 }
+}
 
 /** Fills profiles, index, vectors, and bench.requests for pgbench. Returns queries for wrk. */
 export const fillSearchData = async (url: string, users: number): Promise<Query[]> => {

@@ -23,6 +23,12 @@ const rows = await database.query(
   'select profile_id::integer as id, private.entry_text(profile_id) as text from private.search_entries order by 1',
   [],
 )
+// What private.calibrate_model finds without knowing what is relevant, to be compared.
+await database.query('update private.search_models set measured_profiles = 0 where name = $1', [embedder.model])
+const began = performance.now()
+await database.query('select private.calibrate_model($1)', [embedder.model])
+const took = performance.now() - began
+const [measured] = await database.query('select * from private.search_models where name = $1', [embedder.model])
 await database.close()
 
 type Text = { ids: number[]; text: string }
@@ -80,6 +86,8 @@ const percentile = (share: number) => cosines[Math.floor((cosines.length - 1) * 
 console.log(`similarity_floor     ${percentile(0.01)}   (${cosines.length} pairs of ${queries.length} queries)`)
 console.log(`similarity_ceiling   ${percentile(0.998)}   (50 % ${percentile(0.5)}, 99 % ${percentile(0.99)})`)
 console.log(`similarity_threshold ${threshold.toFixed(2)}   (precision ${stated})`)
+const byItself = ['floor', 'ceiling', 'threshold'].map((name) => Number(measured![`similarity_${name}`]).toFixed(3))
+console.log(`calibrate_model: ${byItself.join(', ')}, in ${took.toFixed()} ms`)
 console.log('\nrecall / precision / found, of the other half of the queries')
 console.log(`  from${Object.keys(pairs).map((length) => length.padStart(20)).join('')}`)
 for (const step of steps.filter((step) => step === threshold || Math.round(step * 100) % 2 === 0)) {

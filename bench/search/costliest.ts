@@ -1,18 +1,19 @@
 /**
  * Finds the most expensive search that a caller may send: generates queries from a grammar and mutates the costliest
- * ones. The cost of a search is the pages that Postgres reads for its two statements, as a multiple of an ordinary one
- * (the median of generated.ts's). Unlike time this is the same in every run, whatever else the machine does.
+ * ones. The cost of a search is the pages that Postgres reads for its statements, as a multiple of an ordinary one (the
+ * median of generated.ts's). Unlike time this is the same in every run, whatever else the machine does.
  * Prints the JSON of {profiles, tried, ordinary, pages, ratio, milliseconds, request}.
  *
  *   deno run -A bench/search/costliest.ts [--profiles=10000] [--seconds=120] [--tries=…] [--seed=1] [--details]
  *
  * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts.
- * --details adds highlights, facets and nearness to a profile.
+ * --details adds facets and nearness to a profile.
  */
 import postgres from 'postgres'
 import { makeProfiles, makeQueries, model } from './generated.ts'
 import { fill } from './fill.ts'
 import { openEmpty } from './labelled.ts'
+import { readQuery } from '../../functions/users/read_query.ts'
 import type { Query } from '../../functions/_shared/postgres.ts'
 import { seededRandom } from '../../tests/tools/random.ts'
 
@@ -52,7 +53,7 @@ const { query, queries } = await openProfiles()
 const column = async (text: string): Promise<string[]> => (await query(text, [])).map((row) => String(row.value))
 const words = await column(
   `select word as value from ts_stat('select words from private.search_words')
-   where word !~ '^[.@]' order by ndoc desc, word`,
+   where word !~ '^[@~]' order by ndoc desc, word`,
 )
 const facets = {
   interests: await column('select distinct unnest(interests) as value from private.search_entries order by 1'),
@@ -104,7 +105,6 @@ const generate = () => ({
   limit: pick([1, 20, 20, 100]),
   offset: pick([0, 0, 0, 100, 450, 899, 999, 1e9]),
   explain: chance(0.3),
-  highlight: withDetails && chance(0.3),
   facets: withDetails && chance(0.3) ? ['interests', 'city', 'country'] : [],
   like: withDetails && chance(0.2) ? 1 + below(count) : null,
   token: chance(0.3),
@@ -125,33 +125,32 @@ const mutate = (search: Search): Search => {
 const requestOf = ({ parts, end, facets, token: _, ...rest }: Search): Record<string, unknown> => {
   // As the Edge Function truncates it.
   const q = [...parts.join(' ') + end].slice(0, 512).join('').slice(0, 512)
-  return { ...rest, ...(facets.length > 0 && { facets }), q: q.isWellFormed() ? q : '', model }
-}
-
-/** Sends both statements of a search, as the functions do, and returns the pages that they read. */
-const measure = async (search: Search): Promise<number> => {
-  let pages = 0
-  const call = async (name: string, request: Record<string, unknown>): Promise<string> => {
-    const statement = `select case
-        when set_config('api.caller', $1, true) is not null then api.${name}(($2::text)::jsonb)::text
-      end as answer`
-    const parameters = [search.token ? '1' : '', JSON.stringify(request)]
-    const [explained] = await query(`explain (analyze, buffers, format json) ${statement}`, parameters)
-    const [{ Plan: plan }] = [explained!['QUERY PLAN']].flatMap((text) =>
-      typeof text === 'string' ? JSON.parse(text) : text
-    )
-    for (const kind of ['Shared Hit', 'Shared Read', 'Temp Read', 'Temp Written']) pages += plan[`${kind} Blocks`]
-    // explain keeps the answer to itself.
-    return name === 'understand_query' ? String((await query(statement, parameters))[0]!.answer) : ''
-  }
-  const request = requestOf(search)
   // Nothing is known to the model, so that every word is completed or corrected.
-  const understood = await call('understand_query', { q: request.q, known: '' })
-  await call('search_profiles', { ...request, asked: JSON.parse(understood).asked })
-  return pages
+  const { tokens } = readQuery(q.isWellFormed() ? q : '', () => false)
+  return { ...rest, ...(facets.length > 0 && { facets }), tokens, known: '', model }
 }
 
-const plain = { limit: 20, offset: 0, explain: false, highlight: false, facets: [], like: null, token: false }
+/** Returns the pages that a search reads: if words were mistyped, the functions send it once more. */
+const measure = async (search: Search): Promise<number> => {
+  const statement = `select case
+      when set_config('api.caller', $1, true) is not null then api.search_profiles(($2::text)::jsonb)
+    end as found`
+  const parameters = [search.token ? '1' : '', JSON.stringify(requestOf(search))]
+  const [explained] = await query(`explain (analyze, buffers, format json) ${statement}`, parameters)
+  const [{ Plan: plan }] = [explained!['QUERY PLAN']].flatMap((text) =>
+    typeof text === 'string' ? JSON.parse(text) : text
+  )
+  const kinds = ['Shared Hit', 'Shared Read', 'Temp Read', 'Temp Written']
+  const pages = kinds.reduce((sum, kind) => sum + plan[`${kind} Blocks`], 0)
+  // explain keeps the answer to itself.
+  const [row] = await query(
+    "select jsonb_array_length((private.read_query(($1::text)::jsonb -> 'tokens')).corrections)::text as mistyped",
+    [parameters[1]],
+  )
+  return row!.mistyped === '0' ? pages : 2 * pages
+}
+
+const plain = { limit: 20, offset: 0, explain: false, facets: [], like: null, token: false }
 const ordinarySearches: Search[] = queries.slice(0, 60).map(({ q, vector, filters }) => ({
   ...{ parts: [q.trim()], end: q.endsWith(' ') ? ' ' : '', vector, ...filters, ...plain },
 }))

@@ -52,12 +52,16 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
       [JSON.stringify(people), model],
     )
   }
-  await database.run(
-    `insert into private.search_lexicon (word)
-     select word from ts_stat('select words from private.search_words') where word !~ '^[.@]'`,
-  )
+  // As many as an ordinary profile has interests and sentences.
+  await database.run(`
+    insert into private.search_sentences (profile_id, place, embedding)
+    select profile_id, place, embedding from private.search_entries cross join generate_series(1, 6) as place
+  `)
+  await database.run('select private.count_words()')
   await database.run('set session_replication_role = origin')
   await database.run("set maintenance_work_mem = '1GB'")
   for (const { indexdef } of indexes) await database.run(String(indexdef))
-  for (const table of ['entries', 'words', 'lexicon']) await database.run(`vacuum analyze private.search_${table}`)
+  for (const table of ['entries', 'words', 'lexicon', 'sentences']) {
+    await database.run(`vacuum analyze private.search_${table}`)
+  }
 }

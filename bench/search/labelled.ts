@@ -1,7 +1,9 @@
 /** Loads a labelled set of tests/search into an empty database, with the offline provider's embeddings. */
+import { embedJobs, type Job } from '../../functions/_shared/embeddings/jobs.ts'
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import type { AgeRange } from '../../functions/users/query_age.ts'
-import { readQuery, textToEmbed, understandable } from '../../functions/users/read_query.ts'
+import { knownWords } from '../../functions/_shared/embeddings/query_vector.ts'
+import { corrected, readQuery } from '../../functions/users/read_query.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -11,6 +13,8 @@ export interface Filters {
   cities: string[]
   countries: string[]
   age?: AgeRange | null
+  /** Without a letter or digit. */
+  isNobody?: boolean
 }
 
 export interface Query {
@@ -22,7 +26,8 @@ export interface Query {
   grades: Map<number, number>
   vector: number[] | null
   /** The query as the database has read it, and the age that it asks for. */
-  asked: unknown
+  tokens: string
+  known: string
   /** The caller, or else a profile that is exactly meant; and one that has nothing to do with the query. */
   kindred: number
   stranger: number
@@ -32,7 +37,7 @@ export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export const sets = ['labelled', 'unseen', 'third', 'tastes'] as const
+export const sets = ['labelled', 'unseen', 'third', 'fourth', 'tastes'] as const
 export type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>
@@ -47,35 +52,27 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Parameters: query, vector, model, semantic ratio, filters, limit, the profile of the caller, the query as read. */
+/** Parameters: tokens, known words, vector, model, semantic ratio, filters, limit, the profile of the caller. */
 export const findProfiles = `
   select private.find_profiles(
-    request => jsonb_build_object('q', $1::text, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
-    filter => private.read_filter(($5::text)::jsonb, asked, null), query_vector => $2::text::extensions.halfvec,
+    request => jsonb_build_object('model', $4::text, 'limit', $7::integer, 'offset', 0), asked => asked,
+    filter => private.read_filter(($6::text)::jsonb, asked, null), query_vector => $3::text::extensions.halfvec,
     context_vector => (
-      select embedding from private.search_contexts join public.profiles using (user_id) where profiles.id = $7
+      select embedding from private.search_contexts join public.profiles using (user_id) where profiles.id = $8
     ),
-    semantic_ratio => $4
+    semantic_ratio => $5
   )::text as answer
-  from (
-    select coalesce(
-      jsonb_populate_record(null::private.search_query, ($8::text)::jsonb), private.read_query($1::text)
-    ) as asked
-  ) as read`
+  from (select private.read_query(($1::text)::jsonb, private.words_of($2::text)) as asked offset 0) as read`
 
 /** Makes all missing embeddings of the offline provider, and adds the words that the lexicon still lacks. */
 export const makeVectors = async (database: Database): Promise<void> => {
-  await database.query('select private.drain_lexicon_queue(1000000)', [])
+  await database.query('select private.count_words()', [])
   await database.query('select private.adopt_model($1)', [embedder.model])
   while (true) {
     const [claimed] = await database.query('select private.claim_embeddings($1, 64) as jobs', [embedder.model])
-    const jobs = claimed!.jobs as { kind: string; id: number; text: string; content_hash: string }[]
+    const jobs = claimed!.jobs as Job[]
     if (jobs.length === 0) return
-    const vectors = await embedder.embed(jobs.map(({ text }) => text), new AbortController().signal)
-    // As the function does: a zero vector has no cosine.
-    const saved = jobs.map(({ kind, id, content_hash }, at) => {
-      return { kind, id, content_hash, embedding: vectors[at]!.some((value) => value !== 0) ? vectors[at] : null }
-    })
+    const saved = await embedJobs(jobs, (texts) => embedder.embed(texts, new AbortController().signal))
     const parameters = [embedder.model, JSON.stringify(saved)]
     await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', parameters)
   }
@@ -122,13 +119,17 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
 
 /** What a search reads from a query, with the offline provider's vector; null if it is zero. */
 export const understand = async (database: Pick<Database, 'query'>, q: string) => {
-  const read = readQuery(q)
-  const request = JSON.stringify(await understandable(q, read))
-  const [row] = await database.query('select api.understand_query(($1::text)::jsonb)::text as answer', [request])
-  const answer = JSON.parse(String(row!.answer))
-  const text = textToEmbed(answer.text, read)
+  const known = await knownWords(q)
+  const read = readQuery(q, (word) => known.has(word))
+  const asked = { tokens: JSON.stringify(read.tokens), known: [...known].join(' ') }
+  const [row] = await database.query(
+    `select (corrections || completions)::text as corrections
+     from private.read_query(($1::text)::jsonb, private.words_of($2))`,
+    [asked.tokens, asked.known],
+  )
+  const text = corrected(read.text, JSON.parse(String(row!.corrections)))
   const [vector] = text === '' ? [] : await embedder.embed([text], new AbortController().signal)
-  return { asked: answer.asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
+  return { ...asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
 }
 
 /** Loads the profiles, makes their embeddings, and returns the queries. */
@@ -141,14 +142,16 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
     const all = [...ids.values()].sort((a, b) => a - b)
     // Another one for each query, so that no single stranger decides.
     const strangers = all.filter((profile) => !graded.has(profile))
-    const { asked, age, vector } = await understand(database, q)
+    const { tokens, known, age, vector } = await understand(database, q)
     queries.push({
       id,
       kind,
       q,
-      asked,
+      tokens,
+      known,
       filters: {
         age,
+        isNobody: q.trim() !== '' && !/[\p{L}\p{N}]/u.test(q),
         interests: filters.interests ?? [],
         cities: filters.city ?? [],
         countries: filters.country ?? [],

@@ -82,14 +82,14 @@ const find = async (query: Query, { vector, ratio, context }: Setting, limit = 2
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
   const parameters = [
-    query.q,
+    query.tokens,
+    query.known,
     queryVector,
     embedder.model,
     ratio,
     filters,
     limit,
     context ? query[context] : null,
-    JSON.stringify(query.asked),
   ]
   const [row] = await database.query(findProfiles, parameters)
   return JSON.parse(row!.answer as string)

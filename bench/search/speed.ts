@@ -14,6 +14,7 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
 import postgres from 'postgres'
+import { readQuery } from '../../functions/users/read_query.ts'
 import { makeProfiles, makeQueries, model, type Profile, type Query } from './generated.ts'
 import { fill } from './fill.ts'
 import { findProfiles, openEmpty } from './labelled.ts'
@@ -48,7 +49,8 @@ const find = async (
   by: { meaning: boolean; ratio?: number; limit?: number },
 ): Promise<Answer> => {
   const queryVector = by.meaning ? JSON.stringify(vector) : null
-  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20, null, null]
+  const tokens = JSON.stringify(readQuery(q, () => false).tokens)
+  const parameters = [tokens, '', queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20, null]
   const [row] = await sql.unsafe(findProfiles, parameters, { prepare: true })
   return JSON.parse(row!.answer)
 }

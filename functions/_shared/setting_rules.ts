@@ -69,7 +69,7 @@ export interface Setting {
 export const allSettings: Record<string, Setting> = {
   OPENAI_API_KEY: {
     on: 'both',
-    means: 'vectors of the search from OpenAI; without a key, gte-small on Supabase, else the offline embedder',
+    means: 'vectors of the search from OpenAI; without a key the offline model makes them',
   },
   OPENAI_BASE_URL: {
     on: 'both',

@@ -78,6 +78,14 @@ const migrationMetrics = (migrations: Migration[] | null): string =>
     migrations.map(({ version, sha256 }) => [`version="${version}",sha256="${sha256 ?? ''}"`, 1]),
   )
 
+const dataMetrics = (data: { name: string; checksum: string }[] | null): string =>
+  data === null ? '' : formatMetric(
+    'database_data',
+    'gauge',
+    'The data files that were loaded, by name and MD5.',
+    data.map(({ name, checksum }) => [`name="${name}",md5="${checksum}"`, 1]),
+  )
+
 health.get(
   '/metrics',
   route('getMetrics', 'Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
@@ -88,11 +96,14 @@ health.get(
     const { inFlight } = statements
     const embeddings: Embeddings | null = await asService`describe_search()`.then(JSON.parse).catch(() => null)
     const migrations: Migration[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
+    const data = await asService`list_loaded_data()`.then(JSON.parse).catch(() => null)
     const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
       gauge('database_up', 'Whether the database is reachable.', embeddings ? 1 : 0) +
-      (embeddings ? embeddingMetrics(embeddings) + migrationMetrics(migrations) + outboxMetrics(outbox) : '')
+      (embeddings
+        ? embeddingMetrics(embeddings) + migrationMetrics(migrations) + dataMetrics(data) + outboxMetrics(outbox)
+        : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },
 )

@@ -101,6 +101,7 @@ const patterns: [pattern: string, range: (...found: string[]) => AgeRange][] = [
     `(${decades[5]!.join('|')}|${decades[6]!.join('|')}|${decades[8]!.join('|')})(?:\\s+yaş\\p{L}*)?(?!\\p{L})`,
     (name) => decadeOf(name!),
   ],
+  ['teenagers?(?!\\p{L})|teens(?!\\p{L})', () => ({ min: youngest, max: 19 })],
   [`(${tens.join('|')})[\\s-]?something`, (ten) => ({ min: valueOf(ten!), max: valueOf(ten!) + 9 })],
   [
     `(?:around|about|circa|roughly|ungefähr|um\\s+die|unos|alrededor\\s+de|environ|rond\\s+de)\\s+(${number})${old}?${uncounted}`,

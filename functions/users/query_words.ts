@@ -48,16 +48,24 @@ export const functionWords = {
 export type Language = keyof typeof functionWords
 export const languages = Object.keys(functionWords) as Language[]
 
+/** Before a place where somebody lives … */
+export const beforePlaces = listed(`in from to at around near nearby outside inside within of aus nach bei en desde à
+    dans da em uit te van i från w z v ve`)
+
+/** … and before one in whose surroundings. Words like "to" and "de" may follow. */
+export const nearWords = listed(`near nearby around close outskirts surroundings vicinity nahe nähe cerca près proche
+    vicino perto buurt dichtbij yakın`)
+
 /** What stands before something that is not wanted. */
 export const deniers: Record<Language, ReadonlySet<string>> = {
   en: listed(`not no without except excluding excepting nor isn't aren't don't doesn't isnt arent
-    dont doesnt`),
-  de: listed('nicht kein keine keinen keinem keiner ohne außer ausser'),
-  es: listed('no sin excepto salvo ni'),
-  fr: listed('sans pas sauf excepté ni'),
-  it: listed('non senza tranne eccetto né'),
-  pt: listed('não sem exceto nem'),
-  nl: listed('niet geen zonder behalve'),
+    dont doesnt outside avoids avoid hates dislikes never`),
+  de: listed('nicht kein keine keinen keinem keiner ohne außer ausser außerhalb'),
+  es: listed('no sin excepto salvo ni fuera'),
+  fr: listed('sans pas sauf excepté ni hors'),
+  it: listed('non senza tranne eccetto né fuori'),
+  pt: listed('não sem exceto nem fora'),
+  nl: listed('niet geen zonder behalve buiten'),
   tr: new Set(),
 }
 
@@ -85,6 +93,9 @@ export const lightWords = listed(`like likes want wants have has had having eat 
 /** What one lacks oneself excludes nobody: "I don't have a car". */
 export const ownVerbs = listed('have speak know understand own drive need mind')
 
+/** Of those who deny, what is said of places only. */
+export const outsideWords = listed('outside außerhalb fuera hors fuori fora buiten')
+
 /** Joins what is denied to more of it. */
 export const alternatives = listed('or nor oder noch o ou ni né nem of veya')
 
@@ -100,6 +111,9 @@ export const beforeLanguages = listed(
 export const behindLanguages = listed(`lesson lessons class classes course courses teacher teachers tutor tutors speaker
     speakers speaking language languages tandem exchange conversation grammar vocabulary practice skills dictionary
     pronunciation translator interpreter`)
+
+/** Of these, those that say nothing beside the name of a language. */
+export const speaking = listed('speak speaks speaking spoken speaker speakers fluent native')
 
 /** Numbers that a text may write either way, without words that mean something else in another language. */
 export const numbers: ReadonlyMap<string, string> = new Map(

@@ -1,10 +1,11 @@
 // What a query says apart from its words: which of them carry meaning, what is not wanted, which age. The database,
-// which knows the words and places of the profiles, goes on from there (docs/search-query.md).
-import { knownWords } from '../_shared/embeddings/query_vector.ts'
+// which knows the words and places of the profiles, goes on from there (docs/search.md).
+import { fold } from '../_shared/fold.ts'
 import { type AgeRange, takeAge } from './query_age.ts'
 import {
   alternatives,
   beforeLanguages,
+  beforePlaces,
   behindLanguages,
   conjunctions,
   deniers,
@@ -14,25 +15,37 @@ import {
   type Language,
   languages,
   lightWords,
+  nearWords,
   numbers,
   openers,
+  outsideWords,
   ownVerbs,
+  speaking,
 } from './query_words.ts'
 
-export interface ReadQuery {
-  /** The words to look for, with quotes and minus signs as typed, and a minus sign before what is denied. */
-  words: string
-  /** What to embed: all of the text but what is excluded. */
+/** A token as private.search_token reads it; what is false is left out. */
+export interface SearchToken {
   text: string
-  /** The part of it after the words that rank, which are ten at most. */
-  beyond: string
+  quoted?: boolean
+  excluded?: boolean
+  is_denied?: boolean
+  unfinished?: boolean
+  is_where?: boolean
+  is_near?: boolean
+  is_language?: boolean
+  is_capital?: boolean
+  is_light?: boolean
+  variants?: string[]
+}
+
+export interface ReadQuery {
+  tokens: SearchToken[]
+  /** What to embed: all of the text but what is excluded or means nothing. */
+  text: string
   leftOut: string[]
+  /** What was denied in words. */
   excluded: string[]
   age: AgeRange | null
-  /** Words that name a language, though a place may have the same name. */
-  spoken: string[]
-  /** Other ways to write a word. */
-  variants: Record<string, string[]>
 }
 
 interface Token {
@@ -56,54 +69,63 @@ const tokensOf = (query: string): Token[] =>
 
 const isDenierSomewhere = (word: string): boolean => languages.some((language) => deniers[language].has(word))
 
-/** The languages that most of the words belong to that carry no meaning; all if there are none. */
+/** The languages that most of the words belong to that carry no meaning; none if there are no such words. */
 const languagesOf = (tokens: Token[]): Language[] => {
   // "no" is "in the" in Portuguese.
   const words = tokens.map(({ word }) => word).filter((word) => !isDenierSomewhere(word))
   const counts = languages.map((language) => words.filter((word) => functionWords[language].has(word)).length)
   const best = Math.max(...counts)
-  return best === 0 ? languages : languages.filter((_, place) => counts[place] === best)
+  return best === 0 ? [] : languages.filter((_, place) => counts[place] === best)
 }
-
-/** Without accents, as the database has words. */
-const plain = (word: string): string => word.normalize('NFD').replace(/\p{M}/gu, '')
 
 const isCapital = (typed: string): boolean => /^\p{Lu}/u.test(typed)
 
-/** A word in singular and plural. */
-const inflected = (word: string): string[] =>
-  word.length > 3 && word.endsWith('s')
-    ? [word, word.slice(0, -1)]
-    : /^[a-z]{3,}$/.test(word)
-    ? [word, `${word}s`]
-    : [word]
+interface Denied {
+  words: string[]
+  isPlace: boolean
+}
 
-/** Finds what is denied: the places of the tokens that say so, and what they exclude. */
-const findDenied = (tokens: Token[], spoken: Language[]): { places: Set<number>; excluded: string[] } => {
+/**
+ * Finds what is denied: the places of the tokens that say so, and what they exclude. Without a word that tells the
+ * language, a denier may be a name (Ni Bhriain, Sem Bakker): it must stand before a word that the model knows, and one
+ * that is not English must stand behind another word as well.
+ */
+const findDenied = (tokens: Token[], spoken: Language[], isKnown: (word: string) => boolean) => {
   const places = new Set<number>()
-  const excluded: string[] = []
-  const isDenier = (word: string) => spoken.some((language) => deniers[language].has(word))
-  const isFunctionWord = (word: string) => spoken.some((language) => functionWords[language].has(word))
+  const excluded: Denied[] = []
+  const isDenier = (word: string, place: number): boolean => {
+    if (spoken.length > 0) return spoken.some((language) => deniers[language].has(word))
+    return isKnown(tokens[place + 1]?.word ?? '') &&
+      (deniers.en.has(word) || isDenierSomewhere(word) && place > 0 && !isCapital(tokens[place]!.typed))
+  }
+  const isFunctionWord = (word: string) =>
+    (spoken.length > 0 ? spoken : languages).some((language) => functionWords[language].has(word))
   /** Excludes the first word from there on that says something, and what "or" joins to it. */
   const exclude = (denier: number): void => {
     const said = new Set([denier])
+    let isPlace = outsideWords.has(tokens[denier]!.word)
     for (let place = denier + 1; place < tokens.length; place++) {
       const { typed, word, endsClause } = tokens[place]!
       if (word === '') return
       said.add(place)
       const next = tokens[place + 1]
       const isNoise = isFunctionWord(word) && !(isCapital(typed) && word.length === 2 && typed === typed.toUpperCase())
-      if ((isNoise || lightWords.has(word)) && next && !endsClause) continue
+      if ((isNoise || lightWords.has(word)) && next && !endsClause) {
+        isPlace ||= beforePlaces.has(word)
+        continue
+      }
       if (isNoise) return
       said.forEach((each) => places.add(each))
       if (conjunctions.has(tokens[denier - 1]?.word ?? '')) places.add(denier - 1)
-      if (isCapital(typed) && next && isCapital(next.typed) && !endsClause) {
-        places.add(place + 1)
-        excluded.push(`${word} ${next.word}`)
-        place++
-      } else {
-        excluded.push(...(spoken.includes('en') ? inflected(word) : [word]))
+      const words = [word]
+      // A name of several words.
+      for (let more = place + 1; isCapital(typed) && !tokens[more - 1]!.endsClause; more++) {
+        if (!tokens[more] || !isCapital(tokens[more]!.typed)) break
+        words.push(tokens[more]!.word)
+        places.add(more)
+        place = more
       }
+      excluded.push({ words, isPlace })
       const after = tokens[place + 1]
       if (!after || !alternatives.has(after.word)) return
       said.clear()
@@ -112,19 +134,19 @@ const findDenied = (tokens: Token[], spoken: Language[]): { places: Set<number>;
   }
   tokens.forEach(({ word }, place) => {
     const [before, after] = [tokens[place - 1]?.word ?? '', tokens[place + 1]?.word ?? '']
-    if (deniersBehind.has(word) && before !== '' && !isDenier(before)) {
+    if (deniersBehind.has(word) && before !== '' && !isDenier(before, place - 1)) {
       places.add(place - 1).add(place)
-      excluded.push(before)
+      excluded.push({ words: [before], isPlace: false })
     }
     const isOpen = openers.has(before) || before === 'i' && ownVerbs.has(after)
-    if (places.has(place) || !isDenier(word) || isOpen || idioms.has(after)) return
+    if (places.has(place) || !isDenier(word, place) || isOpen || idioms.has(after)) return
     exclude(place)
   })
-  return { places, excluded: [...new Set(excluded)] }
+  return { places, excluded }
 }
 
-/** The words that stand where a language does: "speaks Turkish and Dutch", "German lessons". */
-const findSpoken = (tokens: Token[]): string[] => {
+/** The places of the words that stand where a language does: "speaks Turkish and Dutch", "German lessons". */
+const findLanguages = (tokens: Token[]): Set<number> => {
   const found = new Set<number>()
   const isName = ({ word }: Token) => word.length > 3 && !beforeLanguages.has(word) && !behindLanguages.has(word)
   tokens.forEach((token, place) => {
@@ -133,76 +155,110 @@ const findSpoken = (tokens: Token[]): string[] => {
     const isJoined = found.has(place - 1) || found.has(place - 2) && /^(and|or)$/.test(before)
     if (isName(token) && (beforeLanguages.has(before) || behindLanguages.has(behind) || isJoined)) found.add(place)
   })
-  return [...found].map((place) => plain(tokens[place]!.word))
+  return found
+}
+
+/** Between "close" or "near" and a place. */
+const joining = /^(the|to|of|de|der|von|van|a|à|da|di|do|in)$/
+
+/** The places of the words that stand where a place does, and of those with "near" before it. */
+const findWhere = (tokens: Token[]) => {
+  const [where, near] = [new Set<number>(), new Set<number>()]
+  tokens.forEach((_, place) => {
+    let before = place - 1
+    if (joining.test(tokens[place]!.word)) return
+    if (beforePlaces.has(tokens[before]?.word ?? '')) where.add(place)
+    while (joining.test(tokens[before]?.word ?? '')) before--
+    if (nearWords.has(tokens[before]?.word ?? '')) near.add(place)
+  })
+  return { where, near }
+}
+
+const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
+
+/** Other ways to write a number. */
+const variantsOf = (word: string): string[] => {
+  const digits = numbers.get(word)
+  if (digits) return [digits]
+  const english = [...numbers].find(([, each]) => each === word)?.[0]
+  return english ? [english] : []
 }
 
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
-/** As many as private.parse_query ranks. */
-const rankedWords = 10
-
-/** Reads a query. Without a word that carries meaning, all of them count. */
-export const readQuery = (query: string): ReadQuery => {
+/** Reads a query. Without a word that carries meaning, all of them count. `isKnown` tells what the model knows. */
+export const readQuery = (query: string, isKnown: (word: string) => boolean): ReadQuery => {
   const { text: ageless, age } = takeAge(query)
   const tokens = tokensOf(ageless)
-  const spokenIn = languagesOf(tokens)
-  const { places, excluded } = findDenied(tokens, spokenIn)
-  const isLeftOut = ({ typed, word }: Token): boolean =>
-    word !== '' && !/^\p{Lu}{2}$/u.test(typed.replace(/\P{L}/gu, '')) &&
-    spokenIn.some((language) => functionWords[language].has(word) || deniers[language].has(word))
-  const wanted = tokens.filter((_, place) => !places.has(place))
-  const telling = wanted.filter((token) => !isLeftOut(token))
-  const isNarrowed = age !== null || excluded.length > 0
-  const isSentence = isNarrowed || tokens.length >= sentenceLength && telling.some(({ word }) => word !== '')
-  const kept = isSentence ? telling : wanted
-  // The last word is only unfinished if nothing after it was left out.
-  const text = kept.map(({ typed }) => typed).filter((typed) => !typed.startsWith('-'))
-  const isOpen = kept.at(-1)?.isLast ?? false
+  const spoken = languagesOf(tokens)
+  const { places: denied, excluded } = findDenied(tokens, spoken, isKnown)
+  const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]
+  const isLeftOut = ({ typed, word }: Token, place: number): boolean =>
+    word !== '' && !/^\p{Lu}{2}$/u.test(typed.replace(/\P{L}/gu, '')) && !near.has(place) &&
+    (spoken.length > 0 ? spoken : languages).some((language) =>
+      functionWords[language].has(word) || spoken.length > 0 && deniers[language].has(word)
+    )
+  const wanted = tokens.map((token, place) => ({ token, place })).filter(({ place }) => !denied.has(place))
+  const telling = wanted.filter(({ token, place }) => !isLeftOut(token, place))
+  const isNarrowed = age !== null || excluded.length > 0 || near.size > 0
+  const isSentence = isNarrowed || tokens.length >= sentenceLength && telling.some(({ token }) => token.word !== '')
+  const kept = (isSentence ? telling : wanted).filter(({ token }) =>
+    !(nearWords.has(token.word) && near.size > 0) && !(speaking.has(token.word) && foreign.size > 0)
+  )
+  const typedTokens = kept.map(({ token: { typed, word, isLast }, place }): SearchToken => ({
+    text: typed.replace(/^-/, ''),
+    ...typed.startsWith('-') && { excluded: true },
+    ...typed.replace(/^-/, '').startsWith('"') && { quoted: true },
+    // The last word is only unfinished if nothing after it was left out.
+    ...isLast && word !== '' && { unfinished: true },
+    ...where.has(place) && { is_where: true },
+    ...near.has(place) && { is_near: true },
+    ...foreign.has(place) && { is_language: true },
+    ...isCapital(typed) && { is_capital: true },
+    ...isLight(word) && { is_light: true },
+    ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
+  }))
   return {
-    words: kept.map(({ typed }) => typed).concat(excluded.map((each) => `-"${each}"`)).join(' ') +
-      (isOpen || kept.length === 0 ? '' : ' '),
-    text: text.join(' ').replaceAll('"', ' ').trim(),
-    beyond: text.slice(rankedWords).join(' ').replaceAll('"', ' ').trim(),
-    leftOut: isSentence ? wanted.filter(isLeftOut).map(({ word }) => word) : [],
-    excluded,
+    tokens: [
+      ...typedTokens,
+      ...excluded.map(({ words, isPlace }): SearchToken => ({
+        text: words.join(' '),
+        excluded: true,
+        is_denied: true,
+        ...isPlace && { is_where: true },
+      })),
+    ],
+    text: typedTokens.filter((token) => !token.excluded).map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
+    leftOut: isSentence
+      ? wanted.filter(({ token, place }) => isLeftOut(token, place)).map(({ token }) => token.word)
+      : [],
+    excluded: excluded.map(({ words }) => words.join(' ')),
     age,
-    spoken: findSpoken(tokens),
-    variants: Object.fromEntries(
-      kept.flatMap(({ word }) => {
-        const digits = numbers.get(word)
-        if (digits) return [[plain(word), [digits]]]
-        const english = [...numbers].find(([, each]) => each === word)?.[0]
-        return english ? [[word, [english]]] : []
-      }),
-    ),
   }
 }
 
-/**
- * How a query was understood, for whoever asks for an explanation. An adjective of a place, which the database returns
- * with an @, is a language where one stands.
- */
-export const explained = (read: ReadQuery, places: string[], text: string) => ({
-  text,
-  words: read.words.replace(/-"[^"]*"/g, '').split(/\s+/).filter(Boolean),
-  excluded: read.excluded,
-  left_out: read.leftOut,
-  places: places.map((name) => name.replace('@', ''))
-    .filter((name) => places.includes(name) || !read.spoken.includes(name)),
-  age: read.age,
-})
-
-/**
- * What the database is asked to understand. A short function word at the end is not known: "craft be" may become beer.
- */
-export const understandable = async (q: string, { words, spoken, variants }: ReadQuery) => {
-  const known = (await knownWords(words)).split(' ')
-  const isShortFunctionWord = (word: string) =>
-    word.length <= 3 && languages.some((language) => functionWords[language].has(word.toLowerCase()))
-  return { q, words, spoken, variants, known: known.filter((word) => !isShortFunctionWord(word)).join(' ') }
+export interface Correction {
+  from: string
+  to: string
 }
 
-/** The text to embed: as typed, or what the database has made of the words that rank, and the others as typed. */
-export const textToEmbed = (understood: string | null, { text, beyond }: ReadQuery): string =>
-  understood === null ? text : `${understood} ${beyond}`.trim()
+/** With the likeliest of each mistyped word. */
+export const corrected = (text: string, corrections: Correction[]): string =>
+  corrections.reduce((written, { from, to }) => {
+    const typed = [...written.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].find(([word]) => fold(word) === from)
+    return typed ? written.slice(0, typed.index) + to + written.slice(typed.index + typed[0].length) : written
+  }, text)
+
+/** How a query was understood, for whoever asks for an explanation. */
+export const explained = ({ text, tokens, excluded, leftOut, age }: ReadQuery, places: string[]) => ({
+  text,
+  words: tokens.filter((token) => !token.is_denied).map((token) => `${token.excluded ? '-' : ''}${plainText(token)}`),
+  excluded,
+  left_out: leftOut,
+  places,
+  age,
+})
+
+const plainText = ({ text, quoted }: SearchToken): string =>
+  quoted ? text : text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}\p{M}]+$/gu, '') || text

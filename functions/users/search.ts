@@ -4,15 +4,16 @@ import { sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
-import { queryVector } from '../_shared/embeddings/query_vector.ts'
+import { knownWords, queryVector } from '../_shared/embeddings/query_vector.ts'
 import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
-import type { Rpc, RpcResult } from '../_shared/rpc.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
-import { explained, type ReadQuery, readQuery, textToEmbed, understandable } from './read_query.ts'
+import { corrected, type Correction, explained, type ReadQuery, readQuery } from './read_query.ts'
+import { highlight as highlighted, type Hit, type Wanted } from './highlight.ts'
 
 export const search = new Hono()
 
@@ -20,43 +21,35 @@ export const search = new Hono()
 // ordinary searches a second; beyond that a retry is faster than the queue.
 const searchLimiter = limitConcurrency(settings.searchConcurrency, 100, 4000)
 
-/** What the database made of queries last, to be embedded before it is asked again: {text} of understand_query. */
-const texts = new Map<string, string | null>()
-const maxTexts = 1000
-
-const remember = (q: string, text: string | null): void => {
-  if (texts.size >= maxTexts) texts.delete(texts.keys().next().value!)
-  texts.set(q, text)
+/** What private.describe_query says of a query. */
+interface QueryDetails {
+  places: string[]
+  corrections: Correction[]
+  completions: Correction[]
+  wanted: Wanted[]
 }
 
-interface Understood {
-  /** What to embed; null for the query as typed. */
-  text: string | null
-  suggestion: { query: string; words: { from: string; to: string }[] } | null
-  /** The query as the database has read it. */
-  asked?: { places: string[] }
+interface Found {
+  answer: { hits: Hit[]; estimatedTotalHits: number; facetDistribution: Record<string, Record<string, number>> | null }
+  query: QueryDetails
 }
 
-/** What the words of a query mean to the profiles and the model. Its statement is short, and waits like a search. */
-const understand = async (db: Rpc, q: string, read: ReadQuery): Promise<Understood> => {
-  if (read.words.trim() === '') return { text: '', suggestion: null }
-  const request = { ...await understandable(q, read), timeout: settings.searchTimeout }
-  const understood = JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
-  remember(q, understood.text)
-  return understood
-}
+/** What of a query is embedded. */
+const meaning = (read: ReadQuery, { corrections, completions }: QueryDetails): string =>
+  corrected(read.text, [...corrections, ...completions])
 
 /**
- * The answer to a query that was understood before, in one statement: the database understands it anew, and searches
- * with the vector of what it meant then. Null if it means something else by now.
+ * Searches in one statement, and in a second one if words were mistyped or begun, since the first had no vector of what
+ * they mean.
  */
-const searchAgain = async (db: Rpc, q: string, read: ReadQuery, request: object): Promise<RpcResult | null> => {
-  const guess = texts.get(q)
-  if (guess === undefined) return null
-  const vector = await queryVector(textToEmbed(guess, read))
-  const asked = { ...request, ...await understandable(q, read), guess, vector }
-  const reply = await searchLimiter(() => db`search_profiles(${asked})`)
-  return reply.body.startsWith('{"understood"') ? null : reply
+const find = async (db: Rpc, read: ReadQuery, request: object): Promise<Found> => {
+  const ask = async (text: string): Promise<Found> => {
+    const vector = await queryVector(text)
+    return JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector }})`)).body)
+  }
+  const found = await ask(read.text)
+  const meant = meaning(read, found.query)
+  return meant === read.text ? found : await ask(meant)
 }
 
 /** Counts a search or a completion. */
@@ -76,32 +69,34 @@ search.get(
   async (c) => {
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
-    const read = readQuery(q)
-    const request = {
+    const known = await knownWords(q)
+    const read = readQuery(q, (word) => known.has(word))
+    const { answer, query } = await find(c.var.db, read, {
       ...others,
-      q,
-      words: read.words,
+      tokens: read.tokens,
+      known: [...known].join(' '),
+      isNobody: q.trim() !== '' && !/[\p{L}\p{N}]/u.test(q),
       model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
       countries: filterCountry,
       age: read.age,
       explain: explain === 'true',
-      highlight: highlight === 'true',
       timeout: settings.searchTimeout,
-    }
-    const isExplained = suggest === 'true' || explain === 'true'
-    const known = isExplained ? null : await searchAgain(c.var.db, q, read, request)
-    if (known) return sendJson(c, known)
-    const { text, suggestion, asked } = await understand(c.var.db, q, read)
-    const embedded = textToEmbed(text, read)
-    const vector = await queryVector(embedded)
-    const reply = await searchLimiter(() => c.var.db`search_profiles(${{ ...request, asked, vector }})`)
-    if (!isExplained) return sendJson(c, reply)
+    })
+    const { hits, ...counts } = answer
+    const { corrections, places, wanted } = query
     return c.json({
-      ...JSON.parse(reply.body),
-      ...(suggest === 'true' && { _suggestion: suggestion }),
-      ...(explain === 'true' && { _understood: explained(read, asked?.places ?? [], embedded) }),
+      hits: highlight === 'true' ? highlighted(hits, wanted) : hits,
+      query: q,
+      estimatedTotalHits: counts.estimatedTotalHits,
+      limit: others.limit,
+      offset: others.offset,
+      ...counts.facetDistribution && { facetDistribution: counts.facetDistribution },
+      ...suggest === 'true' && {
+        _suggestion: corrections.length > 0 ? { query: corrected(q, corrections), words: corrections } : null,
+      },
+      ...explain === 'true' && { _understood: explained({ ...read, text: meaning(read, query) }, places) },
     })
   },
 )

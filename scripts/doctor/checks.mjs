@@ -8,7 +8,7 @@
  */
 import { fail } from './outcome.mjs'
 import { describeAnswer, forgedTokens, joinChannel } from './project.mjs'
-import { edgeFunctions, functions, migrations, tables } from './release.mjs'
+import { data, edgeFunctions, functions, migrations, tables } from './release.mjs'
 
 const call = (path, options) => (project) => project.call(path, options)
 const query = (path, options) => (project) => project.query(path, options)
@@ -213,12 +213,13 @@ export const checks = [
     say: ([{ values }]) => `${values.embedding_queue_waiting} waiting, none dead`,
   },
   {
-    // Without its dictionary the search leaves out every word that no profile has, and says nothing of it. Nobody
-    // writes these words, so only the dictionary of the function that searches can know the first two.
-    name: 'vocabulary',
+    // Without the file of the offline model the search leaves out every word that no profile has, and says nothing of
+    // it. Nobody writes these words, so only the model in the function that searches can know the first two. That
+    // profiles are embedded, the check before this tells.
+    name: 'offline model',
     ask: { 'a search': call('/users/search?q=rhabdomancy+philately+qzxvbnk&limit=1&explain=true') },
     wrong: ([{ body }]) => ({
-      'the search knows no words: deploy with npm run deploy': body._understood?.text !== 'rhabdomancy philately',
+      'the search cannot read it: deploy with npm run deploy': body._understood?.text !== 'rhabdomancy philately',
     }),
     say: 'the search tells words from letters that mean nothing',
   },
@@ -240,5 +241,19 @@ export const checks = [
       }
     },
     say: `all ${versions.length}, up to ${versions.at(-1)}`,
+  },
+  {
+    // Without the places a search takes their names for words.
+    name: 'data',
+    needs: 'secretKey',
+    ask: { metrics },
+    wrong: ([{ values }]) =>
+      Object.fromEntries(
+        [...data].map(([name, md5]) => [
+          `the database lacks ${name}, or has those of another release: npm run data`,
+          !(`database_data{name="${name}",md5="${md5}"}` in values),
+        ]),
+      ),
+    say: `${[...data.keys()]} of this release`,
   },
 ]

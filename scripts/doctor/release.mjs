@@ -28,3 +28,6 @@ export const functions = Object.fromEntries(
 const hash = (text) => createHash('sha256').update(text.replace(/[ \t\r\n;]+/g, '')).digest('hex')
 /** Each migration's version with the hash of its text, as private.list_migrations computes it. */
 export const migrations = new Map(files.map((file, i) => [file.split('_')[0], hash(texts[i])]))
+
+/** The MD5 of each file of sql/data, as private.load_places notes it. */
+export const data = new Map([['places', createHash('md5').update(read('sql/data/places.tsv')).digest('hex')]])

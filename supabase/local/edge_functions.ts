@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import { withoutLength } from '../../functions/_shared/app.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { CannotStart } from './cannot_start.ts'
@@ -41,31 +40,10 @@ const inThisProcess = async (): Promise<EdgeFunctions> => {
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const bundles = pathOf('../../dist/functions')
 
-/**
- * The offline embedder behind OpenAI's API, for the bundles: they have nothing but what is uploaded, and on the
- * platform a model of its own. Returns the settings with which they find it.
- */
-const serveEmbeddings = (): Record<string, string> => {
-  const key = crypto.randomUUID()
-  const provider = offline()
-  const { addr } = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, async (request) => {
-    if (request.headers.get('Authorization') !== `Bearer ${key}`) return new Response(null, { status: 401 })
-    const { input } = await request.json() as { input: string[] }
-    const vectors = await provider.embed(input, request.signal)
-    return Response.json({ data: vectors.map((embedding, index) => ({ index, embedding })) })
-  })
-  return {
-    OPENAI_API_KEY: key,
-    OPENAI_BASE_URL: `http://127.0.0.1:${addr.port}`,
-    EMBEDDING_MODEL: provider.model,
-  }
-}
-
 /** Starts the bundles on this Deno; returns their address. Their log goes where ours goes. */
 const serveBundles = async (deno: string): Promise<{ base: string; close: () => void }> => {
   const process = new Deno.Command(deno, {
     args: ['run', '-A', '--no-config', '--no-lock', '--no-npm', pathOf('serve_bundles.ts'), bundles],
-    env: { ...Deno.env.toObject(), ...!Deno.env.get('OPENAI_API_KEY') && serveEmbeddings() },
     stdin: 'piped',
     stdout: 'inherit',
     stderr: 'piped',

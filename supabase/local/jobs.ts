@@ -2,25 +2,24 @@ import type { Database } from './database.ts'
 import { log } from '../../functions/_shared/log.ts'
 
 const schedule = Deno.readTextFileSync(new URL('../schedule.sql', import.meta.url))
-const jobs = [...schedule.matchAll(/cron\.schedule\('[^']+', '([^']+)', 'select private\.(\w+)\(\)'\)/g)]
-  .map(([, when, name]) => ({ name: name!, isDaily: !when!.endsWith('seconds') }))
+const [hour, day] = [3_600_000, 86_400_000]
 
-const day = 86_400_000
+/** Every ten seconds by pg_cron, which has no tighter rhythm, is every five here. */
+const intervalOf = (when: string): number => when.endsWith('seconds') ? 5000 : / \* \* \* \*$/.test(when) ? hour : day
+
+const jobs = [...schedule.matchAll(/cron\.schedule\('[^']+', '([^']+)', 'select private\.(\w+)\(\)'\)/g)]
+  .map(([, when, name]) => ({ name: name!, interval: intervalOf(when!) }))
 
 /**
- * Runs the jobs of supabase/schedule.sql that are SQL alone, as pg_cron does on Supabase: the daily ones now and once a
- * day, the others every five seconds. If one run fails, the next one catches up. Returns what stops them.
+ * Runs the jobs of supabase/schedule.sql that are SQL alone, as pg_cron does on Supabase: all of them now, and then
+ * each in its rhythm; `beside` every five seconds. If one run fails, the next one catches up. Returns what stops them.
  */
 export const startJobs = (database: Database, beside: () => void): () => void => {
-  const run = (isDaily: boolean) => () => {
-    for (const { name } of jobs.filter((job) => job.isDaily === isDaily)) {
-      database.query(`select private.${name}()`, []).catch(({ code }) =>
-        log('warn', 'A job failed', { job: name, code })
-      )
-    }
-    if (!isDaily) beside()
+  const run = (name: string): void => {
+    database.query(`select private.${name}()`, []).catch(({ code }) => log('warn', 'A job failed', { job: name, code }))
   }
-  const timers = [setInterval(run(false), 5000), setInterval(run(true), day)]
-  for (const isDaily of [false, true]) run(isDaily)()
+  const timers = [...jobs.map(({ name, interval }) => setInterval(run, interval, name)), setInterval(beside, 5000)]
+  for (const { name } of jobs) run(name)
+  beside()
   return () => timers.forEach(clearInterval)
 }

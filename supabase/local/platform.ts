@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { App } from '@supabase/lite'
 import { type Database, retryOnConflict } from './database.ts'
 import { allowOwnPhotos } from './own_photos.ts'
+import { loadPlaces } from './load_data.ts'
 import { migrate, seed } from './migrate.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
@@ -70,6 +71,7 @@ export const openPlatform = async (
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
   await retryOnConflict(() => allowOwnPhotos(database, settings))
+  await loadPlaces(database.query)
   await seed(database, settings)
   return app
 }

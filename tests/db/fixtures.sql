@@ -3,6 +3,7 @@
 --   make_device(name)             gives a user a device
 --   make_history(voyager, local)  gives two users one row in every table
 --   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
+--   tokens(query)                 words, "phrases" and -exclusions as functions/users/read_query.ts sends them
 --   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   ask(name, call)               calls a function of schema api as the Edge Functions do
@@ -46,6 +47,19 @@ as $$
   select jsonb_build_object('sub', auth_id, 'role', 'authenticated', 'aud', 'authenticated')
   from public.users
   where email = person || '@tests.example'
+$$;
+
+create or replace function tests.tokens(query text)
+returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(
+    jsonb_agg(jsonb_build_object(
+      'text', ltrim(token[1], '-'), 'excluded', token[1] like '-%', 'quoted', token[1] like '%"'
+    )),
+    '[]'
+  )
+  from regexp_matches(query, '-?"[^"]*"|[^ ]+', 'g') as token
 $$;
 
 create or replace function tests.become(person text)

@@ -19,9 +19,9 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     const all = await names()
     await box.fill('architecure ')
     await expectSoon(() => hits.first().locator('mark').allTextContents()).toContain('Architecture')
-    const fit = hits.first().locator('.fit')
-    expect([await fit.textContent(), await fit.getAttribute('title')])
-      .toEqual([expect.stringMatching(/^found by interests/), expect.stringMatching(/^Ranking score 0\.\d+$/)])
+    const reason = hits.first().locator('.reason')
+    expect([await reason.textContent(), await reason.getAttribute('title')])
+      .toEqual([expect.stringMatching(/^likes architecture/), expect.stringMatching(/^Ranking score 0\.\d+$/)])
     await you.node.getByText('Did you mean').getByRole('button').click()
     await you.node.getByText('Did you mean').waitFor({ state: 'hidden' })
     expect((await box.inputValue()).trim()).toBe('architecture')
@@ -34,6 +34,30 @@ describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
     await expectSoon(() => isFocused(you.button('Show everybody'))).toBe(true)
     await you.press('Show everybody')
     await expectSoon(names).toEqual(all)
+  })
+
+  test('say why they were found; those of the place that was asked for are counted, the others are apart', async () => {
+    const { you, box, hits } = await openPeople()
+    const reasons = (list: string) => you.role('list', list).locator('.reason').allTextContents()
+    expect([await you.find('.reason').count(), await you.find('.elsewhere').isVisible()]).toEqual([0, false])
+    await box.fill('street art Berlin ')
+    await expectSoon(() => you.find('.total').textContent()).toMatch(/^\d+ people · 5 in Berlin$/)
+    const [there, others] = [await reasons('People found'), await reasons('Elsewhere')]
+    expect([there.length, there.filter((reason) => /^lives in Berlin(, |$)/.test(reason)).length]).toEqual([5, 5])
+    expect(others.every((reason) => reason.endsWith(', not in Berlin'))).toBe(true)
+    expect(others).toEqual(
+      expect.arrayContaining(['likes street art, not in Berlin', 'close in meaning, not in Berlin']),
+    )
+
+    await box.fill('somebody who paints murals ')
+    await expectSoon(() => reasons('People found')).toContain('writes about “murals”')
+    expect((await reasons('People found')).join()).not.toMatch(/“who”|not in/)
+    expect(await you.find('.elsewhere').isVisible()).toBe(false)
+
+    // A picture means nobody, and not everybody.
+    await box.fill('📷')
+    await you.shows('Nobody was found for “📷”.')
+    expect(await hits.count()).toBe(0)
   })
 
   test('are completed with the keyboard, which assistive technology is told of; Escape does nothing else', async () => {

@@ -89,12 +89,14 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
   ['embedding queue', 'it is old', metric('embedding_queue_oldest_seconds', 4000), /schedule does not run/],
   ['embedding queue', 'there are dead letters', metric('embedding_queue_dead', 2), /2 dead$/],
   ['embedding queue', 'there is no database', metric('database_up', 0), /does not answer/],
-  ['vocabulary', 'there is none', changes(/search/, (body) => body.replaceAll('rhabdomancy', '')), /knows no words/],
+  ['offline model', 'there is none', changes(/search/, (body) => body.replaceAll('rhabdomancy', '')), /cannot read it/],
   ['migrations', 'one is missing', metrics(migration, ''), /lacks 20261122000001: push/],
   ['migrations', 'one is newer',
     metrics(/^database_migration\{/gm, 'database_migration{version="2099"} 1\n$&'), /has 2099,/],
   ['migrations', 'one had another text', metrics(/sha256="\w+"/g, 'sha256="0"'), /^FAIL 2\d+,2\d+ had another text/],
   ['migrations', 'none is noted', metrics(/^database_migration\{.*\n/gm, ''), /has noted none/],
+  ['data', 'the places are of another release', metrics(/md5="\w+"/g, 'md5="0"'), /npm run data/],
+  ['data', 'no places are loaded', metrics(/^database_data\{.*\n/gm, ''), /npm run data/],
   ...ownTables.map((table): [string, string, Answer, RegExp] =>
     ['write: own rows', `${table} of others are visible`, rowsOfOthers(table), new RegExp(`${table} shows others`)]),
 ])('%s fails if %s', async (check, _, answer, detail) => {

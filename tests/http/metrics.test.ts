@@ -72,10 +72,11 @@ test('user input never becomes a label', async () => {
   expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
 })
 
-test('migrations and the embedding queue are reported', async () => {
+test('migrations, data and the embedding queue are reported', async () => {
   const text = await scrape()
   const noted = [...text.matchAll(/^database_migration\{version="(\d+)",sha256="(\w+)"\} 1$/gm)]
   expect(noted.map(([, version, sha256]) => ({ version, sha256 }))).toEqual(migrationHashes())
+  expect(text).toMatch(/^database_data\{name="places",md5="\w{32}"\} 1$/m)
   expect(valueOf(text, 'embedding_queue_dead')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'embedding_queue_oldest_seconds')).toBeGreaterThanOrEqual(0)
   expect(valueOf(text, 'database_up')).toBe(1)

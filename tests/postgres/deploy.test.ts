@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
-import { openEmbeddingsApi } from '../tools/embeddings_api.ts'
 import { openManagementApi, projectRef } from '../tools/management_api.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { runScript } from '../tools/run_script.ts'
@@ -16,11 +15,9 @@ const names = readdirSync('functions').filter((name) => !/[_.]/.test(name)).toSo
 const { owner, url } = await useCopy('uploaded')
 const folder = mkdtempSync(join(tmpdir(), 'deployed-'))
 let management: Awaited<ReturnType<typeof openManagementApi>>
-let embeddings: Awaited<ReturnType<typeof openEmbeddingsApi>>
 let deployed: Outcome
 
 beforeAll(async () => {
-  embeddings = await openEmbeddingsApi()
   management = await openManagementApi(folder, testKeys)
   // run.sh has built the bundles.
   deployed = await supabase(
@@ -30,17 +27,22 @@ beforeAll(async () => {
 })
 afterAll(() => {
   management.close()
-  embeddings.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('npm run deploy uploads one bundle for every function, of 1 MB at most', () => {
+/** They embed, so each has the offline model. */
+const embeds = ['auth', 'embed', 'users']
+
+test('npm run deploy uploads one bundle for every function, of 1 MB at most, and the model where it is needed', () => {
   expect(deployed.code, deployed.stderr).toBe(0)
   expect([...management.uploads.keys()].toSorted()).toEqual(names)
   for (const [name, { metadata, files }] of management.uploads) {
     const entrypoint = `dist/functions/${name}/index.js`
-    expect([...files.keys()]).toEqual([entrypoint])
-    expect(metadata).toMatchObject({ entrypoint_path: entrypoint, verify_jwt: false })
+    const model = `dist/functions/${name}/wordnet/wordnet.bin`
+    const others = embeds.includes(name) ? [model] : []
+    expect([...files.keys()].toSorted()).toEqual([entrypoint, ...others])
+    expect(metadata).toMatchObject({ entrypoint_path: entrypoint, verify_jwt: false, static_patterns: others })
+    for (const file of others) expect(files.get(file)!.length).toBeGreaterThan(8_000_000)
     expect(files.get(entrypoint)!.length).toBeLessThan(1_000_000)
   }
 })
@@ -64,7 +66,6 @@ const serve = (name: string, database: string) => {
     SUPABASE_SECRET_KEYS: '{"default": "sb_secret_booted"}',
     SUPABASE_DB_URL: database,
     DATABASE_POOL: '1',
-    ...embeddings.settings,
     RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
   }
   return serveUpload(upload, folder, env, (cwd) => {
@@ -123,6 +124,8 @@ test.each(names)('started alone from the uploaded bundle, %s serves its OpenAPI 
           select id, 'I repair boats and play chess', true from person`
       const answer = await fetch(base, { method: 'POST', headers: { apikey: 'sb_secret_booted' } })
       expect((await answer.json()).made).toBeGreaterThan(0)
+      const [entry] = await owner`select model from private.search_entries where embedding is not null`
+      expect(entry).toEqual({ model: 'offline-wordnet-v3' })
     }
   } finally {
     stop()

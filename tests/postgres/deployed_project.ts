@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
-import { openEmbeddingsApi } from '../tools/embeddings_api.ts'
 import { openManagementApi, unpack, type Upload } from '../tools/management_api.ts'
 import { vault } from '../tools/pg_net.ts'
 import { startPooler } from '../tools/pooler.ts'
@@ -77,8 +76,7 @@ export const openDeployedProject = async () => {
   closes.push(pooler.stop)
 
   const management = await openManagementApi(folder, testKeys)
-  const embeddings = await openEmbeddingsApi()
-  closes.push(management.close, embeddings.close)
+  closes.push(management.close)
 
   let stack: Awaited<ReturnType<typeof startStack>> | undefined
   const startServices = async (): Promise<void> => {
@@ -97,7 +95,6 @@ export const openDeployedProject = async () => {
       SUPABASE_DB_URL: databaseUrl('postgres'),
       // The stack's Auth signs with a shared secret.
       JWT_SECRET: testKeys.jwtSecret,
-      ...embeddings.settings,
       ...Object.fromEntries(management.secrets),
     }
     const started = [...management.uploads].map(async ([name, upload]) =>

@@ -31,7 +31,7 @@ const processorTime = (pid: number): number | null => {
  */
 const startIsolate = async (env: Record<string, string>) => {
   const settings = { EDGE_DATABASE_URL: url('edge_functions'), SUPABASE_SECRET_KEY: testKeys.secretKey, ...env }
-  const { base, pid, log, stop } = await serveFunction('tests/postgres/embed_with_model.ts', settings, { deno })
+  const { base, pid, stop } = await serveFunction('functions/embed/index.ts', settings, { deno })
   const atStart = processorTime(pid)!
   const used = (): number => (processorTime(pid) ?? atStart) - atStart
   const timer = setInterval(() => {
@@ -43,7 +43,7 @@ const startIsolate = async (env: Record<string, string>) => {
   })
   return {
     used,
-    began: () => [...log().matchAll(/^began \W*(.*)$/gm)].map(([, text]) => text!),
+    pid,
     /** Calls the function as the schedule does: how many it made, or null if it was killed. */
     embed: async (): Promise<number | null> => {
       try {
@@ -89,57 +89,93 @@ beforeEach(async () => {
   await sql`delete from private.embedding_queue`
 })
 
-test('a backlog is embedded within the processor time of each isolate, and no isolate is killed', async () => {
-  const start = () => startIsolate({ EACH: '150', LOAD: '1500' })
-  await addProfiles(...texts(16))
-  let [isolate, calls] = [await start(), 0]
-  for (; (await queued()).length > 0 && calls < 16; calls++) {
+/** An API as OpenAI's. At a text that contains `dies` it calls `kill`. */
+const startProvider = async () => {
+  const provider = { batches: [] as string[][], outage: null as number | 'drops' | null, env: {}, kill: () => {} }
+  const server = createServer(async (request, answer) => {
+    const { input } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { input: string[] }
+    provider.batches.push(input)
+    if (input.some((text) => text.includes('dies'))) provider.kill()
+    const json = (status: number, content: unknown) =>
+      answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
+    if (provider.outage === 'drops') return answer.destroy()
+    if (provider.outage) return json(provider.outage, { error: { message: 'Not now' } })
+    if (input.some((text) => text.includes('refused'))) return json(400, { error: { message: 'Invalid input' } })
+    const embedding = Array.from({ length: 384 }, (_, index) => Math.cos(index))
+    json(200, { data: input.map((_, index) => ({ index, embedding })) })
+  })
+  provider.env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${await listen(server)}/v1` }
+  onTestFinished(() => void server.close())
+  return provider
+}
+
+test('with the offline model a backlog stays within the processor time of an isolate', async () => {
+  const sentence = (n: number) => `Every ${n} weeks I hike in the mountains, cook for friends and repair old bicycles`
+  const biography = Array.from({ length: 40 }, (_, n) => sentence(n)).join('. ')
+  await sql`
+    with people as (
+      insert into public.users (name, email) select 'Ana', n || '@example.com' from generate_series(1, 400) as n
+      returning id
+    )
+    insert into public.profiles (user_id, biography, is_searchable) select id, ${biography}, true from people`
+  let [isolate, made] = [await startIsolate({}), 0]
+  for (let calls = 0; calls < 20; calls++) {
     // The platform gives a request to another isolate after 1 s.
-    if (isolate.used() > softLimit) isolate = await start()
-    expect(await isolate.embed()).toBeGreaterThan(0)
+    if (isolate.used() > softLimit) isolate = await startIsolate({})
+    const answer = await isolate.embed()
+    expect(answer).not.toBe(null)
+    made += answer!
+    if (answer === 0) break
   }
-  expect(await embedded()).toEqual(texts(16))
-  // As many as fit: waiting for the model is not processor time.
-  expect(calls).toBeLessThanOrEqual(6)
+  expect(made).toBe(400)
+  const [counts] = await sql`
+    select count(*)::integer as sentences, count(distinct profile_id)::integer as profiles
+    from private.search_sentences`
+  expect(counts).toEqual({ sentences: 400 * 32, profiles: 400 })
 }, 120_000)
 
-test('if a worker is killed, its embeddings stay, and only the text that it had begun has an attempt', async () => {
-  await addProfiles('1 good', '2 dies', '3 waits', '4 waits')
-  expect(await (await startIsolate({ EACH: '1' })).embed()).toBe(null)
-  expect(await embedded()).toEqual(['1 good'])
+test('if a worker is killed, its embeddings stay, and only what it had begun has an attempt', async () => {
+  const provider = await startProvider()
+  const isolate = await startIsolate(provider.env)
+  provider.kill = () => process.kill(isolate.pid, 'SIGKILL')
+  const good = texts(16)
+  await addProfiles(...good, 'w dies', 'x begun')
+  expect(await isolate.embed()).toBe(null)
+  expect(await embedded()).toEqual(good)
   expect(await queued()).toEqual([
-    { biography: '2 dies', attempts: 1, due: false, soon: true },
-    { biography: '3 waits', attempts: 0, due: true, soon: true },
-    { biography: '4 waits', attempts: 0, due: true, soon: true },
+    { biography: 'w dies', attempts: 1, due: false, soon: true },
+    { biography: 'x begun', attempts: 1, due: false, soon: true },
   ])
-  // The next call makes them at once.
-  expect(await (await startIsolate({ EACH: '1' })).embed()).toBe(2)
-  expect(await embedded()).toEqual(['1 good', '3 waits', '4 waits'])
 })
 
 test('a text that kills its worker each time becomes a dead letter, and kills no other text', async () => {
+  const provider = await startProvider()
   await addProfiles('0 dies', '1 good', '2 good')
   for (let kills = 1; kills <= 8; kills++) {
     if (kills === 2) await addProfiles('3 changed meanwhile')
     // Due first, so that each worker meets it first.
-    await sql`update private.embedding_queue set due_at = now() - interval '1 day' where attempts > 0`
-    const { embed, began } = await startIsolate({ EACH: '1' })
+    await sql`
+      update private.embedding_queue set due_at = now() - interval '1 day' + id * interval '1 second'
+      where attempts > 0`
+    const { embed, pid } = await startIsolate(provider.env)
+    provider.kill = () => process.kill(pid, 'SIGKILL')
     expect(await embed()).toBe(null)
-    expect(began()).toEqual(['0 dies'])
+    // From the second time on alone.
+    expect(provider.batches.at(-1)!.length).toBe(kills === 1 ? 3 : 1)
   }
   const others = ['1 good', '2 good', '3 changed meanwhile']
   expect(await queued()).toMatchObject([
     { biography: '0 dies', attempts: 8 },
-    ...others.map((biography) => ({ biography, attempts: 0, due: true })),
+    ...[1, 1, 0].map((attempts, n) => ({ biography: others[n], attempts })),
   ])
   await passTime()
-  expect(await (await startIsolate({ EACH: '1' })).embed()).toBe(3)
+  expect(await (await startIsolate(provider.env)).embed()).toBe(3)
   expect(await embedded()).toEqual(others)
 }, 120_000)
 
 test('GET /health names the model without loading it', () => {
   const script = `
-    globalThis.Supabase = { ai: { Session: class { constructor() { console.log('loads') } } } }
+    Deno.readFile = () => { console.log('loads') }
     const { default: health } = await import('./functions/health/index.ts')
     const answer = await health.fetch(new Request('http://localhost/health'))
     console.log(JSON.stringify((await answer.json()).embeddings))
@@ -149,40 +185,22 @@ test('GET /health names the model without loading it', () => {
     env: { ...process.env, EDGE_DATABASE_URL: url('edge_functions'), OPENAI_API_KEY: '' },
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim().split('\n').filter((line) => !line.includes('"level"'))
-  expect(printed).toEqual([JSON.stringify({ provider: 'gte-small', model: 'gte-small', pending: 0 })])
+  expect(printed).toEqual([JSON.stringify({ provider: 'offline', model: 'offline-wordnet-v3', pending: 0 })])
 })
 
 describe('with a provider that embeds a batch in one call', () => {
-  const startProvider = async () => {
-    const provider = { batches: [] as number[], outage: null as number | 'drops' | null, env: {} }
-    const server = createServer(async (request, answer) => {
-      const { input } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { input: string[] }
-      provider.batches.push(input.length)
-      const json = (status: number, content: unknown) =>
-        answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
-      if (provider.outage === 'drops') return answer.destroy()
-      if (provider.outage) return json(provider.outage, { error: { message: 'Not now' } })
-      if (input.some((text) => text.includes('refused'))) return json(400, { error: { message: 'Invalid input' } })
-      const embedding = Array.from({ length: 384 }, (_, index) => Math.cos(index))
-      json(200, { data: input.map((_, index) => ({ index, embedding })) })
-    })
-    provider.env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${await listen(server)}/v1` }
-    onTestFinished(() => void server.close())
-    return provider
-  }
-
   test('a text that the provider refuses costs the others no attempt, and becomes a dead letter', async () => {
-    await addProfiles('refused', ...texts(20))
+    await addProfiles('refused', ...texts(15))
     const { batches, env } = await startProvider()
     const { embed } = await startIsolate(env)
     expect(await embed()).toBe(0)
-    expect(batches).toEqual([21])
+    expect(batches.map(({ length }) => length)).toEqual([16])
     for (let round = 0; round < 2; round++) {
       await passTime()
       await embed()
     }
-    expect(await embedded()).toEqual(texts(20))
-    expect(Math.max(...batches.slice(1))).toBe(1)
+    expect(await embedded()).toEqual(texts(15))
+    expect(Math.max(...batches.slice(1).map(({ length }) => length))).toBe(1)
     // The refusal of the batch does not count against it.
     expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 2 }])
     for (let round = 0; round < 7; round++) {
@@ -218,9 +236,9 @@ describe('with a provider that embeds a batch in one call', () => {
   )
 
   test('a backlog is embedded in batches', async () => {
-    await addProfiles(...texts(130))
+    await addProfiles(...texts(40))
     const { batches, env } = await startProvider()
-    expect(await (await startIsolate(env)).embed()).toBe(130)
-    expect(batches).toEqual([64, 64, 2])
+    expect(await (await startIsolate(env)).embed()).toBe(40)
+    expect(batches.map(({ length }) => length)).toEqual([16, 16, 8])
   })
 })

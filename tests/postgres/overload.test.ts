@@ -18,7 +18,8 @@ const slowSearch = `
   begin
     perform pg_sleep(0.5 + 10 * random());
     return json_build_object(
-      'hits', '[]'::json, 'query', request ->> 'q', 'estimatedTotalHits', 0, 'limit', 20, 'offset', 0
+      'answer', json_build_object('hits', '[]'::json, 'estimatedTotalHits', 0),
+      'query', json_build_object('corrections', '[]'::json, 'completions', '[]'::json)
     );
   end
   $$;

@@ -61,11 +61,11 @@ test('the schedule calls the functions embed and notify as often as their queues
     // What one machine runs by itself (tests/local/database.checks.ts).
     const own = await sql`select schedule, command from cron.job where command like 'select private.%' order by command`
     expect(own).toEqual([
+      { schedule: '37 * * * *', command: 'select private.count_words()' },
       { schedule: '47 3 * * *', command: 'select private.forget_changes()' },
       { schedule: '23 3 * * *', command: 'select private.forget_dead_letters()' },
       { schedule: '29 3 * * *', command: 'select private.purge_evidence()' },
       { schedule: '10 seconds', command: 'select private.settle_reservations()' },
-      { schedule: '37 3 * * *', command: 'select private.sweep_lexicon()' },
     ])
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
@@ -73,6 +73,7 @@ test('the schedule calls the functions embed and notify as often as their queues
     const definition = /create function public\.describe_schedule[^]*?\n\$\$;/
     await sql.unsafe(definition.exec(readFileSync('sql/schema/90_operations/40_describe.sql', 'utf8'))![0])
     expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job)).toEqual([
+      'count words',
       'drain the embedding queue',
       'forget dead letters',
       'forget old changes',
@@ -80,7 +81,6 @@ test('the schedule calls the functions embed and notify as often as their queues
       'purge evidence',
       'send notifications',
       'settle reservations',
-      'sweep the lexicon',
     ])
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})

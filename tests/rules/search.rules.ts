@@ -270,8 +270,8 @@ test('a word matches by its beginning, in a phrase, with the typing errors that 
 test('more words, fewer typing errors, neighbours and the name rank higher', async () => {
   const subjects = [
     { name: 'Fenwick Mulgrove' },
-    { name: 'Ashby', biography: 'Fenwick Mulgrove' },
     { name: 'Fenwick Ashby Mulgrove' },
+    { name: 'Ashby', biography: 'Fenwick Mulgrove' },
     { name: 'Fenwick Mulgrave' },
     { name: 'Fenwick Ashby' },
   ]
@@ -328,31 +328,25 @@ test('pages have no duplicates and no gaps, one total, and scores that never ris
 })
 
 /**
- * Meilisearch's rules as one number, weighed by the contract's ratio with the cosine between floor and ceiling, and
- * what is added for a name, for all words and for the caller's context.
+ * The square of the coverage, weighed by the contract's ratio with the cosine between floor and ceiling, and what is
+ * added for a name, for all words, for the caller's context and for living in the place.
  */
 const recompute = (details: Json): number => {
-  const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, named, context } = details
+  const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, named, context, lives } = details
   const { ratio, trust } = details
-  let [match, product] = [1, 1]
-  for (const name of ['words', 'typo', 'proximity', 'attribute', 'position', 'exactness', 'exactWords']) {
-    const [rank, max]: [number, number] = words?.[name] ?? [0, 0]
-    if (!words?.[name]) continue
-    product *= max
-    match -= (max - rank) / product
-  }
-  const keyword = words ? match * coverage : details.keyword
+  const keyword = words ? coverage ** 2 : details.keyword
   const between = (cosine - similarityFloor) / (similarityCeiling - similarityFloor)
   const semantic = Math.min(1, Math.max(0, between)) * (1 - namesMissing)
   const all = 1 - ratio + ratio * trust
   const fused = cosine === null ? keyword : ((1 - ratio) * keyword + ratio * trust * semantic) / all
-  const best = named ? Math.max(fused, keyword) : fused
-  const score = words && coverage > 0.999999 ? best + 0.15 * (1 - best) : best
+  const [matched, asked] = words?.words ?? [0, 1]
+  const score = named ? 1 : matched === asked ? fused + 0.15 * (1 - fused) : fused
   const highest = ratio * trust / all
   const share = score / highest
   const low = share < 0.88 ? share * 0.5 / 0.88 : 0.5 + (share - 0.88) * 0.2 / 0.12
   const shown = share < 1 ? low : 0.7 + (score - highest) * 0.3 / (1 - highest)
-  return shown + context * Math.min(0.1 * shown, 0.9 * ((keyword > 0 ? 1 : 0.7) - shown))
+  const own = shown + context * Math.min(0.1 * shown, 0.9 * ((keyword > 0 ? 1 : 0.7) - shown))
+  return lives === null || named ? own : lives ? 0.5 + 0.5 * own : 0.499 * own
 }
 
 test('a score can be recomputed from its details, which only explain=true adds', async () => {

@@ -110,8 +110,8 @@ test('what is denied is excluded, in each language, and nothing where nothing is
   await sententious()
   // deno-fmt-ignore
   const cases: [q: string, excluded: string[]][] = [
-    ['camping but not dogs', ['dogs', 'dog']], ['camping without dogs', ['dogs', 'dog']],
-    ['wandern ohne Hunde', ['hunde', 'hundes']], ['quiero senderismo sin perros', ['perros']],
+    ['camping but not dogs', ['dogs']], ['camping without dogs', ['dogs']],
+    ['wandern ohne Hunde', ['hunde']], ['quiero senderismo sin perros', ['perros']],
     ['je cherche la montagne sans chiens', ['chiens']], ['een huis zonder honden', ['honden']],
     ['köpek olmayan bir ev', ['köpek']], ['climbing, except in New York', ['new york']], ['not only camping', []],
     ['no problem with dogs', []], ['no Porto com quem gosta de surf', []],
@@ -190,7 +190,8 @@ test('a place is found under its other names, is told from a language, and is no
   ] as const
   for (const [q, name] of cases) is(namesOf(await search({ q: `"quoll" ${q} ` }))[0], `${name} Quoll`, q)
   is(namesOf(await search({ filterCity: 'Vienna' })), ['Wienerin Quoll'])
-  is(namesOf(await search({ filterCountry: 'UK' })), ['Briton Quoll'])
+  is(namesOf(await search({ filterCountry: 'UK' })).sort(), ['Briton Quoll', 'Yorker Quoll'])
+  is(namesOf(await search({ filterCountry: 'England' })), ['Briton Quoll', 'Yorker Quoll'])
   is(namesOf(await search({ filterCity: 'Vienna', filterCountry: 'Denmark' })), [])
   for (const q of ['New York', 'Genua', 'Reykjavik']) {
     is(namesOf(await search({ q, filterCity: 'York,Wien,Genui' })), [], q)

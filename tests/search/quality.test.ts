@@ -7,7 +7,7 @@ import { runScript } from '../tools/run_script.ts'
 
 type Figures = Record<string, Record<string, number>>
 
-describe.each(['labelled', 'unseen', 'third', 'tastes'])('the set %s', (set) => {
+describe.each(['labelled', 'unseen', 'third', 'fourth', 'tastes'])('the set %s', (set) => {
   const committed: Figures = JSON.parse(readFileSync(`tests/search/${set}/figures.json`, 'utf8'))
   let measured: Figures
 
@@ -26,8 +26,8 @@ describe.each(['labelled', 'unseen', 'third', 'tastes'])('the set %s', (set) => 
     expect(worse.map(([mode, ndcg]) => ({ mode, ndcg, now: measured[kind]![mode] }))).toEqual([])
   })
 
-  test('callers whose interests have nothing to do with the query lose nothing by them', () => {
-    expect(measured.all!.stranger).toBeGreaterThanOrEqual(measured.all!.token! - 0.003)
+  test('callers whose interests have nothing to do with the query lose at most .01 by them', () => {
+    expect(measured.all!.stranger).toBeGreaterThanOrEqual(measured.all!.token! - 0.01)
   })
 
   if (set === 'tastes') {

@@ -6,7 +6,7 @@ import { listen } from './ports.ts'
 export const projectRef = 'abcdefghijklmnopqrst'
 
 export interface Upload {
-  metadata: { entrypoint_path: string; verify_jwt: boolean }
+  metadata: { entrypoint_path: string; static_patterns?: string[]; verify_jwt: boolean }
   files: Map<string, Uint8Array<ArrayBuffer>>
 }
 

@@ -1,15 +1,15 @@
 import { waitUntil } from '../wait_until.ts'
 import { asService } from '../rpc.ts'
 import { currentProvider } from './current_provider.ts'
+import { embedJobs, type Job, type Made } from './jobs.ts'
 import { embedInTime, loadInTime, type Provider } from './provider.ts'
 import { log } from '../log.ts'
 
-interface Job {
-  kind: 'profile' | 'context'
-  id: number
-  text: string
-  content_hash: string
-}
+/**
+ * How many jobs one call embeds. With their parts they are 528 texts at most, of 160,000 characters; OpenAI takes 2,048
+ * of 300,000 tokens together, and a character may be more than a token.
+ */
+const batchSize = 16
 
 /** Less than the 30 s after which claim_embeddings gives the first attempt of a job to another worker. */
 const timeoutMilliseconds = 20_000
@@ -41,9 +41,9 @@ const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Pro
 
 /** Embeds and saves the texts of the jobs; on failure records why and returns false. */
 const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
-  let vectors: number[][]
+  let made: Made[]
   try {
-    vectors = await embedInTime(provider, jobs.map(({ text }) => text), timeoutMilliseconds)
+    made = await embedJobs(jobs, (texts) => embedInTime(provider, texts, timeoutMilliseconds))
   } catch (error) {
     const reason = describe(provider, error)
     const refused = await refusesText(provider, jobs, error)
@@ -52,21 +52,8 @@ const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
     await asService`fail_embeddings(jobs => ${failed}, reason => ${reason}, refused => ${refused})`
     return false
   }
-  // A text without any word that the model knows gets a zero vector, which has no cosine. It is stored as null, and the
-  // profile is found by words alone.
-  const made = jobs.map(({ kind, id, content_hash }, index) => {
-    const vector = vectors[index]!
-    return { kind, id, content_hash, embedding: vector.some((value) => value !== 0) ? vector : null }
-  })
   await asService`save_embeddings(${provider.model}, ${made})`
   return true
-}
-
-const maxProfiles = 10
-
-/** Adds words that profiles have brought to the lexicon, in statements of at most some 300 ms. */
-const drainLexicon = async (): Promise<void> => {
-  while (Number(await asService`drain_lexicon_queue(max_profiles => ${maxProfiles})`) === maxProfiles);
 }
 
 /**
@@ -80,9 +67,7 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
 
   const run = async (): Promise<number> => {
     const provider = currentProvider()
-    const { model, batchSize, runMilliseconds } = provider
-    // It needs no model.
-    await drainLexicon()
+    const { model, runMilliseconds } = provider
     await adopt(model)
     try {
       // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
@@ -100,6 +85,7 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
         await asService`claim_embeddings(wanted => ${model}, max_jobs => ${batchSize}, newest => ${newest})`,
       )
       if (jobs.length === 0) {
+        await asService`calibrate_model(${model})`
         if (again) continue
         return made
       }
@@ -128,8 +114,17 @@ const drainNewest = createDrain({ newest: true, share: 0.5 })
 const inBackground = (work: Promise<number>): void =>
   waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 
-/** Makes the embeddings that are due, in the background. On Supabase a schedule calls the function embed instead. */
-export const drainInBackground = (): void => inBackground(drain())
+const drainAll = async (): Promise<number> => {
+  let made = 0
+  for (let more = await drain(); more > 0; more = await drain()) made += more
+  return made
+}
+
+/**
+ * Makes all embeddings that are due, in the background: on one machine nobody limits a request's processor time. On
+ * Supabase a schedule calls the function embed instead.
+ */
+export const drainInBackground = (): void => inBackground(drainAll())
 
 /**
  * Makes the newest embeddings after the response, so that a change is found by meaning within seconds, however long the

@@ -3,9 +3,16 @@ import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
 
 let embedder: Promise<Embedder> | undefined
 
-// Not at once: the Edge Runtime denies calls that block once a function has started.
+/**
+ * The file is beside the sources, and beside a bundle (scripts/build_functions.ts). On the platform it is a static
+ * file, which Deno.readFile alone can read there, and only asynchronously once a function has started. A failed load
+ * is forgotten, so that the next call tries again.
+ */
 const load = (): Promise<Embedder> =>
-  embedder ??= Deno.readFile(new URL('wordnet/wordnet.bin', import.meta.url)).then(loadEmbedder)
+  embedder ??= Deno.readFile(new URL('wordnet/wordnet.bin', import.meta.url)).then(loadEmbedder).catch((error) => {
+    embedder = undefined
+    throw error
+  })
 
 /** Tells whether the offline model knows a word, in English or in one of the languages of its glossary. */
 export const offlineDictionary = async (): Promise<(word: string) => boolean> => (await load()).knows
@@ -14,9 +21,10 @@ export const offlineDictionary = async (): Promise<(word: string) => boolean> =>
 export const offline = (): Provider => ({
   name: 'offline',
   model,
-  batchSize: 64,
-  // Only on one machine, where nobody counts its processor time.
-  runMilliseconds: Infinity,
+  // At most four fifths of it is the isolate's processor time. Supabase retires an isolate at 1 s and kills it at 2 s,
+  // so a request starts with at least 1 s (docs/scale.md).
+  runMilliseconds: 1000,
+  load,
   embed: async (texts) => {
     const { embed } = await load()
     return texts.map((text) => Array.from(embed(text)))

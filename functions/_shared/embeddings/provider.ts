@@ -3,7 +3,7 @@ export const dimensions = 384
 
 /** Makes embeddings of texts. */
 export interface Provider {
-  /** openai, gte-small or offline. */
+  /** openai or offline. */
   name: string
   /** Stored with each vector. Vectors of different models are never compared. */
   model: string
@@ -13,15 +13,19 @@ export interface Provider {
    * typing error.
    */
   knows?: (word: string) => boolean
-  /** How many texts one call embeds. What a kill interrupts is made again, so it is 1 where a text takes long. */
-  batchSize: number
   /** How long the calls of one run may take together. What is left is for the next run. */
   runMilliseconds: number
-  /** Waits until the model is loaded. Only for a model inside the runtime. */
+  /** Waits until the model is loaded. Only for a model in the process. */
   load?: () => Promise<unknown>
   /** Returns a vector for each text, in order. Rejects on failure and when the signal aborts. */
   embed: (texts: string[], signal: AbortSignal) => Promise<number[][]>
 }
+
+/** Whether the model knows no word of a text. Such a vector has no cosine. */
+export const isZero = (vector: number[]): boolean => vector.every((value) => value === 0)
+
+/** As Postgres reads a halfvec, which has three digits of each number. */
+export const asText = (vector: number[]): string => `[${vector.map((value) => Math.round(value * 1e6) / 1e6).join()}]`
 
 /** Rejects vectors that would corrupt the index: too few, of another length, or with values that are not finite. */
 const validate = (vectors: number[][], count: number): number[][] => {

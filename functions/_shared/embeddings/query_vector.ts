@@ -1,7 +1,7 @@
 import { log } from '../log.ts'
 import { currentProvider } from './current_provider.ts'
-import { embedInTime } from './provider.ts'
-import { dictionary } from './vocabulary.ts'
+import { offlineDictionary } from './offline.ts'
+import { asText, embedInTime, isZero } from './provider.ts'
 
 /** A search waits this long for its vector; then it goes on with words alone. */
 const budgetMilliseconds = 400
@@ -20,16 +20,20 @@ const remember = (text: string, vector: string): void => {
 
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
-/** The words of a query that the provider's model knows. They are not corrected, even if no profile has them. */
-export const knownWords = async (query: string): Promise<string> => {
+/** Without the model's file a search goes on with the words that profiles have. */
+const dictionary = (): Promise<(word: string) => boolean> =>
+  offlineDictionary().catch(({ name }) => {
+    log('warn', 'The embedding model was not loaded', { reason: `offline ${name}` })
+    return () => false
+  })
+
+/** The words of a query that the provider's model knows, in lower case. They are not corrected. */
+export const knownWords = async (query: string): Promise<Set<string>> => {
   const isWord = await dictionary()
   const { knows = (word) => isOtherScript(word) || isWord(word) } = currentProvider()
-  const words = query.normalize('NFKC').match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
-  return words.slice(0, 30).filter(knows).join(' ')
+  const words = query.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
+  return new Set(words.slice(0, 30).filter(knows))
 }
-
-/** As Postgres reads a halfvec, which has four digits of each number. */
-const asText = (vector: number[]): string => `[${vector.map((value) => Number(value.toPrecision(6))).join()}]`
 
 /**
  * The vector of what a query means, as text; null if there is nothing to embed, or the provider fails or is too slow.
@@ -45,7 +49,7 @@ export const queryVector = async (text: string): Promise<string | null> => {
     const [vector = []] = await embedInTime(currentProvider(), [text], budgetMilliseconds)
     failures = 0
     // The model knows none of the words.
-    if (!vector.some((value) => value !== 0)) return null
+    if (isZero(vector)) return null
     const written = asText(vector)
     remember(text, written)
     return written

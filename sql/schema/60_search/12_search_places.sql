@@ -1,20 +1,124 @@
--- Other names of places. A profile is indexed under all names of its city and country, so that no search has to look
--- them up, and typing errors, prefixes and filters need nothing of their own.
+-- The places of the world. A profile is tagged with the place that it is in and with all that this lies in, so that a
+-- place in a query or a filter is one condition. The rows are data: private.load_places reads sql/data/places.tsv.
 
 create table private.search_places (
+  id integer primary key,
+  kind text not null check (kind in ('area', 'country', 'region', 'city', 'district')),
+  parents integer[] not null,
   names text[] not null,
+  ambiguous text[] not null default '{}',
   adjectives text[] not null default '{}',
-  parts text[] not null default '{}'
+  latitude real,
+  longitude real,
+  population integer
 );
 comment on table private.search_places is
-  'The names of each place in any language, its adjectives (Dutch) and its districts: all as private.words_of writes
-them. Whoever lives in a district lives in the place as well. private.add_place adds one.';
-create index search_places_names_idx
-  on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
+  'Places: their names in any language and adjectives (Dutch), all as private.words_of writes them; the names and
+adjectives that are also ordinary words or given names (Nice, Sofia); and all places that they lie in. Ids are those of
+GeoNames, or of UN M49 for parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
+create index search_places_latitude_idx on private.search_places (latitude);
 alter table private.search_places enable row level security;
 
-create function private.places_among(candidates text[])
+create table private.loaded_data (
+  name text primary key,
+  checksum text not null
+);
+comment on table private.loaded_data is
+  'Which data files were loaded: the MD5 of each. Whoever has a file with another one loads it.';
+alter table private.loaded_data enable row level security;
+
+create function private.folded_parts(value text)
 returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select array_to_string(private.words_of(part), ' ')
+    from unnest(value || regexp_split_to_array(value, '[,;/()]| - ')) with ordinality as parts (part, place)
+    where part ~ '\S'
+    order by place
+    limit 6
+  );
+end
+$$;
+comment on function private.folded_parts(text) is
+  'A city or country as it is written, and its parts: many write "Lisbon, Portugal".';
+
+create function private.place_tags(city text, country text)
+returns integer[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  written constant text[] := private.folded_parts(city);
+  written_country constant text[] := private.folded_parts(country);
+  -- Somebody's country may be Scotland, which is a region.
+  countries constant integer[] := array(
+    select id
+    from private.search_places
+    where names || adjectives && written_country and names && written_country and kind in ('country', 'region')
+    order by kind
+  );
+  found private.search_places;
+begin
+  select places.* into found
+  from private.search_places as places
+  cross join lateral (select min(array_position(written, name)) from unnest(names) as name) as matches (part)
+  where names || adjectives && written and names && written
+    and (cardinality(countries) = 0 or id = any (countries) or parents && countries)
+  order by
+    matches.part,
+    -- In "Portland, Oregon" the rest tells which one.
+    cardinality(written) > 2 and exists (
+      select from private.search_places as wider
+      where wider.id = any (places.parents) and wider.names && written[3:]
+    ) desc,
+    case
+      when kind in ('city', 'district') then 1
+      -- Whoever writes only Jamaica does not mean the part of New York; whoever lives in Luxembourg in Luxembourg does.
+      when kind = 'country' then case when cardinality(countries) = 0 then 1 else 3 end
+      else 2
+    end,
+    population desc nulls last,
+    id
+  limit 1;
+  if found.id is null then
+    select places.* into found from private.search_places as places where id = countries[1];
+  end if;
+  return array(select distinct tag from unnest(found.id || found.parents) as tag where tag is not null order by tag);
+end
+$$;
+comment on function private.place_tags(text, text) is
+  'The place of a profile and all that it lies in. A city is looked for in the country, if that is known, and the
+largest of its name is taken; if it is not known there, the country alone.';
+
+create function private.places_named(candidates text[])
+returns table (candidate text, ids integer[], is_adjective boolean, is_ambiguous boolean)
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    select
+      phrase, array_agg(id order by population desc nulls last, id), kinds.adjectival, bool_or(phrase = any (ambiguous))
+    from private.search_places as places
+    cross join lateral (values (false, places.names), (true, places.adjectives)) as kinds (adjectival, listed)
+    cross join unnest(candidates) as phrase
+    where places.names || places.adjectives && candidates and phrase = any (kinds.listed)
+    group by phrase, kinds.adjectival;
+end
+$$;
+comment on function private.places_named(text[]) is
+  'Which of these folded phrases are names or adjectives of places, of which ones, and whether they are also ordinary
+words or given names.';
+
+create function private.places_within(ids integer[], kilometres double precision)
+returns integer[]
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off
@@ -22,63 +126,158 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
-    select distinct sign || candidate
-    from private.search_places
-    cross join lateral (values ('', names || parts), ('@', adjectives)) as kinds (sign, listed)
-    cross join unnest(candidates) as candidate
-    where names || parts || adjectives && candidates and candidate = any (listed)
-  );
-end
-$$;
-comment on function private.places_among(text[]) is
-  'Which of these are names of places, and after an @ which are adjectives of places.';
-
-create function private.other_names_of(value text)
-returns text[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  -- Many write "Lisbon, Portugal".
-  written constant text[] := array(
-    select array_to_string(private.words_of(part), ' ') from unnest(array[value, split_part(value, ',', 1)]) as part
-  );
-begin
-  return array(
-    select name
-    from private.search_places
-    cross join lateral unnest(names || array(select '@' || adjective from unnest(adjectives) as adjective)) as name
-    where names || parts || adjectives && written and names || parts && written
-    except
-    select unnest(written)
+    select unnest(ids)
+    union
+    select near.id
+    from private.search_places as centre
+    cross join lateral (
+      select kilometres / 111.2, kilometres / 111.2 / greatest(cosd(centre.latitude), 0.01)
+    ) as box (height, width)
+    join private.search_places as near
+      on near.latitude between centre.latitude - box.height and centre.latitude + box.height
+      -- Across the 180th meridian as well.
+      and (
+        abs(near.longitude - centre.longitude) <= box.width or 360 - abs(near.longitude - centre.longitude) <= box.width
+      )
+    where centre.id = any (ids)
+      and centre.kind in ('city', 'district')
+      and near.kind in ('city', 'district')
+      -- The haversine formula, with the mean radius of the Earth.
+      and 12742 * asin(least(1, sqrt(
+        sind((near.latitude - centre.latitude) / 2) ^ 2
+          + cosd(centre.latitude) * cosd(near.latitude) * sind((near.longitude - centre.longitude) / 2) ^ 2
+      ))) <= kilometres
     order by 1
   );
 end
 $$;
-comment on function private.other_names_of(text) is
-  'The other names of a city or country, and its adjectives with a sign that no word has: whoever speaks Dutch may live
-anywhere.';
+comment on function private.places_within(integer[], double precision) is
+  'These places and the cities and districts within so many kilometres of those that are cities or districts. A region
+or country has no middle that a distance could be measured from.';
 
-create function private.add_place(names text[], adjectives text[] default '{}', parts text[] default '{}')
-returns void
+create function private.add_place(
+  names text[], kind text default 'city', parents integer[] default '{}', adjectives text[] default '{}',
+  latitude real default null, longitude real default null, population integer default null
+)
+returns integer
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   place private.search_places;
 begin
   select
-    array(select array_to_string(private.words_of(each), ' ') from unnest(names) as each),
-    array(select array_to_string(private.words_of(each), ' ') from unnest(adjectives) as each),
-    array(select array_to_string(private.words_of(each), ' ') from unnest(parts) as each)
-  into place;
+    greatest(max(places.id) + 1, 1000000000), add_place.kind,
+    array(
+      select distinct parent
+      from unnest(add_place.parents) as given
+      left join private.search_places as above on above.id = given
+      cross join unnest(given || above.parents) as parent
+    ),
+    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), '{}',
+    array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
+    add_place.latitude, add_place.longitude, add_place.population
+  into place
+  from private.search_places as places;
   insert into private.search_places select place.*;
   perform private.refresh_search_entry(profiles.id)
   from public.profiles
-  where is_searchable and exists (
-    select
-    from unnest(array[city, country, split_part(city, ',', 1), split_part(country, ',', 1)]) as value
-    where array_to_string(private.words_of(value), ' ') = any (place.names || place.parts)
-  );
+  where is_searchable and private.folded_parts(city) || private.folded_parts(country) && place.names;
+  return place.id;
 end
 $$;
-comment on function private.add_place(text[], text[], text[]) is
-  'For operators: a place with its other names, adjectives and districts. The profiles of its people are indexed anew.';
+comment on function private.add_place(text[], text, integer[], text[], real, real, integer) is
+  'For operators: a place with its names, adjectives and what it lies in; returns its id. The profiles of its people are
+indexed anew.';
+
+create function private.refresh_places(after bigint, max_profiles integer)
+returns bigint
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  taken bigint[] := array(
+    select profile_id
+    from private.search_entries
+    where profile_id > after and (city is not null or country is not null)
+    order by profile_id
+    limit max_profiles
+  );
+begin
+  perform private.refresh_search_entry(profile) from unnest(taken) as profile;
+  return taken[cardinality(taken)];
+end
+$$;
+comment on function private.refresh_places(bigint, integer) is
+  'Indexes the next max_profiles profiles with a place anew, whose ids are greater; returns the last id, null if there
+are no more.';
+
+create function private.load_places(file text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  names_index text;
+begin
+  -- Two stacks that start on one database load one after the other.
+  lock table private.search_places in access exclusive mode;
+  names_index := pg_get_indexdef('private.search_places_names_idx'::regclass);
+  -- To build the index afterwards takes a third of the time of keeping it up to date row by row.
+  drop index private.search_places_names_idx;
+  delete from private.search_places where id < 1000000000;
+  with recursive
+  rows as materialized (
+    select
+      columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
+      string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
+      string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population
+    from string_to_table(file, E'\n') as line
+    -- Without the offset each column would split the line anew.
+    cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
+    where line <> '' and line not like '#%'
+  ),
+  above as (
+    select id, parent from rows cross join unnest(parents) as parent where kind in ('area', 'country', 'region')
+    union
+    select above.id, further
+    from above
+    join rows on rows.id = above.parent
+    cross join unnest(parents) as further
+  ),
+  ancestors as (
+    select id, array_agg(parent) as parents from above group by id
+  ),
+  -- The file has the nearest parents only, which many cities share.
+  placed as (
+    select nearest, array_agg(distinct parent) as parents
+    from (select distinct parents from rows) as shared (nearest)
+    cross join unnest(nearest) as direct
+    left join ancestors on ancestors.id = direct
+    cross join unnest(direct || ancestors.parents) as parent
+    group by nearest
+  )
+  insert into private.search_places
+  select
+    id, kind, coalesce(placed.parents, '{}'), names, ambiguous, adjectives, latitude, longitude, population
+  from rows
+  left join placed on nearest = rows.parents;
+  execute names_index;
+  insert into private.loaded_data (name, checksum)
+  values ('places', md5(file))
+  on conflict (name) do update set checksum = excluded.checksum;
+end
+$$;
+comment on function private.load_places(text) is
+  'Replaces all places but the operator''s by those of sql/data/places.tsv, given as text. Searches wait meanwhile: a
+second on a server.';
+
+create function private.list_loaded_data()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data);
+end
+$$;
+comment on function private.list_loaded_data() is
+  'The data files that were loaded, {name, checksum}. Definer, because edge_functions has no rights on the table.';
+grant execute on function private.list_loaded_data() to edge_functions;

@@ -1,15 +1,43 @@
--- How texts become words of the index, and how words are found that are mistyped.
+-- How texts become words of the index.
+
+create function private.to_latin(letters text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  pairs constant text[] := array[
+    'ου', 'ou', 'θ', 'th', 'χ', 'ch', 'ψ', 'ps', 'щ', 'shch', 'ш', 'sh', 'ч', 'ch', 'ж', 'zh', 'х', 'kh', 'ц', 'ts',
+    'ю', 'yu', 'я', 'ya', 'є', 'ye', 'ђ', 'dj', 'љ', 'lj', 'њ', 'nj', 'џ', 'dz', 'ѕ', 'dz', 'ъ', '', 'ь', ''
+  ];
+begin
+  if letters !~ '[\u0370-\u03ff\u0400-\u04ff]' then
+    return letters;
+  end if;
+  for place in 1..cardinality(pairs) by 2 loop
+    letters := replace(letters, pairs[place], pairs[place + 1]);
+  end loop;
+  return translate(
+    letters,
+    'абвгдезийклмнопрстуфыэіїґўјћѓќαβγδεζηικλμνξοπρσςτυφω',
+    'abvgdeziyklmnoprstufyeiigujcgkavgdeziiklmnxoprsstyfo'
+  );
+end
+$$;
+comment on function private.to_latin(text) is
+  'Lower-case Greek and Cyrillic letters in their usual Latin spelling, so that Иван is found as Ivan and the other way
+round. functions/_shared/fold.ts does the same.';
 
 create function private.fold(value text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
-  return lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)));
+  return private.to_latin(lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc))));
 end
 $$;
 comment on function private.fold(text) is
-  'Folds case, accents and compatibility forms. Immutable as long as nobody edits the dictionary unaccent.';
+  'Folds case, accents, compatibility forms and scripts of single sounds. Immutable as long as nobody edits the
+dictionary unaccent.';
 
 create function private.unspaced_letters()
 returns text
@@ -30,7 +58,9 @@ begin
   return (
     select coalesce(array_agg(left(matches.word[1], 60) order by matches.position), '{}')
     from regexp_matches(
-      regexp_replace(private.fold(value), '([' || private.unspaced_letters() || '])', ' \1 ', 'g'),
+      -- Collations disagree on what is punctuation: to ICU « and emoji are letters.
+      regexp_replace(private.fold(value), '([' || private.unspaced_letters() || '])', ' \1 ', 'g')
+        collate pg_catalog.pg_c_utf8,
       '[^[:space:][:punct:][:cntrl:]]+', 'g'
     ) with ordinality as matches (word, position)
   );
@@ -58,6 +88,63 @@ as $$
 $$;
 comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
 
+create function private.romaji(kana text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  -- Katakana are hiragana 96 further on.
+  latin text := translate(
+    normalize(kana, nfkc),
+    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
+    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
+  );
+  sounds constant text[] := regexp_split_to_array(
+    'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
+    'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
+    'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
+    'せ se そ so た ta ち chi つ tsu て te と to な na に ni ぬ nu ね ne の no は ha ひ hi ふ fu へ he ほ ho ま ma み mi '
+    'む mu め me も mo や ya ゆ yu よ yo ら ra り ri る ru れ re ろ ro わ wa を o ん n が ga ぎ gi ぐ gu げ ge ご go ざ za '
+    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
+  );
+begin
+  if latin !~ '^[ぁ-ゖー]+$' then
+    return null;
+  end if;
+  for place in 1..cardinality(sounds) by 2 loop
+    latin := replace(latin, sounds[place], sounds[place + 1]);
+  end loop;
+  -- A small tsu doubles what follows; long vowels are written once.
+  latin := regexp_replace(replace(latin, 'ー', ''), 'っ(.)', '\1\1', 'g');
+  return regexp_replace(regexp_replace(latin, 'ou', 'o', 'g'), '([aiueo])\1', '\1', 'g');
+end
+$$;
+comment on function private.romaji(text) is 'Kana as Hepburn writes them, without long vowels; null for anything else.';
+
+create function private.consonants(word text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return '~' || case when word ~ '^[\u0590-\u05ff\u0600-\u06ff]+$'
+    then 'abjad ' || regexp_replace(translate(
+      regexp_replace(replace(word, 'צ', 'ts'), '[הةه]$', ''),
+      'بتثجحخدذرزسشصضطظغفقكلمنهبגדזחטכךלמםנןספףץקרשתה' || 'پچگژ' || 'אעויةاأإآءؤئىيوع',
+      'bttjhkddrzsssdtzgfkklmnhbgdzhtkklmmnnsffskrsth' || 'bcgz'
+    ), '(.)\1+', '\1', 'g')
+    else 'latin ' || regexp_replace(translate(
+      regexp_replace(regexp_replace(
+        replace(replace(replace(word, 'sh', 's'), 'ph', 'f'), 'tz', 'ts'), '([tdkcg])h', '\1', 'g'
+      ), 'h$', ''),
+      'pvcqxaeiouyw', 'fbkks'
+    ), '(.)\1+', '\1', 'g')
+  end;
+end
+$$;
+comment on function private.consonants(text) is
+  'What a word in Arabic or Hebrew letters and its usual Latin spelling have in common, apart from the sign in front,
+which says how it is written: vowels are not, and some consonants are told apart in one of the scripts only.';
+
 create function private.facet(kind text, value text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
@@ -74,101 +161,61 @@ returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  city_names constant text[] := private.other_names_of(profile.city);
-  country_names constant text[] := private.other_names_of(profile.country);
-  facets constant text[] := array(
-    select private.facet('interest', interest) from unnest(interests) as interest
-    union all
-    select private.facet('city', profile.city) where profile.city is not null
-    union all
-    select private.facet('country', profile.country) where profile.country is not null
-    union all
-    select private.facet(kind, other)
-    from (values ('city', city_names), ('country', country_names)) as places (kind, others)
-    cross join lateral unnest(others) as other
-    where other !~ '^@'
-    union all
-    select private.facet('age', age)
-    from unnest(array[coalesce(profile.age::text, 'unknown'), profile.age / 10 || '0s']) as age
-    where age is not null
+  -- Names as other scripts spell them.
+  spelt constant text[] := array(
+    select spelling
+    from unnest(array[name, profile.first_name, profile.last_name]) as value
+    cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
+    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    -- One consonant is no name.
+    where spelling !~ '^~\w+ .?$'
   );
 begin
   return (
-    with texts (attribute, element, value, others) as (
+    with texts (number, weight, value) as (
       values
-        (0, 0, name, '{}'),
-        (2, 0, profile.city, city_names),
-        (3, 0, profile.country, country_names),
-        (4, 0, profile.biography, '{}'),
-        (5, 0, profile.first_name, '{}'),
-        (5, 1, profile.last_name, '{}')
+        (1, 'A', name), (2, 'A', profile.first_name), (3, 'A', profile.last_name), (4, 'C', profile.city),
+        (5, 'C', profile.country)
       union all
-      select 1, ordinality::integer - 1, interest, '{}'
+      select 5 + ordinality, 'B', interest
       from unnest(interests) with ordinality as listed (interest, ordinality)
+      union all
+      values (1000, 'D', profile.biography)
+    ),
+    words as (
+      -- Two positions lie between two texts, so that no phrase reaches across them.
+      select word, weight, 2 * text_number + row_number() over (order by number, place) as position
+      from (
+        select *, dense_rank() over (order by number) as text_number from texts where value is not null
+      ) as numbered
+      -- Some characters fold into many words, and a position of a tsvector is at most 16,383.
+      cross join lateral (
+        select (private.words_of(value))[:case weight when 'D' then 11000 when 'B' then 60 else 290 end] as words
+      ) as split
+      cross join lateral unnest(split.words) with ordinality as listed (word, place)
     )
-    select coalesce(string_agg(
-      private.lexeme(word) || ':' || private.text_start(attribute, element) + place - 1
-        || substr('ABCCDC', attribute + 1, 1),
-      ' '
-    ), '')::tsvector
-    from texts
-    -- Some characters fold into many words, which could run into the next text.
-    cross join lateral (
-      select (
-        private.words_of(value) || case when others <> '{}' then regexp_split_to_array(trim(regexp_replace(
-          '. ' || array_to_string(others, ' . '), ' *([' || private.unspaced_letters() || ']) *', ' \1 ', 'g'
-        )), ' +') end
-      )[:(array[290, 60, 290, 290, 11000, 390])[attribute + 1]] as words
-    ) as split
-    cross join lateral unnest(array['.'] || words || array['.']) with ordinality as listed (word, place)
-    where value is not null
-  ) || array_to_tsvector(facets);
+    select coalesce(string_agg(private.lexeme(word) || ':' || least(position, 16382) || weight, ' '), '')
+      || coalesce(' ' || (
+        select string_agg(private.lexeme('@in ' || tag) || ':16383C', ' ')
+        from unnest(private.place_tags(profile.city, profile.country)) as tag
+      ), '')
+    from words
+  )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
+    select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select private.facet('city', profile.city) where profile.city is not null
+    union
+    select private.facet('country', profile.country) where profile.country is not null
+    union
+    select private.facet('age', age)
+    from unnest(array[coalesce(profile.age::text, 'unknown'), profile.age / 10 || '0s']) as age
+    where age is not null
+  ));
 end
 $$;
 comment on function private.words_vector(public.profiles, text, text[]) is
-  'All words of a profile with their places, each text between two full stops, and its facets. Behind a city or country
-follow its other names. Weight A: name;
-B: interests; C: city, country, first and last name; D: biography.';
-
-create function private.deletions(letters text, depth integer)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  found text[] := array[letters];
-begin
-  -- Every new word of the lexicon pays this: 5 µs, where one statement for each depth takes 60.
-  for one in 1..char_length(letters) loop
-    found := found || overlay(letters placing '' from one for 1);
-    if depth = 2 then
-      for two in one + 1..char_length(letters) loop
-        found := found || overlay(overlay(letters placing '' from two for 1) placing '' from one for 1);
-      end loop;
-    end if;
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them, which is 1 or 2.';
-
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
-begin
-  return private.deletions(left(word, 4 + depth), depth);
-end
-$$;
-comment on function private.deletion_keys(text) is
-  'What a word may be found by when it is mistyped. If two words are at most n errors apart, or one and the beginning of
-the other, then deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven
-from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
-create index search_lexicon_deletions_idx
-  on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
-comment on index private.search_lexicon_deletions_idx is
-  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
+  'All words of a profile with their positions and weights (private.search_words), the places where its owner lives, its
+name as other scripts spell it, and its facets.';
 
 create function private.entry_text(profile bigint)
 returns text

@@ -1,61 +1,19 @@
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
 -- context of its owner.
 
-create function private.add_to_lexicon(profile bigint, words tsvector, max_words integer)
-returns void
-language plpgsql volatile security invoker set search_path = ''
+create function private.naming(weights text[])
+returns real
+language sql immutable parallel safe
 as $$
-begin
-  with missing as materialized (
-    select lexeme, positions[1] as place
-    from unnest(words)
-    where lexeme !~ '^[.@]'
-      and not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme)
-  ),
-  added as (
-    -- The name, interests and places come before the biography.
-    insert into private.search_lexicon (word)
-    select lexeme from missing order by place limit max_words
-  )
-  insert into private.search_lexicon_queue (profile_id)
-  select profile
-  where (select count(*) from missing) > max_words
-  on conflict do nothing;
-end
+  select case
+    when weights && '{A,C}' then 1
+    when weights && '{B}' then -1
+    -- A biography may mention a name.
+    else -0.5
+  end
 $$;
-comment on function private.add_to_lexicon(bigint, tsvector, integer) is
-  'Adds the words of a profile that the lexicon lacks: the first max_words, and queues the profile for the others. Only
-for definer functions.';
-
-create function private.drain_lexicon_queue(max_profiles integer)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  taken bigint[];
-begin
-  -- Under the lock of its entry, so that no word is added that its profile has just lost.
-  with due as (
-    select profile_id
-    from private.search_lexicon_queue
-    join private.search_locks using (profile_id)
-    limit max_profiles
-    for update skip locked
-  ),
-  done as (
-    delete from private.search_lexicon_queue where profile_id in (select profile_id from due) returning profile_id
-  )
-  select coalesce(array_agg(profile_id), '{}') into taken from done;
-  perform private.add_to_lexicon(profile => profile_id, words => words, max_words => null)
-  from private.search_words
-  where profile_id = any (taken);
-  return to_json(cardinality(taken));
-end
-$$;
-comment on function private.drain_lexicon_queue(integer) is
-  'Adds all words of up to max_profiles queued profiles to the lexicon, and returns how many profiles it took. Definer,
-because edge_functions has no rights on the index.';
-grant execute on function private.drain_lexicon_queue(integer) to edge_functions;
+comment on function private.naming(text[]) is
+  'Whether a profile has a word as the name of a person or place, by the weights that it has there: 1, or less.';
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -119,37 +77,16 @@ begin
   on conflict (profile_id) do update set words = excluded.words
   where stored.words <> excluded.words;
   if found then
-    perform private.add_to_lexicon(profile => profile, words => vector, max_words => 10);
+    insert into private.search_lexicon (word, holders, named)
+    select lexeme, 1, private.naming(weights)
+    from unnest(vector)
+    where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
   end if;
 end
 $$;
 comment on function private.refresh_search_entry(bigint) is
   'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
 index.';
-
-create function private.note_removed_words()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_removed_words (word)
-  select word
-  from (
-    select unnest(tsvector_to_array(old.words)) as word
-    except
-    select unnest(tsvector_to_array(new.words))
-  ) as removed
-  where word !~ '^[.@]';
-  return null;
-end
-$$;
-comment on function private.note_removed_words() is
-  'Notes words for the next sweep of the lexicon. Definer, as refresh_search_entry.';
-
-create trigger note_removed_words
-  after update or delete on private.search_words
-  for each row
-  execute function private.note_removed_words();
 
 create function private.refresh_search_context(person bigint)
 returns void

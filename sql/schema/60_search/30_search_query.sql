@@ -1,47 +1,45 @@
--- What a query looks for: its words and phrases, as queries of the index, and how much each of them says.
+-- What a query looks for: words, phrases and places, as queries of the index, and how much each of them says.
 
-create type private.search_term as (
-  place integer,
-  unit integer,
-  word text,
-  typos integer,
-  is_prefix boolean
+create type private.search_unit as (
+  number integer,
+  words text[],
+  exact text[],
+  loose text[],
+  is_phrase boolean,
+  quoted boolean,
+  place text,
+  lives tsquery,
+  rarity double precision,
+  is_named boolean,
+  is_common boolean,
+  exact_query tsquery,
+  loose_query tsquery,
+  corrected text
 );
-comment on type private.search_term is
-  'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
-those of the query word.';
+comment on type private.search_unit is
+  'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
+index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections; the queries
+find who has them. `place` is the name of a place; `lives` finds its people if the query is about those only.
+`rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `is_common`: half of the
+profiles have it. `corrected`: the likeliest word that it is a mistyping of.';
 
-create function private.term_query(term private.search_term)
+create function private.either(unit private.search_unit)
 returns tsquery
 language sql immutable parallel safe
 as $$
-  select (private.lexeme(term.word) || case when term.is_prefix then ':*' else '' end)::tsquery
+  select coalesce((unit).exact_query || (unit).loose_query, (unit).exact_query)
 $$;
-comment on function private.term_query(private.search_term) is 'Finds the profiles that have a term.';
-
-create type private.search_unit as (
-  unit integer,
-  quoted boolean,
-  is_phrase boolean,
-  places integer[],
-  query tsquery,
-  holders integer,
-  rarity double precision,
-  is_named boolean
-);
-comment on type private.search_unit is
-  'A word or phrase to look for. `query` finds the profiles that have it, or what it may stand for. `holders` is about
-how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of
-people or places.';
+comment on function private.either(private.search_unit) is 'Finds who has a unit, or what it may stand for.';
 
 create type private.search_query as (
-  words private.query_word[],
-  terms private.search_term[],
   units private.search_unit[],
-  places text[]
+  excluded tsquery,
+  corrections jsonb,
+  completions jsonb
 );
 comment on type private.search_query is
-  'A query as private.read_query returns it. `places` are the names of places in it, and their adjectives after an @.';
+  'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
+mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}].';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
@@ -62,345 +60,540 @@ $$;
 comment on function private.count_profiles() is
   'How many profiles the index has. Beyond 2,000 as the latest vacuum counted them, if there was one.';
 
-create function private.sample_profiles(profiles double precision)
-returns tsvector[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return case when profiles > 2000 then array(
-    select words from private.search_words tablesample system (20000 / profiles) repeatable (0)
-  ) end;
-end
-$$;
-comment on function private.sample_profiles(double precision) is
-  'The words of about 200 profiles, always the same while the table keeps its size; null if there are at most 2,000.';
-
--- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and word.
-create function private.weight_class(words tsvector, query tsquery)
-returns integer
+create function private.phrase(words text[])
+returns tsquery
 language sql immutable parallel safe
 as $$
-  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
-  -- rank may overlook completions, as it takes a word and its prefix for the same: then it is 0, and the class D.
-  select case when ts_match_vq(words, query) then
-    floor(
-      coalesce((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6, 3)
-    )::integer
-  end
+  select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
+  from unnest(words) with ordinality as listed (word, place)
 $$;
-comment on function private.weight_class(tsvector, tsquery) is
-  'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
-where reading all words of the profile takes 15.';
+comment on function private.phrase(text[]) is 'Finds the profiles that have these words side by side.';
 
-create function private.measure_word(
-  query tsquery,
-  is_known boolean,
-  profiles double precision,
-  sample tsvector[],
-  out holders integer,
-  out is_named boolean
-)
-language plpgsql stable security invoker
-set search_path = ''
--- Postgres would scan the table for common words and stop early, which reads up to six times as much.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  name_values constant double precision[] := array[1, -1, 1, -0.5];
-  sampled constant integer := (select count(*) from unnest(sample) as words where words @@ query);
-  classes integer[];
-  named double precision;
-begin
-  if sampled >= 30 then
-    classes := array(
-      select private.weight_class(words, query) from unnest(sample) as words where words @@ query limit 50
-    );
-  else
-    classes := array(
-      select private.weight_class(words, query) from private.search_words where words @@ query limit 50
-    );
-    holders := case
-      when cardinality(classes) < 50 then cardinality(classes)
-      else (
-        select count(*)
-        from (
-          select from private.search_words where words @@ query limit case when sample is not null then 1000 end
-        ) as found
-      )
-    end;
-  end if;
-  named := (select sum(name_values[class + 1]) from unnest(classes) as class);
-  if holders is null or holders = 1000 and sample is not null then
-    holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
-  end if;
-  is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
-end
-$$;
-comment on function private.measure_word(tsquery, boolean, double precision, tsvector[]) is
-  'How many profiles have a word: exact below 1,000 and without a sample, but for words that at least 30 of the sampled
-profiles have, of which it is the share in the sample. And whether the word is above all the name of people or
-places, in fifty profiles that have it. A biography may mention a place, so it counts half. A word that the model
-knows, such as Baker, is a name if at least three more have it as one.';
-
-create function private.split_of(typed text, unfinished boolean)
-returns text[]
-language plpgsql stable security invoker
-set search_path = ''
--- Postgres takes the half of the lexicon for a range of it.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  if char_length(typed) < 4 or exists (
-    select
-    from private.search_lexicon as lexicon
-    where lexicon.word >= typed and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
-  ) then
-    return array[typed];
-  end if;
-  return coalesce(
-    (
-      select array[first, second]
-      from generate_series(1, least(60, char_length(typed) - 2)) as cut
-      cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
-      -- O'Brien, d'Angelo and l'Aquila are two words.
-      where (cut > 1 or first in ('d', 'l', 'o'))
-        and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
-        and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
-        and exists (
-          select
-          from private.search_words
-          where words @@ tsquery_phrase(private.lexeme(first)::tsquery, private.lexeme(second)::tsquery)
-        )
-      order by abs(2 * cut - char_length(typed))
-      limit 1
-    ),
-    array[typed]
-  );
-end
-$$;
-comment on function private.split_of(text, boolean) is
-  'The two words that a word which nobody has is written together from, if somebody has them as neighbours; else the
-word.';
-
-create function private.read_words(query text, out words private.query_word[], out places text[])
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  loose text[];
-begin
-  words := array(
-    select row(
-      unit,
-      case when excluded then place when place is not null
-        then (count(*) filter (where place is not null) over in_order)::integer end,
-      piece, quoted, excluded, unfinished and cardinality(pieces) = 1, (row_number() over (order by position, number))
-    )::private.query_word
-    from (
-      select *, count(*) over (partition by unit) as size from private.parse_query(query)
-    ) as part
-    cross join lateral (
-      -- A split adds a place, and there are bits for twenty.
-      select case when size = 1 and place <= 9 and not quoted and not excluded
-        then private.split_of(word, unfinished) else array[word] end as pieces
-      offset 0
-    ) as split
-    cross join lateral unnest(pieces) with ordinality as numbered (piece, number)
-    window in_order as (partition by excluded order by position, number)
-    order by position, number
-  );
-  loose := array(select word from unnest(words) as part where not quoted and not excluded order by position);
-  places := private.places_among(array(
-    select array_to_string(loose[first:first + size - 1], ' ')
-    from generate_subscripts(loose, 1) as first
-    cross join generate_series(1, 4) as size
-    where first + size - 1 <= cardinality(loose)
-  ));
-  -- The longest names first. Each is a unit, like a phrase.
-  if exists (select from unnest(places) as name where name like '% %') then
-    words := array(
-      select row(
-        coalesce(named.unit, part.unit), place, word, quoted, excluded, unfinished, position
-      )::private.query_word
-      from (
-        select *, count(*) filter (where not quoted and not excluded) over (order by position) as number
-        from unnest(words)
-      ) as part
-      left join lateral (
-        select (select unit from unnest(words) as one where not one.quoted and not one.excluded
-          order by position offset first - 1 limit 1) as unit
-        from generate_series(number - 3, number) as first
-        cross join generate_series(2, 4) as size
-        where first > 0 and first + size > number
-          and array_to_string(loose[first:first + size - 1], ' ') = any (places)
-        order by size desc, first
-        limit 1
-      ) as named on not quoted and not excluded
-      order by position
-    );
-  end if;
-end
-$$;
-comment on function private.read_words(text) is
-  'The words of a query, with those apart that were written together, and each name of a place as one unit; and the
-names of places that it has.';
-
-create function private.read_query(query text, known text[] default '{}', reading jsonb default '{}')
-returns private.search_query
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  asked private.search_query;
-  profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
-begin
-  select words, places into asked.words, asked.places from private.read_words(query);
-  asked.terms := array(
-    select row(place, unit, term.word, term.typos, term.is_prefix)::private.search_term
-    from (
-      select *, quoted or count(*) over (partition by unit) > 1 as is_literal
-      from unnest(asked.words)
-      where not excluded
-    ) as parsed
-    cross join lateral (
-      select parsed.word, 0 as typos, false as is_prefix
-      union all
-      select parsed.word, 0, true where parsed.unfinished and not parsed.is_literal
-      union all
-      select '@' || parsed.word, 0, false
-      where not parsed.is_literal and '@' || parsed.word = any (asked.places)
-        and not coalesce(reading -> 'spoken' ? parsed.word, false)
-      union all
-      select variant, 0, false
-      from jsonb_array_elements_text(coalesce(reading -> 'variants' -> parsed.word, '[]')) as variant
-      where not parsed.is_literal
-      union all
-      -- What was written apart.
-      select joined, 0, false
-      from unnest(asked.words) as other
-      cross join lateral (
-        select case when other.place > parsed.place then parsed.word || other.word else other.word || parsed.word end
-          as joined
-      ) as pair
-      where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
-        -- Not exists(): Postgres would hash the whole lexicon.
-        and (select lexicon.word from private.search_lexicon as lexicon where lexicon.word = joined limit 1) is not null
-      union all
-      select corrections.word, corrections.typos, false
-      from private.corrections_of(parsed.word, parsed.unfinished) as corrections
-      where not parsed.is_literal and parsed.word <> all (asked.places)
-    ) as term
-    where place is not null
-  );
-  asked.units := array(
-    select row(
-      units.unit, quoted, is_phrase, places, written.query, holders,
-      ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
-    )::private.search_unit
-    from (
-      select
-        unit,
-        bool_or(quoted) as quoted,
-        count(*) > 1 as is_phrase,
-        bool_and(word = any (known)) as is_known,
-        bool_or(unfinished) as is_unfinished,
-        string_agg(word, ' ' order by position) = any (asked.places) as is_place,
-        array_agg(place order by place) filter (where place is not null) as places,
-        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where not excluded
-      group by unit
-    ) as units
-    cross join lateral (
-      select case when is_phrase then phrase else (
-        select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where term.unit = units.unit
-      ) end as query
-      offset 0
-    ) as written
-    cross join lateral private.measure_word(
-      query => written.query, is_known => is_known, profiles => profiles, sample => sample
-    ) as measured
-    -- Fes is a city, whether or not it may go on as festivals.
-    cross join lateral (
-      select measured.is_named or is_place and measured.holders = 0 or is_unfinished and not is_phrase and (
-        private.measure_word(query => phrase, is_known => is_known, profiles => profiles, sample => sample)
-      ).is_named as is_named
-    ) as either
-    where places is not null
-    order by unit
-  );
-  return asked;
-end
-$$;
-comment on function private.read_query(text, text[], jsonb) is
-  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows;
-`reading` is what the Edge Function has understood: {spoken, variants}.';
-
-create function private.closest_bit(place integer, typos integer)
-returns bigint
-language sql immutable parallel safe
-as $$
-  select 1::bigint << (3 * place + typos)
-$$;
-comment on function private.closest_bit(integer, integer) is
-  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
-
-create type private.word_pair as (
-  bits bigint,
-  none_between tsquery,
-  one_between tsquery,
-  two_between tsquery
-);
-comment on type private.word_pair is
-  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
-them.';
-
-create function private.word_pairs(asked private.search_query)
-returns setof private.word_pair
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    with forms as (
-      select
-        place,
-        private.closest_bit(place, typos) as bit,
-        private.any_of(private.term_query(term)) as query
-      from unnest(asked.terms) as term
-      group by place, typos
-    )
-    -- In reverse order the distance counts one more.
-    select
-      one.bit | other.bit,
-      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
-      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
-      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
-    from forms as one
-    join forms as other on other.place = one.place + 1;
-end
-$$;
-comment on function private.word_pairs(private.search_query) is
-  'The neighbours in a query, for all typing errors that they may have.';
-
--- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
--- of them.
-create function private.nearness(words tsvector, pair private.word_pair)
-returns integer
+create function private.term_query(term text)
+returns tsquery
 language sql immutable parallel safe
 as $$
   select case
-    when ts_match_vq(words, pair.none_between) then 3
-    when ts_match_vq(words, pair.one_between) then 2
-    when ts_match_vq(words, pair.two_between) then 1
-    else 0
+    when term like '%*' then (private.lexeme(left(term, -1)) || ':*')::tsquery
+    else private.lexeme(term)::tsquery
   end
 $$;
-comment on function private.nearness(tsvector, private.word_pair) is
-  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
+comment on function private.term_query(text) is
+  'Finds the profiles that have a word, or with a * behind it one that begins so.';
+
+create function private.any_term(terms text[])
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select private.any_of(private.term_query(term)) from unnest(terms) as term
+$$;
+comment on function private.any_term(text[]) is 'Finds the profiles that have any of these terms (private.term_query).';
+
+create function private.tags_of(places integer[])
+returns text[]
+language sql immutable parallel safe
+as $$
+  select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
+$$;
+comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
+
+create function private.word_counts(terms text[], out holders double precision, out named double precision)
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  select coalesce(sum(counted.holders), 0), coalesce(sum(counted.named), 0)
+  into holders, named
+  from (
+    select max(found.holders) as holders, max(found.named) as named
+    from unnest(terms) as term
+    -- With its own limit each term is a range of the index; joined, Postgres read the whole lexicon for each.
+    cross join lateral (
+      select lexicon.word, lexicon.holders, lexicon.named
+      from private.search_lexicon as lexicon
+      where lexicon.word >= rtrim(term, '*') collate "C"
+        -- The greatest character after a beginning is above all words that have it.
+        and lexicon.word <= (case when term like '%*' then rtrim(term, '*') || u&'\+10FFFF' else term end) collate "C"
+      limit 1000
+    ) as found
+    group by found.word
+    limit 1000
+  ) as counted;
+end
+$$;
+comment on function private.word_counts(text[]) is
+  'About how many profiles have any of these words, as the lexicon last counted them, and whether these are names
+(private.naming).';
+
+create type private.search_token as (
+  text text,
+  quoted boolean,
+  excluded boolean,
+  unfinished boolean,
+  is_where boolean,
+  is_near boolean,
+  is_language boolean,
+  is_capital boolean,
+  is_denied boolean,
+  is_light boolean,
+  variants text[]
+);
+comment on type private.search_token is
+  'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
+stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
+minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
+
+create type private.query_word as (
+  token private.search_token,
+  number integer,
+  word text,
+  run integer
+);
+comment on type private.query_word is
+  'A word of a token. `number` is that of the token; words of one `run` are a phrase: a quoted or excluded token, or
+letters of a script without spaces.';
+
+create function private.words_of_tokens(tokens private.search_token[])
+returns private.query_word[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select row(token, number, word, run)::private.query_word
+    from (
+      select *, sum(weight) over (partition by (token).excluded order by number, position) as words_so_far
+      from (
+        select
+          token, number, word, position,
+          case when is_phrase or is_letter then number * 1000 + case when is_phrase then 0 else run end end as run,
+          -- The first ten words rank. Words of such scripts have one to five letters: three are taken for a word.
+          case when is_letter then 1 / 3.0 else 1 end as weight
+        from generate_subscripts(tokens, 1) as number
+        cross join lateral (
+          select
+            tokens[number] as token,
+            tokens[number].quoted or tokens[number].excluded as is_phrase
+        ) as kind
+        cross join lateral (
+          select
+            word, position, is_letter,
+            position - row_number() over (partition by is_letter order by position) as run
+          -- One character can expand to eighteen. To parse 512 of those takes 40 ms.
+          from unnest(private.words_of(left(normalize((token).text, nfkc), 512)))
+            with ordinality as listed (word, position)
+          cross join lateral (select word ~ ('^[' || private.unspaced_letters() || ']') as is_letter) as script
+        ) as words
+      ) as weighed
+    ) as counted
+    where words_so_far <= 10.01
+    order by number, run nulls last, words_so_far
+  );
+end
+$$;
+comment on function private.words_of_tokens(private.search_token[]) is
+  'The words of a query''s tokens: the first ten, and the first ten excluded ones.';
+
+create type private.place_name as (
+  candidate text,
+  ids integer[],
+  is_adjective boolean,
+  is_ambiguous boolean
+);
+comment on type private.place_name is 'A name or an adjective of places in a query (private.places_named).';
+
+create function private.place_names_in(words private.query_word[])
+returns private.place_name[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select row(found.*)::private.place_name
+    from private.places_named(array(
+      select array_to_string(array(select (part).word from unnest(words[first:last]) as part), ' ')
+      from generate_subscripts(words, 1) as first
+      cross join generate_subscripts(words, 1) as last
+      where last between first and first + 7
+    )) as found
+  );
+end
+$$;
+comment on function private.place_names_in(private.query_word[]) is 'The names of places among the words of a query.';
+
+create function private.either_number(word text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when word like '%s' then left(word, -1) else word || 's' end where char_length(word) > 2
+$$;
+comment on function private.either_number(text) is
+  'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
+
+create function private.lacking(phrase tsquery)
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select private.any_of(
+    tsquery_phrase(private.lexeme(denier)::tsquery, phrase)
+      || tsquery_phrase(private.lexeme(denier)::tsquery, phrase, 2)
+  )
+  from unnest('{no,not,t,without,never,non,kein,keine,keinen,ohne,sin,sans,pas,senza,sem,nao,geen,zonder,bez}'::text[])
+    as denier
+$$;
+comment on function private.lacking(tsquery) is
+  'Finds the profiles that say of themselves that they have no such thing: "no meat", "I don''t eat meat".';
+
+create function private.denied(words text[])
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select private.any_of(form && !!private.lacking(form))
+  from (
+    select private.phrase(words) as form
+    union all
+    select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
+  ) as forms
+$$;
+comment on function private.denied(text[]) is
+  'Finds whoever has what a query denies, and does not deny it as well.';
+
+create function private.read_place(
+  words private.query_word[],
+  first integer,
+  places private.place_name[]
+)
+returns private.search_unit
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  part constant private.query_word := words[first];
+  named private.place_name;
+  ids integer[];
+  phrase text;
+  size integer;
+  is_inhabited boolean;
+  unit private.search_unit;
+begin
+  for final in reverse least(first + 7, cardinality(words))..first loop
+    continue when exists (
+      select from unnest(words[first:final]) as one where one.run is distinct from part.run or (one.token).quoted
+    );
+    size := final - first + 1;
+    continue when size = 1 and (part.token).is_light;
+    phrase := array_to_string(array(select (one).word from unnest(words[first:final]) as one), ' ');
+    -- Two letters are an abbreviation, or nothing: UK, to.
+    continue when phrase ~ '^[a-z]{1,2}$' and not (part.token).is_capital;
+    select * into named from unnest(places) as place where not is_adjective and candidate = phrase;
+    continue when named.candidate is null;
+    is_inhabited := exists (
+      select
+      from private.search_words as stored
+      where stored.words @@ private.any_term(private.tags_of(named.ids))
+    );
+    -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
+    -- there and it is all that is asked or written like a name.
+    exit when (part.token).is_where or (part.token).is_near
+      or is_inhabited and (
+        not named.is_ambiguous or size > 1 or (part.token).is_capital or cardinality(words) = 1
+      )
+      or not is_inhabited and not named.is_ambiguous and (size > 1 or not private.is_begun(part));
+    named := null;
+  end loop;
+  if named.candidate is null then
+    return null;
+  end if;
+  ids := named.ids;
+  if (part.token).is_near then
+    -- Those where somebody lives: of 400 around a large city, a query of all takes 20 ms.
+    ids := array(
+      select unnest(named.ids)
+      union
+      select place
+      from unnest(private.places_within(named.ids, 100)) as place
+      join private.search_lexicon as lexicon on lexicon.word = '@in ' || place
+    );
+  end if;
+  unit.words := array(select (one).word from unnest(words[first:first + size - 1]) as one);
+  unit.is_phrase := size > 1;
+  unit.place := named.candidate;
+  unit.exact := private.tags_of(ids);
+  unit.loose := unit.words;
+  unit.exact_query := private.any_term(unit.exact);
+  unit.loose_query := private.phrase(unit.words);
+  unit.is_named := true;
+  -- Where nobody lives, somebody may have the name.
+  if is_inhabited or (part.token).is_near or (private.word_counts(unit.words)).named <= 0 then
+    unit.lives := unit.exact_query;
+  end if;
+  return unit;
+end
+$$;
+comment on function private.read_place(private.query_word[], integer, private.place_name[]) is
+  'The longest name of a place that begins with this word, as a unit; null if there is none.';
+
+create function private.is_begun(part private.query_word)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (private.word_counts(array[part.word || case when (part.token).unfinished then '*' else '' end])).holders > 0;
+end
+$$;
+comment on function private.is_begun(private.query_word) is
+  'Whether somebody has a word of a query, or one that begins with it if it is unfinished.';
+
+create function private.read_word(
+  part private.query_word,
+  others text[],
+  known text[],
+  places private.place_name[],
+  names_only boolean
+)
+returns private.search_unit
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  word constant text := part.word;
+  is_known constant boolean := word = any (known);
+  adjective constant integer[] := (
+    select ids from unnest(places) as place where candidate = word and is_adjective
+  );
+  spelling constant text := private.consonants(word);
+  corrections text[];
+  is_begun boolean;
+  unit private.search_unit;
+begin
+  unit.words := array[word];
+  unit.is_phrase := false;
+  unit.exact := array[word] || (part.token).variants || others
+    || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
+  unit.loose :=
+    -- Who speaks a language may not say so where everybody does.
+    case when (part.token).is_language then private.tags_of(adjective) else '{}' end
+    || case when (part.token).unfinished then array[word || '*'] else '{}' end
+    -- Short words are not corrected: cat, cats.
+    || case when char_length(word) > 2 then array[private.either_number(word)] end
+    || array(
+    select spelt
+    from unnest(array[
+      private.romaji(word), case when spelling like '~abjad %' then replace(spelling, '~abjad', '~latin')
+        else replace(spelling, '~latin', '~abjad') end
+    ]) as spelt
+    where private.is_listed(spelt)
+  );
+  is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
+  -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
+  if not (is_begun and (is_known or (part.token).unfinished)) then
+    corrections := array(
+      select listed.word
+      from private.corrections_of(word, (part.token).unfinished) as listed
+      where private.is_listed(listed.word)
+      limit 5
+    );
+    unit.loose := unit.loose || corrections;
+    if not (is_known or is_begun) then
+      unit.corrected := corrections[1];
+    end if;
+  end if;
+  select word_counts.named > case when is_known then 2 else 0 end into unit.is_named
+  from private.word_counts(case when (part.token).unfinished or is_begun then unit.exact else unit.loose end);
+  unit.exact_query := private.any_term(unit.exact);
+  unit.loose_query := private.any_term(unit.loose);
+  if names_only then
+    unit.exact_query := (private.lexeme(word) || ':A')::tsquery;
+    unit.loose_query := case when (part.token).unfinished then (private.lexeme(word) || ':*A')::tsquery end;
+  end if;
+  return unit;
+end
+$$;
+comment on function private.read_word(private.query_word, text[], text[], private.place_name[], boolean) is
+  'A word of a query as a unit: as typed or as an adjective of a place, else what it may be the beginning of, else a
+correction, unless the model knows it (`known`). `others` are its neighbours written together with it; `names_only`: it
+counts in names alone.';
+
+create function private.completions_of(typed text, context tsquery)
+returns text
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return (
+    select string_agg(lexeme, ' ')
+    from (
+      select lexeme
+      from (select words from private.search_words where words @@ context limit 50) as sample
+      cross join lateral unnest(words)
+      where starts_with(lexeme, typed)
+      group by lexeme
+      order by count(*) desc, lexeme
+      limit 2
+    ) as likeliest
+  );
+end
+$$;
+comment on function private.completions_of(text, tsquery) is
+  'The words that an unfinished word most often stands for, in fifty profiles that a query finds.';
+
+create function private.complete_unit(unit private.search_unit, others private.search_unit[])
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  word constant text := unit.words[1];
+  beginning constant tsquery := private.term_query(word || '*');
+begin
+  return coalesce(
+    private.completions_of(
+      word, beginning && (select private.all_of(private.either(other)) from unnest(others) as other)
+    ),
+    private.completions_of(word, beginning)
+  );
+end
+$$;
+comment on function private.complete_unit(private.search_unit, private.search_unit[]) is
+  'What an unfinished word stands for: from profiles that have the other words if there are any.';
+
+create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
+returns tsquery
+language sql stable security invoker set search_path = ''
+as $$
+  select private.any_of(excluded)
+  from (
+    select case
+      when not token.is_denied then private.phrase(phrase)
+      when not token.is_where then private.denied(phrase)
+    end as excluded
+    union all
+    select private.any_term(private.tags_of(ids))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
+  ) as exclusions
+$$;
+comment on function private.read_exclusion(private.search_token, text[], private.place_name[]) is
+  'Finds whom an excluded word or phrase excludes: whoever has it, or lives in the place of that name.';
+
+create function private.weigh_unit(unit private.search_unit, profiles double precision)
+returns private.search_unit
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  holders constant double precision := least(profiles, case
+    -- All the words of a phrase, as the rarest of them.
+    when unit.is_phrase and unit.place is null
+      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+    else coalesce(
+      nullif((private.word_counts(unit.exact)).holders, 0),
+      (private.word_counts(case when unit.place is null then unit.loose end)).holders
+    )
+  end);
+begin
+  unit.rarity := ln(1 + profiles / greatest(1, holders));
+  unit.is_common := holders > 25 and holders >= profiles / 2;
+  unit.is_named := coalesce(unit.is_named, false);
+  return unit;
+end
+$$;
+comment on function private.weigh_unit(private.search_unit, double precision) is
+  'A unit with its rarity among so many profiles.';
+
+create function private.read_query(tokens jsonb, known text[] default '{}')
+returns private.search_query
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  profiles constant double precision := private.count_profiles();
+  words private.query_word[] := private.words_of_tokens(array(
+    select jsonb_populate_record(
+      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
+    )
+    from jsonb_array_elements(tokens) as token
+  ));
+  places constant private.place_name[] := private.place_names_in(words);
+  -- "the and of" asks for nobody, unless it is a name: An Will.
+  are_light constant boolean := cardinality(words) > 1 and not exists (
+    select from unnest(words) as one where not (one.token).is_light
+  );
+  part private.query_word;
+  unit private.search_unit;
+  phrase text[];
+  pieces text[];
+  size integer;
+  at integer := 1;
+  asked private.search_query;
+begin
+  asked.units := '{}';
+  asked.corrections := '[]';
+  asked.completions := '[]';
+  while at <= cardinality(words) loop
+    part := words[at];
+    phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
+    if (part.token).excluded then
+      size := cardinality(phrase);
+      asked.excluded := coalesce(
+        asked.excluded || private.read_exclusion(part.token, phrase, places),
+        private.read_exclusion(part.token, phrase, places), asked.excluded
+      );
+    else
+      unit := private.read_place(words, at, places);
+      size := cardinality(unit.words);
+      if size is null and part.run is not null then
+        size := cardinality(phrase);
+        unit := null;
+        unit.words := phrase;
+        unit.exact := phrase;
+        unit.is_phrase := true;
+        unit.exact_query := private.phrase(phrase);
+        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
+        unit.loose_query := private.any_term(unit.loose);
+      elsif size is null then
+        pieces := case
+          when part.word <> all (known) and not private.is_begun(part) then private.split_of(part.word)
+        end;
+        if pieces is not null then
+          words := words[:at - 1] || array(
+            select row(part.token, part.number, piece, null)::private.query_word from unnest(pieces) as piece
+          ) || words[at + 1:];
+          continue;
+        end if;
+        size := 1;
+        unit := private.read_word(
+          part => part, known => known, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
+        );
+        if unit.corrected is not null then
+          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+        end if;
+      end if;
+      unit.number := cardinality(asked.units) + 1;
+      unit.quoted := (part.token).quoted;
+      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+        asked.units := asked.units || private.weigh_unit(unit, profiles);
+      end if;
+    end if;
+    at := at + size;
+  end loop;
+  part := words[cardinality(words)];
+  unit := asked.units[cardinality(asked.units)];
+  -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
+  if (part.token).unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null and (
+    (part.token).is_light or part.word <> all (known)
+    or char_length(part.word) <= 3 and not private.is_listed(part.word)
+  ) then
+    asked.completions := (
+      select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
+      from private.complete_unit(unit, asked.units[:cardinality(asked.units) - 1]) as meant
+      where meant is not null
+    );
+  end if;
+  return asked;
+end
+$$;
+comment on function private.read_query(jsonb, text[]) is
+  'What a query looks for, from its tokens (private.search_token) and the words of it that the model knows.';

@@ -1,4 +1,5 @@
--- The conditions that every hit must meet: facets, quoted phrases, excluded words, and whom the caller may not find.
+-- The conditions that every hit must meet: facets, quoted phrases, ages, excluded words, and whom the caller may not
+-- find.
 
 create type private.search_filter as (
   required tsquery,
@@ -24,61 +25,61 @@ $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
   'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
 
-create function private.find_passing(
-  filter private.search_filter,
-  alternatives tsquery[],
-  sample tsvector[],
-  profiles double precision
-)
-returns bigint[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+create function private.places_to_filter(kind text, value text)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
-  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
-  share constant double precision := (
-    select avg((
-      (filter.required is null or words @@ filter.required)
-      and (filter.excluded is null or not words @@ filter.excluded)
-    )::integer)
-    from unnest(sample) as words
-  );
-  passing bigint[];
+  name constant text := array_to_string(private.words_of(value), ' ');
 begin
-  if share * profiles > max_passing or alternatives is null and profiles > 50000 then
-    return null;
-  elsif alternatives is null then
-    passing := array(
-      select stored.profile_id
-      from private.search_words as stored
-      where private.matches_filter(stored.profile_id, stored.words, filter)
-      limit max_passing + 1
-    );
-  else
-    passing := array(
-      select distinct found.profile_id
-      from unnest(alternatives) as alternative
-      cross join lateral (
-        select stored.profile_id
-        from private.search_words as stored
-        where stored.words @@ alternative and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- Else Postgres would read the whole table once.
-        offset 0
-      ) as found
-      limit max_passing + 1
-    );
-  end if;
-  return case when cardinality(passing) <= max_passing then passing end;
+  return array(
+    select tag
+    from (
+      -- Georgia is a country, if one filters by countries.
+      select id, rank() over (order by (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
+        place.kind = places_to_filter.kind desc) as rank
+      from private.places_named(array[name]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where not named.is_adjective
+    ) as ranked
+    cross join unnest(private.tags_of(array[id])) as tag
+    where rank = 1
+  );
 end
 $$;
-comment on function private.find_passing(private.search_filter, tsquery[], tsvector[], double precision) is
-  'All profiles that meet the conditions of a search, or null if they are many, or if only excluded words and more than
-50,000 profiles would be read. `alternatives` are queries of which a profile must match at least one: one after the
-other they take a tenth of the time that a query with all of them takes.';
+comment on function private.places_to_filter(text, text) is
+  'How the index says that somebody lives in the city or country of this name, in any language.';
+
+create function private.conditions_of(request jsonb, asked private.search_query)
+returns setof text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return query
+    select array_agg(distinct term)
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    cross join lateral unnest(
+      array[private.facet(kind, value)]
+        || case when kind <> 'interest' then private.places_to_filter(kind, value) else '{}' end
+    ) as term
+    group by kind
+    union all
+    -- Whole decades, and the years before and after them. A profile without an age is not left out.
+    select array_agg(distinct private.facet('age', case
+      when age is null then 'unknown'
+      when age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '0s'
+      else age::text
+    end))
+    from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
+    cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
+    where bounds.min is not null
+    having count(*) > 0;
+end
+$$;
+comment on function private.conditions_of(jsonb, private.search_query) is
+  'What a request requires beside its words: of each of these lists of lexemes a hit has one.';
 
 create function private.hidden_profiles_of(caller bigint)
 returns bigint[]
@@ -96,82 +97,84 @@ $$;
 comment on function private.hidden_profiles_of(bigint) is
   'The profiles that no search of a caller finds: their own, and those of users whom a block hides from them.';
 
+create function private.list_passing(filter private.search_filter, alternatives text[], max_passing integer)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  passing bigint[];
+begin
+  if alternatives is null then
+    passing := array(
+      select stored.profile_id
+      from private.search_words as stored
+      where private.matches_filter(stored.profile_id, stored.words, filter)
+      limit max_passing + 1
+    );
+  else
+    passing := array(
+      select distinct found.profile_id
+      from unnest(alternatives) as alternative
+      cross join lateral (
+        select stored.profile_id
+        from private.search_words as stored
+        where stored.words @@ private.term_query(alternative)
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+        -- Else Postgres would read the whole table once.
+        offset 0
+      ) as found
+      limit max_passing + 1
+    );
+  end if;
+  return case when cardinality(passing) <= max_passing then passing end;
+end
+$$;
+comment on function private.list_passing(private.search_filter, text[], integer) is
+  'The profiles that meet the conditions of a search, or null if they are more than max_passing. `alternatives` are
+lexemes of which each of them has one: one after the other they take a tenth of the time that one query takes.';
+
 create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
 returns private.search_filter
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
-    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]')
-    or coalesce(request -> 'age', 'null') <> 'null';
-  sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
-  alternatives tsquery[];
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
+  alternatives text[];
+  estimate double precision := profiles;
+  condition text[];
   filter private.search_filter;
 begin
+  if (request ->> 'isNobody')::boolean then
+    return row(null, null, '{}', '{}')::private.search_filter;
+  end if;
   filter.hidden_ids := private.hidden_profiles_of(caller);
-  if has_conditions then
-    with conditions as (
-      select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-      group by kind
+  filter.excluded := asked.excluded;
+  filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
+  for condition in select * from private.conditions_of(request, asked) loop
+    filter.required := private.all_of(query) from (
+      select filter.required as query
       union all
-      select array[query] from unnest(asked.units) where quoted
-      union all
-      -- Whole decades, and the years before and after them. A profile without an age is not left out.
-      select array_agg(distinct private.lexeme(private.facet('age', case
-        when age is null then 'unknown'
-        when age / 10 * 10 >= min_age and age / 10 * 10 + 9 <= max_age then age / 10 || '0s'
-        else age::text
-      end))::tsquery)
-      from jsonb_to_record(nullif(request -> 'age', 'null')) as asked_age (min integer, max integer)
-      cross join lateral (select min as min_age, max as max_age) as bounds
-      cross join lateral (
-        select generate_series(min_age, max_age) as age union all select null
-      ) as ages
-      where min_age is not null
-      having count(*) > 0
-    )
-    -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
-    -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
-    -- profiles, if they are less than all: it looks at those with several interests several times.
-    select
-      private.all_of(condition) over (
-        order by cardinality(conditions.alternatives) rows between unbounded preceding and unbounded following
-      ),
-      case when looked_at <= 1 or sample is null then conditions.alternatives end
-    into filter.required, alternatives
-    from conditions
-    cross join lateral (
-      select
-        private.any_of(alternative) as condition,
-        -- For a phrase, all that have its words.
-        sum((
-          select avg((words @@ looked_up)::integer)
-          -- At most some 2,000 comparisons.
-          from unnest(sample[:1 + 2000 / cardinality(conditions.alternatives)]) as words
-        )) as looked_at
-      from unnest(conditions.alternatives) as alternative
-      cross join lateral (select replace(alternative::text, '<->', '&')::tsquery as looked_up offset 0) as written
-    ) as estimated
-    order by looked_at
-    limit 1;
-    filter.excluded := (
-      select private.any_of(phrase)
-      from (
-        select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-        from unnest(asked.words)
-        where excluded
-        group by unit
-      ) as phrases
-    );
-  elsif profiles > 2000 then
+      select private.any_of(private.term_query(term)) from unnest(condition) as term
+    ) as conditions;
+    if (private.word_counts(condition)).holders < estimate then
+      estimate := (private.word_counts(condition)).holders;
+      alternatives := condition;
+    end if;
+  end loop;
+  if filter.required is null and filter.excluded is null and profiles > 2000 then
     return filter;
   end if;
-  filter.passing := private.find_passing(
-    filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
-  );
+  if estimate <= max_passing then
+    filter.passing := private.list_passing(
+      filter => filter, alternatives => alternatives, max_passing => max_passing
+    );
+  end if;
   if filter.passing is not null then
     filter := row(null, null, '{}', filter.passing);
   end if;

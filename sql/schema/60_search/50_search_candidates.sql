@@ -20,97 +20,183 @@ comment on function private.check_deadline() is
   'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
 a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
 
+-- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and unit.
+create function private.weight_value(words tsvector, query tsquery)
+returns double precision
+language sql immutable parallel safe
+as $$
+  -- The best weight decides the order of magnitude of the rank.
+  select (array[0.92, 0.96, 0.98, 1])[
+    1 + width_bucket(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), array[1e-15, 1e-9, 1e-3])
+  ]
+$$;
+comment on function private.weight_value(tsvector, tsquery) is
+  'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
+
+create type private.keyword_match as (
+  profile_id bigint,
+  coverage double precision,
+  words_matched integer,
+  has_all boolean,
+  in_name boolean,
+  is_name boolean,
+  lives boolean,
+  names_missing double precision
+);
+comment on type private.keyword_match is
+  'How a profile matches the words of a query. `coverage`: the share of their rarity that it has, 0 to 1, by field and
+less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name
+has all the words as typed; `is_name`: and no others; `lives`: in the place that
+the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+
+create function private.match_words(ids bigint[], asked private.search_query)
+returns setof private.keyword_match
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  called_so constant bigint[] := array(
+    select entry.profile_id
+    from private.search_entries as entry
+    where private.name_hash(entry.name) = private.name_hash((
+      select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
+    ))
+  );
+  -- More than one word, so that a name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery[] := array(
+    select one.exact_query <-> private.either(other)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+  home constant tsquery := (select private.any_of(unit.lives) from unnest(asked.units) as unit);
+begin
+  return query
+    select
+      stored.profile_id,
+      sum(worth * unit.rarity) / all_rarity * case when bool_and(are_neighbours) then 1 else 0.97 end,
+      (count(*) filter (where worth > 0))::integer, min(worth) > 0,
+      min(worth) = 1 or bool_or(is_name or has_name_words), bool_or(is_name),
+      bool_or(lives_there),
+      coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    cross join lateral (
+      select
+        stored.profile_id = any (called_so) as is_name,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        home is null or ts_match_vq(stored.words, home) as lives_there,
+        not exists (
+          select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)
+        ) as are_neighbours
+      -- Else once for each unit.
+      offset 0
+    ) as person
+    cross join unnest(asked.units) as unit
+    cross join lateral (
+      select case
+        when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+        when ts_match_vq(stored.words, unit.loose_query) then 0.8 * private.weight_value(stored.words, unit.loose_query)
+        else 0
+      end as worth
+    ) as matched
+    group by stored.profile_id;
+end
+$$;
+comment on function private.match_words(bigint[], private.search_query) is
+  'How these profiles match the words of a query.';
+
 create function private.keyword_candidates(
   asked private.search_query,
   filter private.search_filter,
   max_results integer
 )
-returns table (profile_id bigint, rank real)
+returns bigint[]
 language plpgsql stable security invoker
 set search_path = ''
--- As in measure_word.
 set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- Of the classes D to A. Whoever has all the words comes first.
-  weights constant real[] := array[.2, .4, .8, 1]::real[];
-  units constant private.search_unit[] := asked.units;
+  profiles constant double precision := private.count_profiles();
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
-  all_words constant tsquery := (select private.all_of(query) from unnest(units));
-  any_word constant tsquery := (select private.any_of(query) from unnest(units));
-  as_typed constant tsquery := (
-    select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where typos = 0
-  );
+  units constant private.search_unit[] := asked.units;
+  all_words constant tsquery := (select private.all_of(private.either(unit)) from unnest(units) as unit);
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
-      select query, holders, sum(holders) over rarest as holders_so_far, row_number() over rarest as rank
-      from unnest(units)
-      window rarest as (order by holders, unit)
-    ) as ranked
-    where ranked.rank = 1
-      or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
-  );
-  -- Looked up one by one: the few who pass the filter, which is quicker than the index of words; or else whoever has
-  -- exactly this name, also if more people than max_results have its words.
-  listed constant bigint[] := case
-    when is_short_list then filter.passing
-    when max_results > any (select holders from unnest(units)) then '{}'
-    else array(
-      select entry.profile_id
-      from private.search_entries as entry
-      where private.name_hash(entry.name) = private.name_hash((
-          select string_agg(word, ' ' order by position) from unnest(asked.words) where not excluded
-        ))
-        and (filter.passing is null or entry.profile_id = any (filter.passing))
-      limit max_results
-    )
-  end;
-begin
-  return query
-    select
-      found.profile_id,
-      (
-        first + ts_rank(weights, words, any_word)
-          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
-      )::real
-    from (
       select
-        stored.profile_id, stored.words,
-        case when not ts_match_vq(stored.words, all_words) then 0 when is_short_list then 4 else 8 end as first
+        private.either(unit) as query, held,
+        sum(held) over rarest as held_so_far, row_number() over rarest as rank
+      from unnest(units) as unit
+      cross join lateral (select profiles / exp(unit.rarity) as held) as counted
+      window rarest as (order by held, unit.number)
+    ) as ranked
+    where ranked.rank = 1 or held_so_far <= max_results and held <= greatest(25, profiles / 4)
+  );
+begin
+  return array(
+    select found.profile_id
+    from (
+      select stored.profile_id, 1 as step
       from private.search_words as stored
-      where stored.profile_id = any (listed)
+      where is_short_list and stored.profile_id = any (filter.passing)
         and ts_match_vq(stored.words, all_words || rare_words)
-        and private.matches_filter(stored.profile_id, stored.words, filter)
       union all
-      select stored.profile_id, stored.words, 4
-      from private.search_words as stored
+      select entry.profile_id, 1
+      from private.search_entries as entry
+      join private.search_words as stored using (profile_id)
       where not is_short_list
-        and stored.words @@ all_words
-        and stored.profile_id <> all (listed)
+        and private.name_hash(entry.name) = private.name_hash((
+          select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(units)
+        ))
         and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- As a subquery, because Postgres hashes its rows and not those of an array.
-        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        and (filter.passing is null or stored.profile_id = any (filter.passing))
       union all
-      select stored.profile_id, stored.words, 0
-      from private.search_words as stored
-      where not is_short_list
-        and cardinality(units) > 1
-        and stored.words @@ rare_words
-        -- As part of the query, the index would look at every profile that has a word of it: 6 ms instead of .5.
-        and not ts_match_vq(stored.words, all_words)
-        and private.matches_filter(stored.profile_id, stored.words, filter)
-        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-      limit max_results
-    ) as found;
+      (
+        select stored.profile_id, 2
+        from private.search_words as stored
+        where not is_short_list
+          and stored.words @@ all_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          -- As a subquery, because Postgres hashes its rows and not those of an array.
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        limit max_results
+      )
+      union all
+      (
+        select stored.profile_id, 3
+        from private.search_words as stored
+        where not is_short_list
+          and cardinality(units) > 1
+          and stored.words @@ rare_words
+          -- As part of the query, the index would look at every profile that has a word of it: 6 ms instead of .5.
+          and not ts_match_vq(stored.words, all_words)
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        limit max_results
+      )
+    ) as found
+    group by found.profile_id
+    order by min(found.step)
+    limit max_results
+  );
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
-those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
+  'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
+with all the words, and those with the rarest.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,

@@ -163,7 +163,9 @@ begin
           piece
         )
         from unnest(words[:10]) as word
-        cross join unnest(private.split_of(word, true)) as piece
+        cross join unnest(coalesce(
+          case when not private.is_listed(word) then private.split_of(word) end, array[word]
+        )) as piece
       ),
       hidden_ids => hidden_ids, max_results => max_results
     );

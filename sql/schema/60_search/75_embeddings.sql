@@ -64,6 +64,25 @@ create trigger enqueue_changed_entry
   when (old.content_hash is distinct from new.content_hash)
   execute function private.enqueue_embedding('profile');
 
+create function private.forget_sentences()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  delete from private.search_sentences where profile_id = new.profile_id;
+  return null;
+end
+$$;
+comment on function private.forget_sentences() is
+  'Deletes the embeddings of the sentences of an old text, which would still find what the owner has deleted. Definer,
+as enqueue_embedding.';
+
+create trigger forget_sentences
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.forget_sentences();
+
 create trigger enqueue_context
   after insert or update of content_hash on private.search_contexts
   for each row
@@ -77,6 +96,7 @@ as $$
 begin
   insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold, trust)
   values (wanted, 0.1, 0.6, 0.3, 3.0 / 7)
+  -- Until calibrate_model has measured it.
   on conflict do nothing;
   -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
   -- for a moment.
@@ -100,6 +120,59 @@ comment on function private.adopt_model(text) is
 models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
 rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.join_neighbours(texts text[], max_texts integer)
+returns text[]
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select string_agg(one, '. ' order by place)
+    from unnest(texts) with ordinality as listed (one, place)
+    group by (place - 1) * max_texts / greatest(cardinality(texts), max_texts)
+    order by min(place)
+  );
+end
+$$;
+comment on function private.join_neighbours(text[], integer) is
+  'The texts in order, neighbours joined where there are more than so many.';
+
+create function private.entry_parts(profile bigint)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  max_interests constant integer := 24;
+  max_parts constant integer := 32;
+  whole text := private.entry_text(profile);
+  names text[];
+  sentences text[];
+  parts text[];
+begin
+  select entry.interests, array(
+    select sentence
+    from (
+      select btrim(piece, e' \t') as sentence, place
+      from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+')
+        with ordinality as split (piece, place)
+    ) as trimmed
+    where sentence <> ''
+    order by place
+  )
+  into names, sentences
+  from private.search_entries as entry
+  where profile_id = profile;
+  parts := private.join_neighbours(names, max_interests)
+    || private.join_neighbours(sentences, max_parts - least(cardinality(names), max_interests));
+  if cardinality(parts) = 1 and parts[1] = btrim(whole, ' .!?。！？') then
+    return '{}'::text[];
+  end if;
+  return parts;
+end
+$$;
+comment on function private.entry_parts(bigint) is
+  'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
+more than 24 interests, or more sentences than places are left, neighbours are joined. None if its whole text is one.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json
@@ -169,6 +242,7 @@ begin
           'kind', mine.kind,
           'id', mine.id,
           'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
           'content_hash', coalesce(entry.content_hash, context.content_hash)
         )
       ),
@@ -186,19 +260,22 @@ begin
 end
 $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
-  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
-that have been due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two
-workers never get the same job. Definer, because edge_functions has no rights on the queue.';
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, parts,
+content_hash}]: those that have been due longest, or the newest of those that were never tried. A job that was tried
+before comes alone. Two workers never get the same job. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
 returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  saved bigint[];
 begin
+  -- It locks the entries, so the sentences that follow are of the same text and model.
   with made as (
-    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
-    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+    select kind, id, content_hash, embedding::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding text)
   ),
   profiles as (
     update private.search_entries as entry
@@ -213,16 +290,97 @@ begin
     from made
     where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
     returning 'context', user_id
+  ),
+  done as (
+    delete from private.embedding_queue as job
+    using (select * from profiles union all select * from contexts) as of_this_text
+    where job.kind = of_this_text.kind and job.id = of_this_text.id
   )
-  delete from private.embedding_queue as job
-  using (select * from profiles union all select * from contexts) as saved
-  where job.kind = saved.kind and job.id = saved.id;
+  select array_agg(id) into saved from profiles;
+  delete from private.search_sentences where profile_id = any (saved);
+  insert into private.search_sentences (profile_id, place, embedding)
+  select id, place, part::extensions.halfvec
+  from jsonb_to_recordset(vectors) as vector (kind text, id bigint, parts jsonb)
+  cross join lateral jsonb_array_elements_text(coalesce(parts, '[]')) with ordinality as listed (part, place)
+  where kind = 'profile' and id = any (saved) and part is not null;
 end
 $$;
 comment on function private.save_embeddings(text, jsonb) is
-  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
-Definer, because edge_functions has no rights on the index.';
+  'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
+queued. An embedding is a vector as text, or null; parts are those of entry_parts, in order. Definer, because
+edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.calibrate_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  sample_size constant integer := 200;
+  min_profiles constant integer := 20;
+  before integer := (select measured_profiles from private.search_models where name = wanted);
+  first_id bigint;
+  last_id bigint;
+  limits double precision[];
+begin
+  -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
+  if before > 0 and (
+    select reltuples from pg_catalog.pg_class where oid = 'private.search_entries'::regclass
+  ) < 10 * before then
+    return;
+  end if;
+  select min(profile_id), max(profile_id) into first_id, last_id from private.search_entries;
+  with starts as materialized (
+    select first_id + floor(random() * (last_id - first_id + 1))::bigint as start
+    from generate_series(1, 2 * sample_size)
+  ),
+  sampled as materialized (
+    select distinct on (profile_id) entry.*
+    from starts
+    cross join lateral (
+      select profile_id, embedding, least(cardinality(interests), 24) as interest_count
+      from private.search_entries
+      where profile_id >= start and model = wanted and embedding is not null
+      order by profile_id
+      limit 1
+    ) as entry
+  ),
+  texts as materialized (select profile_id, embedding from sampled order by random() limit sample_size),
+  -- Interests, because they are as short as queries.
+  queries as materialized (
+    select profile_id, sentence.embedding
+    from sampled
+    join private.search_sentences as sentence using (profile_id)
+    where place <= interest_count
+    order by random()
+    limit sample_size
+  )
+  select
+    percentile_cont(array[0.01, 0.705, 0.998])
+    within group (order by 1 - (queries.embedding operator(extensions.<=>) texts.embedding))
+  into limits
+  from queries
+  join texts on texts.profile_id <> queries.profile_id
+  where (select count(*) from texts) >= min_profiles
+    and (select count(distinct profile_id) from queries) >= min_profiles;
+  if limits[1] < limits[2] and limits[2] < limits[3] then
+    update private.search_models
+    set
+      similarity_floor = limits[1],
+      similarity_threshold = limits[2],
+      similarity_ceiling = limits[3],
+      measured_profiles = (select count(*) from private.search_entries where model = wanted)
+    where name = wanted;
+  end if;
+end
+$$;
+comment on function private.calibrate_model(text) is
+  'Measures the similarities of a model by its own vectors, with the interests of people for queries: the floor is the
+first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For the
+offline model on the labelled set that is -.107, .13 and .70, where bench/search/calibrate.ts, which knows what is
+relevant, finds -.11, .13 and .70. Measured with twenty profiles, and again when there are ten times as many. Definer,
+because edge_functions has no rights on the index.';
+grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
 returns void

@@ -1,49 +1,59 @@
 -- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
 
-create function private.sweep_lexicon()
+create function private.count_words()
 returns void
-language plpgsql volatile security invoker
-set search_path = ''
-set lock_timeout = '200ms'
+language plpgsql volatile security invoker set search_path = ''
 as $$
-declare
-  removed text[];
 begin
-  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
-  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
-  -- database the wait ends, and the words stay until the next sweep.
-  lock table private.search_lexicon in share row exclusive mode;
-  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
-  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
-  with taken as (
-    delete from private.search_removed_words returning word
+  delete from private.search_lexicon as lexicon
+  where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
+  with counted as materialized (
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
+    from private.search_words
+    cross join lateral unnest(words)
+    group by lexeme
+  ),
+  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
+  -- then it is found only as it is written.
+  gone as (
+    delete from private.search_lexicon where word not in (select word from counted)
+  ),
+  changed as (
+    update private.search_lexicon as lexicon
+    set holders = counted.holders, named = counted.named
+    from counted
+    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
   )
-  select array_agg(distinct word) into removed from taken;
-  delete from private.search_lexicon
-  where word = any (removed)
-    and not exists (
-      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
-    );
+  insert into private.search_lexicon (word, holders, named)
+  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
+end
+$$;
+comment on function private.count_words() is
+  'Counts in the lexicon how many profiles have each word, and deletes those that nobody has. Called each hour.';
+
+create function private.forget_words(words tsvector)
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
   delete from private.search_lexicon
   where ctid in (
     select ctid
-    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
-    where copy > 1
-  );
-exception
-  when lock_not_available then
-    return;
-end
+    from private.search_lexicon
+    where word = any (tsvector_to_array(words))
+      and not exists (select from private.search_words as stored where stored.words @@ private.lexeme(word)::tsquery)
+    -- A count under way may lock them in another order; the next one deletes them.
+    for update skip locked
+  )
 $$;
-comment on function private.sweep_lexicon() is
-  'Deletes from the lexicon the words that no profile has any more, and second copies.';
+comment on function private.forget_words(tsvector) is
+  'Deletes from the lexicon those of the words that nobody has any more. For erasure, which does not
+wait for the count.';
 
 create function private.audit_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  perform private.sweep_lexicon();
   return (
     -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
     with expected as (
@@ -97,8 +107,7 @@ begin
       from sample
       join private.search_words as stored on stored.profile_id = sample.id
       cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
-      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
-        and stored.profile_id not in (select profile_id from private.search_lexicon_queue)
+      where word not in (select lexicon.word from private.search_lexicon as lexicon)
       union all
       select 'forgotten', count(*)
       from (
@@ -115,9 +124,9 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+  'Counts the differences between the index and the profiles. missing: not in the index, but
 should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not
 queued for one.';
 
 create function private.rebuild_search_index()
@@ -136,8 +145,7 @@ begin
   update private.search_entries set name = '';
   perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
   perform private.refresh_search_context(id) from public.users;
-  perform private.sweep_lexicon();
-  perform private.drain_lexicon_queue(max_profiles => null);
+  perform private.count_words();
   insert into private.embedding_queue (kind, id)
   select 'profile', profile_id from private.search_entries where model is null
   union all

@@ -158,11 +158,13 @@ declare
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
   address text;
+  words tsvector;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
   select email into address from public.users where id = person;
+  select search_words.words into words from private.search_words where profile_id = profile;
   -- As the worker that plans: the rows of the outbox before the person.
   perform from private.outbox where user_id = person order by id for update;
   update public.users
@@ -186,7 +188,7 @@ begin
   perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
-  perform private.sweep_lexicon();
+  perform private.forget_words(words);
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.stored_replies where user_id = person;

@@ -93,14 +93,15 @@ from (
         and not exists (select from aclexplode(proacl) where grantee <> proowner)
         and name not in ('private.erase_person', 'private.refresh_search_entry')
     $$),
-    ('search_path is empty, except for the two functions that use the operators of pgvector', $$
+    ('search_path is empty, except for three functions that use the operators of pgvector', $$
       select name
       from functions
       cross join unnest(proconfig) as setting
       where setting like 'search_path=%'
         and setting <> 'search_path=""'
         and (name, setting) not in (
-          ('private.find_profiles', 'search_path=extensions'), ('private.nearest_profiles', 'search_path=extensions')
+          ('private.find_profiles', 'search_path=extensions'), ('private.nearest_profiles', 'search_path=extensions'),
+          ('private.score_profiles', 'search_path=extensions')
         )
     $$),
     ('nobody can call a trigger function', $$
@@ -119,12 +120,12 @@ select is(
     order by 1
   ),
   string_to_array(
-    'attribute_at, closest_bit, context_bonus, context_nearness, final_score, hit_body, iso, keyword_score, '
-      || 'latest_entries_of, lexeme, matches_filter, my_id, nearness, position_cost, semantic_score, semantic_weight, '
-      || 'shown_score, term_query, text_start, text_start_at, to_message_view, typo_budget, weight_class',
+    'any_term, context_bonus, context_nearness, denied, either, either_number, final_score, hit_body, iso, lacking, '
+      || 'latest_entries_of, lexeme, matches_filter, my_id, naming, phrase, placed_score, semantic_score, '
+      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, typo_budget, undoubled, weight_value',
     ', '
   ),
-  'every function except the 23 that must be inlined sets search_path'
+  'every function except the 26 that must be inlined sets search_path'
 );
 select is(
   array(select replace(name, 'public.', '') from keys where confdeltype = on_delete order by name collate "C"),
@@ -140,10 +141,11 @@ from (
         || 'private.devices (user_id); private.notification_settings (user_id); private.report_evidence (report_id); '
         || 'private.search_completions (profile_id); private.search_contexts (user_id); '
         || 'private.search_entries (profile_id); private.search_entries (user_id); '
-        || 'private.search_lexicon_queue (profile_id); private.search_locks (profile_id); '
-        || 'private.search_words (profile_id); private.silences (user_id); private.stored_replies (report_id); '
-        || 'private.stored_replies (reservation_id); private.stored_replies (user_id); hidden_profiles (user_id); '
-        || 'messages (conversation_id); profile_interests (interest_id); profile_interests (profile_id); '
+        || 'private.search_locks (profile_id); private.search_sentences (profile_id); '
+        || 'private.search_words (profile_id); private.silences (user_id); '
+        || 'private.stored_replies (report_id); private.stored_replies (reservation_id); '
+        || 'private.stored_replies (user_id); hidden_profiles (user_id); messages (conversation_id); '
+        || 'profile_interests (interest_id); profile_interests (profile_id); '
         || 'profiles (user_id); reservation_history (conversation_id); reservation_history (reservation_id); '
         || 'reservations (conversation_id)'
     ),

@@ -21,9 +21,9 @@ as $$
   )
   from json_array_elements(
     api.search_profiles(jsonb_build_object(
-      'q', 'zorbing', 'vector', array_fill(0.05, array[384]), 'model', model, 'cities', '["Modelby"]'::jsonb,
-      'limit', 20, 'offset', 0, 'explain', true
-    )) -> 'hits'
+      'tokens', tests.tokens('zorbing'), 'vector', array_fill(0.05, array[384]), 'model', model,
+      'cities', '["Modelby"]'::jsonb, 'limit', 20, 'offset', 0, 'explain', true
+    )) -> 'answer' -> 'hits'
   ) as hit
 $$;
 select set_eq(

@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { pause } from '../../tools/wait.ts'
 import { by, literal, type Side } from './sides.ts'
 
-// Whoever has named the statement of a table in `tests.stop`, or the beginning of a function, waits there for the lock
+// Whoever has named the statement of a table in `tests.stop` waits there for the lock
 // that the test holds; of several, at the last.
 const places = `
   create schema tests;
@@ -39,10 +39,6 @@ const places = `
           'create trigger stop before insert or update or delete on %s execute function tests.stop_before()', name
         );
       end loop;
-      execute regexp_replace(
-        pg_get_functiondef('private.add_to_lexicon'::regproc), '\\nbegin\\n',
-        E'\\nbegin\\n  perform tests.stop_at(''add_to_lexicon'');\\n'
-      );
     end
   $$;
   create table tests.clock as select interval '0' as ahead;

@@ -3,13 +3,13 @@ import type { Races } from './fixture.ts'
 import { admin, by, device } from './sides.ts'
 
 export const workerRaces = (
-  { ask, askAs, meet, queue, overtake, people, openTalk, pair, profileOf }: Races,
+  { ask, askAs, queue, overtake, people, openTalk, pair, profileOf }: Races,
 ) => {
   const rewrite = (profile: number, biography: string) =>
     admin`update public.profiles set biography = ${biography} where id = ${profile}`
   const show = (profile: number, is: boolean) =>
     admin`update public.profiles set is_searchable = ${`${is}`}::boolean where id = ${profile}`
-  const sweep = () => ask`select private.sweep_lexicon()`
+  const count = () => ask`select private.count_words()`
   const listed = (word: string) => ask`select word from private.search_lexicon where word = ${word}`
   let words = 0
   const newWord = () => `zorb${String(words++).replace(/\d/g, (digit) => 'abcdefghij'[+digit]!)}`
@@ -46,28 +46,14 @@ export const workerRaces = (
       const [[one, other], word, second] = [await addProfiles(2), newWord(), newWord()]
       await overtake(rewrite(one, `${word} ${second}`), rewrite(other, `${second} ${word}`))
       expect(await listed(word)).toEqual([word, word])
-      await sweep()
+      await count()
       expect(await listed(word)).toEqual([word])
     },
-    'words are added to the lexicon without waiting for a profile that is being changed': async () => {
-      const [profile] = await addProfiles(1)
-      await ask`insert into private.search_lexicon_queue values (${profile})`
-      await overtake(rewrite(profile, 'Sea'), admin`private.drain_lexicon_queue(null)`)
-    },
-    'no word is added to the lexicon that its profile has just lost': async () => {
-      const [[profile], word] = [await addProfiles(1), newWord()]
-      await ask`update public.profiles set biography = ${word} where id = ${profile}`
-      await ask`delete from private.search_lexicon where word = ${word}`
-      await ask`insert into private.search_lexicon_queue values (${profile}) on conflict do nothing`
-      const drain = by(null, 'add_to_lexicon')`private.drain_lexicon_queue(null)`
-      await meet([drain, rewrite(profile, 'Sea')], true, sweep)
-      await sweep()
-      expect(await listed(word)).toEqual([])
-    },
-    'a word that one profile loses and another gets stays in the lexicon': async () => {
+    'a word that one profile loses and another gets is in the lexicon after the next count': async () => {
       const [[one, other], word] = [await addProfiles(2), newWord()]
       for (const text of [word, 'Sea']) await ask`update public.profiles set biography = ${text} where id = ${one}`
-      await queue(rewrite(other, word), admin`private.sweep_lexicon()`)
+      await overtake(rewrite(other, word), admin`private.count_words()`)
+      await count()
       expect(await listed(word)).toEqual([word])
     },
     'two workers get different texts to embed, and do not wait': async () => {

@@ -1,4 +1,4 @@
-// The layout of wordnet.bin, which scripts/embedder/pack.ts writes and the embedder reads. Integers are unsigned,
+// The layout of wordnet.bin, which embedder/pack.ts writes and the embedder reads. Integers are unsigned,
 // little-endian.
 //
 //   0   24  the model's name, ASCII, padded with zero bytes

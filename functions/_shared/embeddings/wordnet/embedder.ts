@@ -1,4 +1,4 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder). A clause is their
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see embedder). A clause is their
 // weighted sum, and a text the sum of its clauses. A word that the model does not know adds nothing.
 import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
 import { stopWords } from './english.ts'
@@ -7,7 +7,7 @@ import { isKnown, readWords } from './knows.ts'
 
 export { model } from './data_file.ts'
 
-/** Length of every vector: that of gte-small, so that one column of the database fits either. The rest is zeros. */
+/** Length of every vector: what OpenAI is asked for, so that one column fits either. The rest is zeros. */
 export const dimensions = 384
 
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */

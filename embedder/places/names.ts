@@ -1,0 +1,124 @@
+/** Which of a place's untagged names somebody uses, and which names are also ordinary words. */
+import {
+  languages,
+  localLanguages,
+  readFrequencies,
+  readGivenNames,
+  readSenses,
+  readWordNet,
+  wordsOf,
+} from './sources.ts'
+
+const frequencies = new Map([...languages, ...localLanguages].map((language) => [language, readFrequencies(language)]))
+
+/** Scripts whose names are kept for places anywhere, and the languages that write them. */
+const scripts: [RegExp, string[]][] = [
+  [/^[\p{Script=Greek}\p{M}' -]+$/u, ['el']],
+  [/^[а-яё' -]+$/iu, ['ru']],
+  [/^[а-щьюяєіїґ' -]+$/iu, ['uk']],
+  [/^[ء-غف-ي' -]+$/u, ['ar']],
+  [/^[א-ת' -]+$/u, ['he']],
+  [/^[\p{Script=Katakana}ー]+$/u, ['ja']],
+  [/^\p{Script=Han}+$/u, ['zh', 'ja']],
+  [/^\p{Script=Hangul}+$/u, ['ko']],
+  [/^[\p{Script=Thai}\p{M}]+$/u, ['th']],
+]
+const local = new Map(Object.entries({
+  GE: /^\p{Script=Georgian}+$/u,
+  AM: /^\p{Script=Armenian}+$/u,
+  IR: /^[\p{Script=Arabic}\p{M} ]+$/u,
+  PK: /^[\p{Script=Arabic}\p{M} ]+$/u,
+  AF: /^[\p{Script=Arabic}\p{M} ]+$/u,
+  RS: /^[\p{Script=Cyrillic} ]+$/u,
+  MK: /^[\p{Script=Cyrillic} ]+$/u,
+  BG: /^[\p{Script=Cyrillic} ]+$/u,
+  BY: /^[\p{Script=Cyrillic} ]+$/u,
+  KZ: /^[\p{Script=Cyrillic} ]+$/u,
+  MN: /^[\p{Script=Cyrillic} ]+$/u,
+}))
+
+const allGiven = new Set([...readGivenNames(5000), 'nico'])
+const lower = (name: string): string => name.normalize('NFC').toLowerCase()
+/** How often a name is written in a language; of several words, the rarest counts. */
+const frequency = (name: string, language: string): number => {
+  const words = lower(name).split(/[ '-]+/).filter((word) => word.length > 2 || !/^\p{Script=Latin}/u.test(word))
+  return words.length === 0 ? 0 : Math.min(...words.map((word) => frequencies.get(language)!.get(word) ?? 0))
+}
+
+const noise = new RegExp(
+  '\\b(city|town|of|the|commune|municip\\w*|lungsod|kota|estat|stad|stadt|sity|grad|gorod|osh|urbs|civitas|ville de|' +
+    'province|region|state|district|capital)\\b|\\d|[(),/]',
+  'i',
+)
+const isWritten = (name: string): boolean =>
+  /^\p{Lu}/u.test(name) && /^[\p{Script=Latin}\p{M}’' .-]+$/u.test(name) && name.length > 3 && name.length < 30 &&
+  !/^[\p{Lu}.]+$/u.test(name) && !noise.test(name)
+
+/** "Coates Ferry" for Athens: of several words each is frequent, but not together. */
+const isAlike = (name: string, main: string, isRegion: boolean): boolean =>
+  isRegion || !name.includes(' ') || main.includes(' ') ||
+  /^(the|el|la|le|il|los|las|al|den|o|a|saint|san|sankt) \S+$/i.test(name)
+
+/** Of these names those that somebody who writes one of the languages uses, as the frequencies of its words say. */
+export const namesInUse = (
+  main: string,
+  others: string[],
+  spoken: string[],
+  country: string,
+  population: number,
+  isRegion = false,
+): string[] => {
+  const found: string[] = []
+  const isKnown = population >= 100_000
+  const latin = [main, ...others.filter((name) => isWritten(name) && isAlike(name, main, isRegion))]
+  const known = Math.max(...languages.map((language) => frequency(main, language)), 2)
+  const own = localLanguages.concat(languages).filter((language) => spoken.includes(language))
+  for (const language of new Set(['en', ...own, ...isKnown ? languages : []])) {
+    if (/ru|uk|el|ar|he|ja|zh|ko|bg|sr|th/.test(language)) continue
+    const scored = latin.map((name): [string, number] => [name, frequency(name, language)])
+    const [best, score] = scored.reduce((one, other) => other[1] > one[1] ? other : one)
+    // A word that is far more frequent than the place is another word.
+    if (score > 0 && score < known + 1 && !allGiven.has(lower(best))) found.push(best)
+  }
+  for (const [script, written] of scripts) {
+    const names = others.filter((name) => script.test(name) && name.length > 1)
+    for (const language of isKnown ? written : written.filter((language) => spoken.includes(language))) {
+      const scored = names.map((name): [string, number] => [name, frequency(name, language)])
+      const [best, score] = scored.reduce((one, other) => other[1] > one[1] ? other : one, ['', 0])
+      if (score > 0) found.push(best)
+      else if ((population > 300_000 || spoken.includes(language)) && names.length > 0) {
+        found.push([...names].sort((one, other) => one.length - other.length)[0]!)
+      }
+    }
+  }
+  const written = others.find((name) => local.get(country)?.test(name))
+  return written ? [written, ...found] : found
+}
+
+/** English words, in lower case: those that are in the texts that WordNet counted. */
+const words = new Set<string>()
+const counted = new Set(
+  readSenses().filter((line) => !line.endsWith(' 0')).map((line) => line.split(' ', 2)[1] + line.split('%', 1)[0]!),
+)
+for (const part of ['noun', 'verb', 'adj', 'adv']) {
+  for (const line of readWordNet(part)) {
+    for (const word of wordsOf(line)) if (/^[a-z]+$/.test(word) && counted.has(line.slice(0, 8) + word)) words.add(word)
+  }
+}
+const given = new Set([
+  ...readGivenNames(300),
+  ...('ali ahmed omar hassan fatima aisha layla amir yusuf mehmet ayse sofia victoria florence maria marta lucia ana ' +
+    'ines luis carlos diego santiago andres lourdes carmen dolores mercedes chiara pavel irina svetlana olga ingrid ' +
+    'lars sven astrid giulia lorenzo matteo austin charlotte jordan chad georgia carolina virginia chelsea catalina ' +
+    'lorena nadia sana aurora alma').split(' '),
+])
+// Words that these texts lack, and names that mean something in the interests of people.
+const others = new Set('split cork mobile polish kiwi java orange bath reading nice hub bury champagne'.split(' '))
+// Of function words any place's name is one: como, sur.
+const small = ['de', 'fr', 'es', 'it', 'pt', 'nl']
+
+/** Whether a folded name is an English word or a given name, or so frequent a word of another language. */
+export const isOrdinary = (name: string, population: number): boolean =>
+  given.has(name) || /^[a-z]{1,2}$/.test(name) && name !== 'uk' ||
+  (words.has(name) || others.has(name)) && !['turkey', 'china', 'morocco', 'asia'].includes(name) ||
+  name.length < 6 && population < 500_000 && small.some((language) => (frequencies.get(language)!.get(name) ?? 0) > 4.9)

@@ -1,0 +1,18 @@
+/** Loads sql/data into the database of DATABASE_URL, such as a project on Supabase: `npm run data`. */
+import postgres from 'postgres'
+import { loadPlaces } from '../supabase/local/load_data.ts'
+
+const url = Deno.env.get('DATABASE_URL')
+if (!url) {
+  console.error('Set DATABASE_URL to the connection string of the database, as its owner')
+  Deno.exit(1)
+}
+// Supavisor in transaction mode knows no prepared statements.
+const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} })
+try {
+  const isNew = await loadPlaces((text, values) => sql.unsafe(text, values as never[]))
+  const [row] = await sql`select count(*)::integer as places from private.search_places`
+  console.log(`${isNew ? 'Loaded' : 'Already there'}: ${row?.places} places`)
+} finally {
+  await sql.end()
+}

@@ -1,0 +1,200 @@
+-- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
+-- it goes.
+select plan(38);
+
+create function pg_temp.words(query text)
+returns integer
+language sql
+as $$
+  select cardinality(private.words_of_tokens(array(
+    select jsonb_populate_record(null::private.search_token, token)
+    from jsonb_array_elements(tests.tokens(query)) as token
+  )))
+$$;
+select is(pg_temp.words(query), expected, format('of %s characters %s words count', char_length(query), expected))
+from (
+  values
+    ('a b c d e f g h i j k l', 10), ('"a b c d e f g h i j k l" m', 10),
+    ('a b c -d -e -f -"g h" -i -j -k -l -m -n', 13),
+    -- Of scripts without spaces three letters are a word, and one character folds into eighteen words.
+    (repeat('寿', 512), 30), ('a b c d e f g h i 寿司東京', 12), (repeat(U&'\FDFA', 512), 10)
+) as cases (query, expected);
+
+select is_empty(
+  $$
+    select typed, meant, budget, errors, expected
+    from (
+      values
+        ('brelk', 'brelk', 1, 0),
+        ('brelt', 'brelk', 1, 1),
+        ('brelkk', 'brelk', 1, 1),
+        ('brlk', 'brelk', 1, 1),
+        ('brlek', 'brelk', 1, 1),
+        ('rbelk', 'brelk', 1, 1),
+        ('brefz', 'brelk', 1, null),
+        ('brle', 'brelk', 1, null),
+        ('zamquilap', 'zanquilop', 2, 2),
+        ('zanuqilpo', 'zanquilop', 2, 2),
+        ('aznquilap', 'zanquilop', 2, 2),
+        ('znaquilo', 'zanquilop', 2, 2),
+        ('zamqnilap', 'zanquilop', 2, null),
+        ('zanuqilxx', 'zanquilop', 2, null),
+        ('brelt', 'brelk', 0, null)
+    ) as cases (typed, meant, budget, expected)
+    cross join lateral (
+      values
+        (private.typos(typed => typed, meant => meant, budget => budget)),
+        (private.typos(typed => meant, meant => typed, budget => budget))
+    ) as counted (errors)
+    where errors is distinct from expected
+  $$,
+  'typos are counted as in the Damerau-Levenshtein distance, in either direction'
+);
+
+select is(
+  private.typos(typed => 'ca', meant => 'abc', budget => 2), 2, 'a letter may be missing between two swapped ones'
+);
+
+-- What the people below have in their profiles, one text each.
+create function pg_temp.write(variadic texts text[])
+returns void
+language sql
+as $$
+  with users as (
+    insert into public.users (name, email)
+    select 'Ulf', md5(text) || '@tests.example' from unnest(texts) as text
+    returning id, email
+  )
+  insert into public.profiles (user_id, biography, is_searchable)
+  select id, text, true from users join unnest(texts) as text on email = md5(text) || '@tests.example';
+  select private.count_words();
+$$;
+-- Who is found by a query as it is typed, or by what it may stand for.
+create function pg_temp.found(query text, unfinished boolean default false)
+returns text[]
+language sql
+as $$
+  select array_agg(coalesce(biography, entry.name) order by 1)
+  from private.read_query(
+    jsonb_set(tests.tokens(query), '{-1,unfinished}', to_jsonb(unfinished)), '{}'
+  ) as asked
+  cross join unnest(asked.units) as unit
+  join private.search_words as stored on stored.words @@ private.either(unit)
+  join private.search_entries as entry using (profile_id)
+$$;
+
+select pg_temp.write(
+  'Cheese', 'Chess', 'More chess', 'Brelk brelkirk plonthir zanquilop zanquilopa éclair mandelbrotikersaal',
+  'Rock climbing gear', 'O’Brien', 'X Brien'
+);
+select is(
+  array(select word from private.corrections_of(typed, unfinished)), corrections::text[],
+  format('"%s"%s may be %s', typed, case when unfinished then '…' else '' end, corrections)
+)
+from (
+  values
+    ('chese', false, '{cheese,chess}'),
+    ('chesss', false, '{chess}'),
+    ('brelk', false, '{}'),
+    ('brel', true, '{}'),
+    ('brelt', false, '{brelk}'),
+    ('brelt', true, '{brelk,brelkirk}'),
+    ('drelk', true, '{}'),
+    ('xanquilop', false, '{zanquilop}'),
+    ('eclair', false, '{}'),
+    -- Two letters are missing in the beginning of an unfinished word.
+    ('mndlbrotiker', true, '{mandelbrotikersaal}'),
+    ('mndlbrotiker', false, '{}')
+) as cases (typed, unfinished, corrections);
+select is(pg_temp.found('chese'), '{Cheese,Chess,More chess}', 'a mistyped word finds all that it may be');
+select is(pg_temp.found('cheese'), '{Cheese}', 'one that somebody has only itself');
+
+-- No scan of the lexicon may find more than its index of deletions.
+select is_empty(
+  $$
+    with mistyped as (
+      select word as meant, typed, unfinished
+      from private.search_lexicon
+      cross join unnest(array[true, false]) as unfinished
+      cross join lateral (
+        select case when unfinished then left(word, greatest(5, char_length(word) - 3)) else word end as form
+      ) as forms
+      cross join lateral (
+        select overlay(form placing letter from one for length) as typed
+        from generate_series(2, char_length(form)) as one
+        cross join (values ('', 1), ('q', 1), ('q', 0)) as errors (letter, length)
+        union
+        select overlay(overlay(form placing '' from two for 1) placing letter from one for length)
+        from generate_series(2, char_length(form) - 1) as one
+        cross join generate_series(one + 1, char_length(form)) as two
+        cross join (values ('', 1), ('q', 1), ('q', 0)) as errors (letter, length)
+        where char_length(form) >= 9
+      ) as errors
+      where word !~ '^[@~]'
+    )
+    select typed, unfinished, meant
+    from mistyped
+    where char_length(typed) >= 5
+      and left(typed, 1) = left(meant, 1)
+      and not (unfinished and starts_with(meant, typed))
+      and typed <> meant
+      and private.typos(
+        typed => typed,
+        meant => case when unfinished then left(meant, greatest(5, char_length(meant) - 3)) else meant end,
+        budget => greatest(1, private.typo_budget(typed))
+      ) <= private.typo_budget(typed)
+      and meant not in (select word from private.corrections_of(typed, unfinished))
+  $$,
+  'every word within the budget is found, finished or not'
+);
+
+select is(private.split_of(typed), parts::text[], format('"%s" is split into %s', typed, parts))
+from (
+  values
+    ('rockclimbing', '{rock,climbing}'), ('rockclimbinggear', '{rock,climbing,gear}'), ('rockgear', null),
+    ('obrien', '{o,brien}'), ('xbrien', null)
+) as cases (typed, parts);
+
+-- Names in other scripts
+select is_empty(
+  $$
+    select one, other, private.consonants(one), private.consonants(other)
+    from (
+      values
+        ('محمد', 'mohammed', true), ('محمد', 'muhammad', true), ('فاطمة', 'fatima', true), ('יצחק', 'yitzhak', true),
+        ('שרה', 'sarah', true), ('محمد', 'mahmoud', true), ('محمد', 'ahmed', false), ('فاطمة', 'samira', false)
+    ) as names (one, other, are_same)
+    where (split_part(private.consonants(one), ' ', 2) = split_part(private.consonants(other), ' ', 2)) <> are_same
+      or private.consonants(one) not like '~abjad %' or private.consonants(other) not like '~latin %'
+  $$,
+  'the consonants of names in Arabic and Hebrew are those of their Latin spellings'
+);
+select is(
+  array(
+    select concat_ws(' ', kana, private.romaji(kana))
+    from unnest('{さくら,ユウコ,きょうこ,ホッタ,サ-,sakura}'::text[]) with ordinality as names (kana, place)
+    order by place
+  ),
+  '{さくら sakura,ユウコ yuko,きょうこ kyoko,ホッタ hotta,サ-,sakura}', 'kana are written as Hepburn does, without long vowels'
+);
+update public.users set name = case email
+  when md5('Chess') || '@tests.example' then 'محمد' when md5('Cheese') || '@tests.example' then 'さくら' else 'Mohammed'
+end
+where email in (select md5(text) || '@tests.example' from unnest('{Cheese,Chess,More chess}'::text[]) as text);
+select is(pg_temp.found('Muhammad'), '{Chess}', 'a Latin name finds whoever writes it in Arabic');
+select is(pg_temp.found('محمد'), '{Chess,More chess}', 'and the other way round');
+select is(pg_temp.found('sakura'), '{Cheese}', 'also a Japanese one');
+
+-- What a query denies
+select is(
+  (
+    select string_agg(private.lexeme(word) || ':' || place, ' ')::tsvector
+    from unnest(private.words_of(biography)) with ordinality as listed (word, place)
+  ) @@ private.denied('{dog}'),
+  expected, format('"without dogs" excludes %s: %s', biography, expected)
+)
+from (
+  values
+    ('I walk my dog', true), ('Two dogs', true), ('No dogs, please', false), ('I don’t want dogs', false),
+    ('Kein Dog', false), ('Cats', false)
+) as cases (biography, expected);
