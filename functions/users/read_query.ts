@@ -79,6 +79,8 @@ const languagesOf = (tokens: Token[]): Language[] => {
 }
 
 const isCapital = (typed: string): boolean => /^\p{Lu}/u.test(typed)
+/** US and not us. */
+const isAbbreviation = (typed: string): boolean => /^\p{Lu}{2}$/u.test(typed.replace(/\P{L}/gu, ''))
 
 interface Denied {
   words: string[]
@@ -195,7 +197,7 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
   const { places: denied, excluded } = findDenied(tokens, spoken, isKnown)
   const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]
   const isLeftOut = ({ typed, word }: Token, place: number): boolean =>
-    word !== '' && !/^\p{Lu}{2}$/u.test(typed.replace(/\P{L}/gu, '')) && !near.has(place) &&
+    word !== '' && !isAbbreviation(typed) && !near.has(place) &&
     (spoken.length > 0 ? spoken : languages).some((language) =>
       functionWords[language].has(word) || spoken.length > 0 && deniers[language].has(word)
     )
@@ -216,7 +218,7 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
     ...near.has(place) && { is_near: true },
     ...foreign.has(place) && { is_language: true },
     ...isCapital(typed) && { is_capital: true },
-    ...isLight(word) && { is_light: true },
+    ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
     ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
   return {

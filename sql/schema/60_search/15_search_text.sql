@@ -150,11 +150,12 @@ returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
-  return '@' || kind || ' ' || left(private.fold(trim(value)), 200);
+  return '@' || kind || ' ' || replace(left(private.fold(trim(value)), 200), '*', '∗');
 end
 $$;
 comment on function private.facet(text, text) is
-  'A lexeme for a value that filters compare: folded, trimmed, and with a sign that no word has.';
+  'A lexeme for a value that filters compare: folded, trimmed, and with a sign that no word has. An asterisk, which ends
+a beginning in private.term_query, is another character.';
 
 create function private.words_vector(profile public.profiles, name text, interests text[])
 returns tsvector

@@ -282,10 +282,13 @@ begin
     size := final - first + 1;
     continue when size = 1 and (part.token).is_light;
     phrase := array_to_string(array(select (one).word from unnest(words[first:final]) as one), ' ');
-    -- Two letters are an abbreviation, or nothing: UK, to.
-    continue when phrase ~ '^[a-z]{1,2}$' and not (part.token).is_capital;
     select * into named from unnest(places) as place where not is_adjective and candidate = phrase;
     continue when named.candidate is null;
+    if phrase ~ '^[a-z]{1,2}$' and named.is_ambiguous and not (part.token).is_capital then
+      -- Two letters are an abbreviation, or a word: LA, la.
+      named := null;
+      continue;
+    end if;
     is_inhabited := exists (
       select
       from private.search_words as stored
@@ -518,6 +521,7 @@ declare
   );
   part private.query_word;
   unit private.search_unit;
+  place private.search_unit;
   phrase text[];
   pieces text[];
   size integer;
@@ -569,6 +573,12 @@ begin
         );
         if unit.corrected is not null then
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+          -- in Madrdi
+          words[at].word := unit.corrected;
+          place := private.read_place(words, at, private.place_names_in(words[at:at]));
+          if place.words is not null then
+            unit := place;
+          end if;
         end if;
       end if;
       unit.number := cardinality(asked.units) + 1;

@@ -1,0 +1,199 @@
+/** What surprised those who judged the search blindly (docs/search.md): who must come first, be found, or not be. */
+import { is, test } from './fixture.ts'
+import { makeProfiles, namesOf, search, type Subject } from './search_fixture.ts'
+
+interface Expected {
+  /** These come first, in any order. */
+  first?: string[]
+  found?: string[]
+  missing?: string[]
+  /** Nobody is found. */
+  nobody?: true
+}
+interface Surprise {
+  title: string
+  subjects: Subject[]
+  cases: [query: string | { q?: string; filterCity?: string; filterCountry?: string }, expected: Expected][]
+}
+
+const surprises: Surprise[] = [
+  {
+    title: 'a name may look like a word that denies',
+    subjects: [
+      { name: 'Aoife Ní Bhriain', biography: 'Fiddle' },
+      { name: 'Sem Bakker', biography: 'Bread' },
+      { name: 'Sin Wong', biography: 'Noodles' },
+      { name: 'Bystander', biography: 'Football' },
+    ],
+    cases: [
+      ['Ni Bhriain Aoife', { first: ['Aoife Ní Bhriain'], missing: ['Bystander'] }],
+      ['Aoife Ni Bhriain', { first: ['Aoife Ní Bhriain'], missing: ['Bystander'] }],
+      ['Sem Bakker', { first: ['Sem Bakker'], missing: ['Bystander'] }],
+      ['Sin Wong', { first: ['Sin Wong'], missing: ['Bystander'] }],
+      ['sans souci', { missing: ['Bystander', 'Sem Bakker'] }],
+    ],
+  },
+  {
+    title: 'whoever lacks the same thing is not excluded',
+    subjects: [
+      { name: 'Lan', biography: 'Vegetarian cook. No meat in my kitchen.' },
+      { name: 'Bat-Erdene', biography: 'I roast mutton, and meat is all I eat' },
+      { name: 'Quiet', biography: 'Chess' },
+    ],
+    cases: [["who doesn't eat meat", { found: ['Lan'], missing: ['Bat-Erdene'] }]],
+  },
+  {
+    title: 'punctuation and emoji find nobody',
+    subjects: [{ name: 'Someone', biography: 'Chess' }],
+    cases: [['???', { nobody: true }], ['🦄🦄🦄', { nobody: true }], ['-', { nobody: true }], ['""', { nobody: true }]],
+  },
+  {
+    title: 'a short word is not the beginning of a name, and plural and singular are one',
+    subjects: [
+      { name: 'Catalina', biography: 'Chess' },
+      { name: 'Enzo', city: 'Catania', country: 'Italy', biography: 'Boats' },
+      { name: 'Wei', city: 'Chengdu', country: 'China', biography: 'Tea' },
+      { name: 'Marcus', biography: 'I live with one cat' },
+      { name: 'Shirin', biography: 'Two cats and a garden' },
+      { name: 'Seamstress', city: 'Seattle', biography: 'Needles' },
+      { name: 'Swimmer', biography: 'The sea each morning' },
+    ],
+    cases: [
+      ['cat', { first: ['Marcus', 'Shirin'], missing: ['Wei'] }],
+      ['cats', { first: ['Shirin', 'Marcus'], missing: ['Wei', 'Catalina'] }],
+      ['sea ', { first: ['Swimmer'], missing: ['Seamstress'] }],
+    ],
+  },
+  {
+    title: 'a place is a condition: whoever lives there comes first',
+    subjects: [
+      { name: 'Ottmar', city: 'Innsbruck', country: 'Austria', interests: ['Hiking'], biography: 'Hiking with locals' },
+      { name: 'Min-jun', city: 'Seoul', country: 'South Korea', interests: ['Hiking'], biography: 'Mountains' },
+      { name: 'Thandi', city: 'Durban', country: 'South Africa', biography: 'I run along the sea' },
+      { name: 'Priya', city: 'Chicago', country: 'USA', biography: 'I run the lakefront' },
+      { name: 'Rui', city: 'Porto', country: 'Portugal', biography: 'Dinner at home, long dinners' },
+      { name: 'Inês', city: 'Lisbon', country: 'Portugal', biography: 'Fado. I cook dinner' },
+      { name: 'Callum', city: 'Inverness', country: 'United Kingdom', biography: 'Hiking' },
+      { name: 'Fabio', city: 'Catania', country: 'Italy', biography: 'Fisherman' },
+      { name: 'Hank', city: 'Helena', country: 'USA', biography: 'Fisherman, fishing with a fly' },
+      { name: 'Javier', city: 'San Sebastián', country: 'Spain', biography: 'I cook for a society' },
+      { name: 'Sami', city: 'Tunis', country: 'Tunisia', biography: 'Medina' },
+      { name: 'Astrid', city: 'Malmö', country: 'Sweden', biography: 'Bridges' },
+      { name: 'Núria', city: 'Girona', country: 'Spain', biography: 'Gravel' },
+    ],
+    cases: [
+      ['I will be in Seoul for a week in October and would like to go hiking with a local', { first: ['Min-jun'] }],
+      ['want to run along the lake in the morning in Chicago', { first: ['Priya'] }],
+      ['dinner in Lisbon', { first: ['Inês'] }],
+      ['hiking Scotland', { first: ['Callum'] }],
+      ['fisherman in Sicily', { first: ['Fabio'] }],
+      ['Basque food', { first: ['Javier'] }],
+      ['North Africa', { first: ['Sami'] }],
+      ['hiking uk ', { first: ['Callum'] }],
+      ['near Copenhagen', { first: ['Astrid'] }],
+      ['near Barcelona', { first: ['Núria'] }],
+      ['fishing in Cataina', { first: ['Fabio'] }],
+    ],
+  },
+  {
+    title: 'a literal word comes before a meaning, and a synonym is found',
+    subjects: [
+      { name: 'Tyler', biography: 'Pedal steel guitar and country music on stage' },
+      { name: 'Noah', biography: 'I play the fiddle in a pub, and I have two children, a garden and old cars' },
+      { name: 'Vera', biography: 'I sing morna and other songs' },
+      { name: 'Denise', biography: 'The choir of our church needs you' },
+      { name: 'Giulia', biography: 'I cook stews, ragù and pasta' },
+      { name: 'Ruth', biography: 'My neighbours are taken out for soup' },
+    ],
+    cases: [
+      ['violin', { found: ['Noah'] }],
+      ['is there a choir I could join?', { first: ['Denise'] }],
+      ['soup', { first: ['Ruth'] }],
+    ],
+  },
+  {
+    title: 'names and cities are found across scripts',
+    subjects: [
+      { name: 'Иван Соколов', city: 'Одеса', biography: 'Шахматы' },
+      { name: 'Ji-woo', city: '부산', biography: '바다' },
+      { name: 'Rami', city: 'بيروت', biography: 'قهوة' },
+      { name: 'Aruzhan', city: 'Алматы', biography: 'Горы' },
+      { name: 'Haruto', city: '名古屋', biography: '電車' },
+      { name: 'Eleni', city: 'Χανιά', biography: 'Ελιές' },
+    ],
+    cases: [
+      ['Ivan Sokolov', { first: ['Иван Соколов'] }],
+      [{ filterCity: 'Odessa' }, { first: ['Иван Соколов'], missing: ['Ji-woo'] }],
+      [{ filterCity: 'Busan' }, { first: ['Ji-woo'], missing: ['Rami'] }],
+      [{ filterCity: 'Beirut' }, { first: ['Rami'], missing: ['Ji-woo'] }],
+      [{ filterCity: 'Almaty' }, { first: ['Aruzhan'] }],
+      [{ filterCity: 'Nagoya' }, { first: ['Haruto'] }],
+      [{ filterCity: 'Chania' }, { first: ['Eleni'] }],
+      ['قهوة', { first: ['Rami'] }],
+    ],
+  },
+  {
+    title: 'words are written together and mistyped',
+    subjects: [
+      { name: 'Barış', biography: 'Pilot of a hot air balloon' },
+      { name: 'Cheesemonger', biography: 'Cheese' },
+      { name: 'Champion', biography: 'Chess and chess problems' },
+      { name: 'Challenger', biography: 'Chess clubs, chess' },
+    ],
+    cases: [['hotairballoon', { first: ['Barış'] }], ['chese ', { first: ['Cheesemonger'] }]],
+  },
+  {
+    title: 'a common word of a language does not bring up everybody who has a foreign one',
+    subjects: [
+      { name: 'Plain', biography: 'The best of times, and the worst' },
+      { name: 'Gabriel', age: 19, biography: 'Drums' },
+      { name: 'Maeve', age: 39, biography: 'Drums' },
+    ],
+    cases: [['the and of', { missing: ['Plain'] }], ['teenager', { found: ['Gabriel'], missing: ['Maeve'] }]],
+  },
+  {
+    title: 'a place may be the name of a person, and a person may write anything for a place',
+    subjects: [
+      { name: 'Sofia', city: 'Oslo', country: 'Norway', biography: 'Skis' },
+      { name: 'Boyko', city: 'Sofia', country: 'Bulgaria', biography: 'Roses' },
+      { name: 'Paris Hilton', city: 'Malibu', country: 'USA', biography: 'Dogs' },
+      { name: 'Amélie', city: 'Paris', country: 'France', biography: 'Bread' },
+      { name: 'Jordan', city: 'Denver', country: 'USA', biography: 'Snow' },
+      { name: 'Bat-Erdene', city: 'Ulaanbaatar', country: 'Mongolia', biography: 'Horses' },
+      { name: 'Joker', city: 'hiking', country: 'chess', biography: 'Nothing' },
+      { name: 'hiking chess paris bread roses horses snow skis', biography: 'Everything' },
+      { name: 'Walker', biography: 'Hiking' },
+    ],
+    cases: [
+      ['Sofia', { first: ['Sofia'], found: ['Boyko'] }],
+      ['in Sofia', { first: ['Boyko'] }],
+      ['Paris Hilton', { first: ['Paris Hilton'] }],
+      ['in Paris', { first: ['Amélie'] }],
+      ['Jordan', { first: ['Jordan'] }],
+      ['Bat-Erdene', { first: ['Bat-Erdene'] }],
+      ['bread in Paris', { first: ['Amélie'] }],
+      ['in the US', { first: ['Jordan', 'Paris Hilton'] }],
+      ['US', { first: ['Jordan', 'Paris Hilton'] }],
+      ['show it to us', { missing: ['Jordan', 'Paris Hilton'] }],
+      ['hiking in the US', { first: ['Jordan', 'Paris Hilton'] }],
+      [{ filterCity: 'hik*' }, { nobody: true }],
+      [{ filterCity: '*' }, { nobody: true }],
+      [{ filterCountry: 'U*' }, { nobody: true }],
+    ],
+  },
+]
+
+for (const { title, subjects, cases } of surprises) {
+  test(title, async () => {
+    await makeProfiles(subjects)
+    for (const [query, { first = [], found = [], missing = [], nobody }] of cases) {
+      const parameters = typeof query === 'string' ? { q: query } : query
+      const names = namesOf(await search({ ...parameters, limit: 100 }))
+      const what = `${JSON.stringify(parameters)} found ${JSON.stringify(names)}: `
+      is(names.slice(0, first.length).sort(), first.toSorted(), what)
+      is(found.filter((name) => !names.includes(name)), [], what)
+      is(missing.filter((name) => names.includes(name)), [], what)
+      if (nobody) is(names, [], what)
+    }
+  })
+}
