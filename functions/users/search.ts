@@ -36,7 +36,7 @@ interface Found {
 
 /** What of a query is embedded. */
 const meaning = (read: ReadQuery, { corrections, completions }: QueryDetails): string =>
-  corrected(read.text, [...corrections, ...completions])
+  corrected(read.text, [...corrections, ...completions]).trim().replace(/\s+/g, ' ')
 
 /**
  * Searches in one statement, and in a second one if words were mistyped or begun, since the first had no vector of what

@@ -5102,7 +5102,7 @@ begin
       left join private.search_places as above on above.id = given
       cross join unnest(given || above.parents) as parent
     ),
-    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), '{}',
+    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), array[]::text[],
     array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
     add_place.latitude, add_place.longitude, add_place.population
   into place
@@ -5819,7 +5819,7 @@ begin
         and private.deletion_keys(listed.word) && private.deletions(left(typed, 4 + budget), budget)
       -- Among 13,000 words at most 77 are as near as this. Fifty profiles can hold 20,000 words that begin alike, and
       -- to compare all of them took a second.
-      limit 500
+      limit 200
     ) as lexicon
     -- The beginnings of a word that an unfinished one may stand for.
     cross join lateral unnest(case
@@ -5943,7 +5943,8 @@ create type private.search_query as (
 );
 comment on type private.search_query is
   'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
-mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}].';
+mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; nothing for a word
+that nobody has and the model does not know.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
@@ -6475,6 +6476,10 @@ begin
             where private.is_listed(joined)
           )
         );
+        if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
+          and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+          asked.completions := asked.completions || jsonb_build_object('from', part.word, 'to', '');
+        end if;
         if unit.corrected is not null then
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
           -- in Madrdi
@@ -6500,7 +6505,7 @@ begin
     (part.token).is_light or part.word <> all (known)
     or char_length(part.word) <= 3 and not private.is_listed(part.word)
   ) then
-    asked.completions := (
+    asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_unit(unit, asked.units[:cardinality(asked.units) - 1]) as meant
       where meant is not null
@@ -6565,7 +6570,7 @@ $$;
 comment on function private.places_to_filter(text, text) is
   'How the index says that somebody lives in the city or country of this name, in any language.';
 
-create function private.conditions_of(request jsonb, asked private.search_query)
+create function private.conditions_of(request jsonb)
 returns setof text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -6592,7 +6597,7 @@ begin
     having count(*) > 0;
 end
 $$;
-comment on function private.conditions_of(jsonb, private.search_query) is
+comment on function private.conditions_of(jsonb) is
   'What a request requires beside its words: of each of these lists of lexemes a hit has one.';
 
 create function private.hidden_profiles_of(caller bigint)
@@ -6670,12 +6675,8 @@ begin
   filter.hidden_ids := private.hidden_profiles_of(caller);
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
-  for condition in select * from private.conditions_of(request, asked) loop
-    filter.required := private.all_of(query) from (
-      select filter.required as query
-      union all
-      select private.any_of(private.term_query(term)) from unnest(condition) as term
-    ) as conditions;
+  for condition in select * from private.conditions_of(request) loop
+    filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
     if (private.word_counts(condition)).holders < estimate then
       estimate := (private.word_counts(condition)).holders;
       alternatives := condition;
@@ -6745,9 +6746,9 @@ create type private.keyword_match as (
 );
 comment on type private.keyword_match is
   'How a profile matches the words of a query. `coverage`: the share of their rarity that it has, 0 to 1, by field and
-less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name
-has all the words as typed; `is_name`: and no others; `lives`: in the place that
-the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name has all the words
+as typed, and one more at most where a place is asked for; `is_name`: and no others; `lives`: in the place that the
+query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
 
 create function private.match_words(ids bigint[], asked private.search_query)
 returns setof private.keyword_match
@@ -6772,6 +6773,7 @@ declare
     from unnest(asked.units) as unit
     cross join unnest(unit.words) as word
   );
+  word_count constant integer := (select sum(cardinality(unit.words)) from unnest(asked.units) as unit);
   neighbours constant tsquery[] := array(
     select one.exact_query <-> private.either(other)
     from unnest(asked.units) as one
@@ -6793,7 +6795,14 @@ begin
     cross join lateral (
       select
         stored.profile_id = any (called_so) as is_name,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, name_words), false) and (
+          -- Where a place is asked for, a name full of words is not a person whom one asks for.
+          home is null or (
+            select cardinality(private.words_of(entry.name)) <= word_count + 1
+            from private.search_entries as entry
+            where entry.profile_id = stored.profile_id
+          )
+        ) as has_name_words,
         home is null or ts_match_vq(stored.words, home) as lives_there,
         not exists (
           select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)
@@ -7262,7 +7271,7 @@ declare
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
   weight double precision;
-  neighbour_ids bigint[] := '{}';
+  neighbour_ids bigint[] := array[]::bigint[];
   candidate_ids bigint[];
   answer json;
 begin

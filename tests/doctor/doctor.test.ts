@@ -45,7 +45,7 @@ describe('a project as it should be', () => {
     const { code, lines } = await runDoctor(remote, { SUPABASE_SECRET_KEY: '' })
     expect(code).toBe(0)
     const skipped = Object.keys(lines).filter((name) => lines[name] === 'skip SUPABASE_SECRET_KEY is not set')
-    expect(skipped).toEqual(['secret key', 'embedding queue', 'migrations'])
+    expect(skipped).toEqual(['secret key', 'embedding queue', 'migrations', 'data'])
   })
 })
 

@@ -16,8 +16,7 @@ const valueOf = (text: string, series: string): number =>
 
 test('health reports the service and its database as up', async () => {
   const { status, body } = await call('GET', '/health')
-  const provider = process.env.FUNCTIONS_DENO ? 'openai' : 'offline'
-  const embeddings = { provider, model: 'offline-wordnet-v3', pending: expect.any(Number) }
+  const embeddings = { provider: 'offline', model: 'offline-wordnet-v3', pending: expect.any(Number) }
   expect([status, body]).toEqual([200, { status: 'ok', database: 'ok', embeddings }])
 })
 

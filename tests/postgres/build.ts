@@ -13,7 +13,8 @@ declare module 'vitest' {
  * Creates the databases before the stack and all tests, one after the other, because roles are shared by the whole
  * server. Whoever needs another one asks for a copy of `migrated` (tests/tools/copies.ts).
  *   pushed     by `supabase db push` from the migrations
- *   migrated   from sql/schema, file by file; nobody connects to it, because a template must not be in use
+ *   migrated   from sql/schema, file by file, with the places; nobody connects to it, because a template must not be
+ *              in use
  *   scripted   its copy for functions that start alone
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
@@ -24,6 +25,7 @@ export default async (project: TestProject) => {
       name.endsWith('.sql')
     )
     for (const file of files.sort()) await sql.unsafe(readFileSync(`sql/schema/${file}`, 'utf8'))
+    await sql`select private.load_places(${readFileSync('sql/data/places.tsv', 'utf8')})`
   })
   await copyDatabase('scripted')
 }

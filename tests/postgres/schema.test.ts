@@ -89,10 +89,10 @@ const tolerated = {
     // One of its own would keep the planner from inlining it.
     // deno-fmt-ignore
     ...[
-      'attribute_at', 'closest_bit', 'context_bonus', 'context_nearness', 'final_score', 'hit_body', 'iso',
-      'keyword_score', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'nearness', 'position_cost',
-      'semantic_score', 'semantic_weight', 'shown_score', 'term_query', 'text_start', 'text_start_at',
-      'to_message_view', 'typo_budget', 'weight_class',
+      'any_term', 'context_bonus', 'context_nearness', 'denied', 'either', 'either_number', 'final_score', 'hit_body',
+      'iso', 'lacking', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'phrase', 'placed_score',
+      'semantic_score', 'semantic_weight', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'typo_budget',
+      'undoubled', 'weight_value',
     ],
   ],
 }

@@ -77,6 +77,7 @@ let token = ''
 const filledIn = (line: string): string => {
   const values = {
     'https://<ref>.supabase.co': project.origin,
+    '<connection string, from the dashboard under Connect>': project.databaseUrl,
     '<pooler>:6543': project.pooler,
     '<ref>': projectRef,
     '<certificate.crt>': project.certificate,

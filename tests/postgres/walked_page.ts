@@ -8,6 +8,7 @@ export const notHere: Record<string, string> = {
   'npx supabase config push': 'the page says not to',
   'supabase functions deploy --use-api': '`npm run deploy` runs it',
   'npm run build': '`npm run deploy` runs it',
+  'npm run data': 'step 1 runs it, with the address of the database',
   'npx supabase domains create --custom-hostname api.example.com': 'asks a name server on the Internet',
   'drop extension pg_net': 'only after a mistake',
   'revoke execute on function … from public, anon': 'no function is named',

@@ -172,6 +172,7 @@ const surprises: Surprise[] = [
       ['Jordan', { first: ['Jordan'] }],
       ['Bat-Erdene', { first: ['Bat-Erdene'] }],
       ['bread in Paris', { first: ['Amélie'] }],
+      ['bread Paris', { first: ['Amélie'] }],
       ['in the US', { first: ['Jordan', 'Paris Hilton'] }],
       ['US', { first: ['Jordan', 'Paris Hilton'] }],
       ['show it to us', { missing: ['Jordan', 'Paris Hilton'] }],

@@ -173,7 +173,7 @@ begin
       left join private.search_places as above on above.id = given
       cross join unnest(given || above.parents) as parent
     ),
-    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), '{}',
+    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), array[]::text[],
     array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
     add_place.latitude, add_place.longitude, add_place.population
   into place

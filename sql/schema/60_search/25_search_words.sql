@@ -132,7 +132,7 @@ begin
         and private.deletion_keys(listed.word) && private.deletions(left(typed, 4 + budget), budget)
       -- Among 13,000 words at most 77 are as near as this. Fifty profiles can hold 20,000 words that begin alike, and
       -- to compare all of them took a second.
-      limit 500
+      limit 200
     ) as lexicon
     -- The beginnings of a word that an unfinished one may stand for.
     cross join lateral unnest(case

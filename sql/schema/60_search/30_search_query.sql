@@ -39,7 +39,8 @@ create type private.search_query as (
 );
 comment on type private.search_query is
   'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
-mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}].';
+mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; nothing for a word
+that nobody has and the model does not know.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
@@ -571,6 +572,10 @@ begin
             where private.is_listed(joined)
           )
         );
+        if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
+          and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+          asked.completions := asked.completions || jsonb_build_object('from', part.word, 'to', '');
+        end if;
         if unit.corrected is not null then
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
           -- in Madrdi
@@ -596,7 +601,7 @@ begin
     (part.token).is_light or part.word <> all (known)
     or char_length(part.word) <= 3 and not private.is_listed(part.word)
   ) then
-    asked.completions := (
+    asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_unit(unit, asked.units[:cardinality(asked.units) - 1]) as meant
       where meant is not null

@@ -51,7 +51,7 @@ $$;
 comment on function private.places_to_filter(text, text) is
   'How the index says that somebody lives in the city or country of this name, in any language.';
 
-create function private.conditions_of(request jsonb, asked private.search_query)
+create function private.conditions_of(request jsonb)
 returns setof text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -78,7 +78,7 @@ begin
     having count(*) > 0;
 end
 $$;
-comment on function private.conditions_of(jsonb, private.search_query) is
+comment on function private.conditions_of(jsonb) is
   'What a request requires beside its words: of each of these lists of lexemes a hit has one.';
 
 create function private.hidden_profiles_of(caller bigint)
@@ -156,12 +156,8 @@ begin
   filter.hidden_ids := private.hidden_profiles_of(caller);
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
-  for condition in select * from private.conditions_of(request, asked) loop
-    filter.required := private.all_of(query) from (
-      select filter.required as query
-      union all
-      select private.any_of(private.term_query(term)) from unnest(condition) as term
-    ) as conditions;
+  for condition in select * from private.conditions_of(request) loop
+    filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
     if (private.word_counts(condition)).holders < estimate then
       estimate := (private.word_counts(condition)).holders;
       alternatives := condition;

@@ -45,9 +45,9 @@ create type private.keyword_match as (
 );
 comment on type private.keyword_match is
   'How a profile matches the words of a query. `coverage`: the share of their rarity that it has, 0 to 1, by field and
-less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name
-has all the words as typed; `is_name`: and no others; `lives`: in the place that
-the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name has all the words
+as typed, and one more at most where a place is asked for; `is_name`: and no others; `lives`: in the place that the
+query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
 
 create function private.match_words(ids bigint[], asked private.search_query)
 returns setof private.keyword_match
@@ -72,6 +72,7 @@ declare
     from unnest(asked.units) as unit
     cross join unnest(unit.words) as word
   );
+  word_count constant integer := (select sum(cardinality(unit.words)) from unnest(asked.units) as unit);
   neighbours constant tsquery[] := array(
     select one.exact_query <-> private.either(other)
     from unnest(asked.units) as one
@@ -93,7 +94,14 @@ begin
     cross join lateral (
       select
         stored.profile_id = any (called_so) as is_name,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, name_words), false) and (
+          -- Where a place is asked for, a name full of words is not a person whom one asks for.
+          home is null or (
+            select cardinality(private.words_of(entry.name)) <= word_count + 1
+            from private.search_entries as entry
+            where entry.profile_id = stored.profile_id
+          )
+        ) as has_name_words,
         home is null or ts_match_vq(stored.words, home) as lives_there,
         not exists (
           select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)

@@ -299,7 +299,7 @@ declare
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
   weight double precision;
-  neighbour_ids bigint[] := '{}';
+  neighbour_ids bigint[] := array[]::bigint[];
   candidate_ids bigint[];
   answer json;
 begin
