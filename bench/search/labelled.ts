@@ -3,7 +3,7 @@ import { embedJobs, type Job } from '../../functions/_shared/embeddings/jobs.ts'
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import type { AgeRange } from '../../functions/users/query_age.ts'
 import { knownWords } from '../../functions/_shared/embeddings/query_vector.ts'
-import { corrected, readQuery } from '../../functions/users/read_query.ts'
+import { corrected, type Correction, readQuery } from '../../functions/users/read_query.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -127,7 +127,8 @@ export const understand = async (database: Pick<Database, 'query'>, q: string) =
      from private.read_query(($1::text)::jsonb, private.words_of($2))`,
     [asked.tokens, asked.known],
   )
-  const text = corrected(read.text, JSON.parse(String(row!.corrections)))
+  const meant: Correction[] = JSON.parse(String(row!.corrections))
+  const text = corrected(read.text, meant.filter(({ to }) => to !== ''))
   const [vector] = text === '' ? [] : await embedder.embed([text], new AbortController().signal)
   return { ...asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
 }

@@ -34,9 +34,18 @@ interface Found {
   query: QueryDetails
 }
 
-/** What of a query is embedded. */
+/** What of a query means something: its words as corrected and completed, without those that nobody knows. */
 const meaning = (read: ReadQuery, { corrections, completions }: QueryDetails): string =>
   corrected(read.text, [...corrections, ...completions]).trim().replace(/\s+/g, ' ')
+
+/**
+ * What is embedded: all of it, since an unknown word may be half of a phrase. The offline model has no vector for
+ * gibberish; for others a query in which nothing means anything is not embedded.
+ */
+const embedded = (read: ReadQuery, query: QueryDetails): string =>
+  currentProvider().knows || meaning(read, query) !== ''
+    ? corrected(read.text, [...query.corrections, ...query.completions.filter(({ to }) => to !== '')])
+    : ''
 
 /**
  * Searches in one statement, and in a second one if words were mistyped or begun, since the first had no vector of what
@@ -48,7 +57,7 @@ const find = async (db: Rpc, read: ReadQuery, request: object): Promise<Found> =
     return JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector }})`)).body)
   }
   const found = await ask(read.text)
-  const meant = meaning(read, found.query)
+  const meant = embedded(read, found.query)
   return meant === read.text ? found : await ask(meant)
 }
 
