@@ -130,7 +130,7 @@ const requestOf = ({ parts, end, facets, token: _, ...rest }: Search): Record<st
   return { ...rest, ...(facets.length > 0 && { facets }), tokens, known: '', model }
 }
 
-/** Returns the pages that a search reads: if words were mistyped, the functions send it once more. */
+/** Returns the pages that a search reads: if words were mistyped or begun, the functions send it once more. */
 const measure = async (search: Search): Promise<number> => {
   const statement = `select case
       when set_config('api.caller', $1, true) is not null then api.search_profiles(($2::text)::jsonb)
@@ -144,7 +144,8 @@ const measure = async (search: Search): Promise<number> => {
   const pages = kinds.reduce((sum, kind) => sum + plan[`${kind} Blocks`], 0)
   // explain keeps the answer to itself.
   const [row] = await query(
-    "select jsonb_array_length((private.read_query(($1::text)::jsonb -> 'tokens')).corrections)::text as mistyped",
+    `select jsonb_array_length(corrections || completions)::text as mistyped
+     from private.read_query(($1::text)::jsonb -> 'tokens')`,
     [parameters[1]],
   )
   return row!.mistyped === '0' ? pages : 2 * pages

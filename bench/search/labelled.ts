@@ -3,7 +3,7 @@ import { embedJobs, type Job } from '../../functions/_shared/embeddings/jobs.ts'
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import type { AgeRange } from '../../functions/users/query_age.ts'
 import { knownWords } from '../../functions/_shared/embeddings/query_vector.ts'
-import { corrected, type Correction, readQuery } from '../../functions/users/read_query.ts'
+import { asksForNobody, type Reading, readQuery, textToEmbed } from '../../functions/users/read_query.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -38,7 +38,7 @@ export const embedder = offline()
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 export const sets = ['labelled', 'unseen', 'third', 'fourth', 'tastes'] as const
-export type LabelledSet = typeof sets[number]
+type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>
   JSON.parse(Deno.readTextFileSync(new URL(`../../tests/search/${set}/${name}`, import.meta.url)))
@@ -64,7 +64,7 @@ export const findProfiles = `
   )::text as answer
   from (select private.read_query(($1::text)::jsonb, private.words_of($2::text)) as asked offset 0) as read`
 
-/** Makes all missing embeddings of the offline provider, and adds the words that the lexicon still lacks. */
+/** Makes all missing embeddings of the offline provider, and counts the words of the lexicon. */
 export const makeVectors = async (database: Database): Promise<void> => {
   await database.query('select private.count_words()', [])
   await database.query('select private.adopt_model($1)', [embedder.model])
@@ -123,12 +123,11 @@ export const understand = async (database: Pick<Database, 'query'>, q: string) =
   const read = readQuery(q, (word) => known.has(word))
   const asked = { tokens: JSON.stringify(read.tokens), known: [...known].join(' ') }
   const [row] = await database.query(
-    `select (corrections || completions)::text as corrections
-     from private.read_query(($1::text)::jsonb, private.words_of($2))`,
+    'select private.describe_query(private.read_query(($1::text)::jsonb, private.words_of($2)))::text as reading',
     [asked.tokens, asked.known],
   )
-  const meant: Correction[] = JSON.parse(String(row!.corrections))
-  const text = corrected(read.text, meant.filter(({ to }) => to !== ''))
+  const reading: Reading = JSON.parse(String(row!.reading))
+  const text = textToEmbed(read.text, reading, true)
   const [vector] = text === '' ? [] : await embedder.embed([text], new AbortController().signal)
   return { ...asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
 }
@@ -152,7 +151,7 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
       known,
       filters: {
         age,
-        isNobody: q.trim() !== '' && !/[\p{L}\p{N}]/u.test(q),
+        isNobody: asksForNobody(q),
         interests: filters.interests ?? [],
         cities: filters.city ?? [],
         countries: filters.country ?? [],

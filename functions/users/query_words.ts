@@ -85,7 +85,7 @@ export const idioms = listed(`only just too very so far afraid sure much necessa
 export const openers = listed('if or why whether oder o ou of')
 
 /** Between a denier and what it denies: verbs and adjectives that say little by themselves. */
-export const lightWords = listed(`like likes want wants have has had having eat eats own owns keep keeps need needs
+export const fillerWords = listed(`like likes want wants have has had having eat eats own owns keep keeps need needs
     love loves enjoy enjoys use uses live lives living based interested into small big large little loud noisy young
     old heavy strong wild crowded strict any kind sort too mag mögen will lebt wohnt gusta gustan vive aime vit
     piace ama gosta houdt woont kleine große grosse laute grote luide`)

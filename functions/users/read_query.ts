@@ -10,11 +10,11 @@ import {
   conjunctions,
   deniers,
   deniersBehind,
+  fillerWords,
   functionWords,
   idioms,
   type Language,
   languages,
-  lightWords,
   nearWords,
   numbers,
   openers,
@@ -24,7 +24,7 @@ import {
 } from './query_words.ts'
 
 /** A token as private.search_token reads it; what is false is left out. */
-export interface SearchToken {
+interface SearchToken {
   text: string
   quoted?: boolean
   excluded?: boolean
@@ -111,8 +111,8 @@ const findDenied = (tokens: Token[], spoken: Language[], isKnown: (word: string)
       if (word === '') return
       said.add(place)
       const next = tokens[place + 1]
-      const isNoise = isFunctionWord(word) && !(isCapital(typed) && word.length === 2 && typed === typed.toUpperCase())
-      if ((isNoise || lightWords.has(word)) && next && !endsClause) {
+      const isNoise = isFunctionWord(word) && !isAbbreviation(typed)
+      if ((isNoise || fillerWords.has(word)) && next && !endsClause) {
         isPlace ||= beforePlaces.has(word)
         continue
       }
@@ -251,6 +251,30 @@ export const corrected = (text: string, corrections: Correction[]): string =>
     const typed = [...written.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].find(([word]) => fold(word) === from)
     return typed ? written.slice(0, typed.index) + to + written.slice(typed.index + typed[0].length) : written
   }, text)
+
+/** What the database makes of a query's words (private.describe_query). */
+export interface Reading {
+  corrections: Correction[]
+  /** What an unfinished word most often stands for. */
+  completions: Correction[]
+  /** Words that nobody has and the model does not know. */
+  unknown: string[]
+}
+
+/** What of a query means something: its words as corrected and completed, without the unknown ones. */
+export const meaningOf = (text: string, { corrections, completions, unknown }: Reading): string =>
+  corrected(text, [...corrections, ...completions, ...unknown.map((from) => ({ from, to: '' }))])
+    .trim().replace(/\s+/g, ' ')
+
+/**
+ * What is embedded: all of it, since an unknown word may be half of a phrase. The offline model has no vector for
+ * gibberish; for another a query in which nothing means anything is not embedded.
+ */
+export const textToEmbed = (text: string, reading: Reading, isOffline: boolean): string =>
+  isOffline || meaningOf(text, reading) !== '' ? corrected(text, [...reading.corrections, ...reading.completions]) : ''
+
+/** A query without a letter or digit, such as an emoji. */
+export const asksForNobody = (query: string): boolean => query.trim() !== '' && !/[\p{L}\p{N}]/u.test(query)
 
 /** How a query was understood, for whoever asks for an explanation. */
 export const explained = ({ text, tokens, excluded, leftOut, age }: ReadQuery, places: string[]) => ({

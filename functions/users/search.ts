@@ -12,7 +12,16 @@ import * as shape from '../_shared/schemas/users.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
-import { corrected, type Correction, explained, type ReadQuery, readQuery } from './read_query.ts'
+import {
+  asksForNobody,
+  corrected,
+  explained,
+  meaningOf,
+  type Reading,
+  type ReadQuery,
+  readQuery,
+  textToEmbed,
+} from './read_query.ts'
 import { highlight as highlighted, type Hit, type Wanted } from './highlight.ts'
 
 export const search = new Hono()
@@ -22,10 +31,8 @@ export const search = new Hono()
 const searchLimiter = limitConcurrency(settings.searchConcurrency, 100, 4000)
 
 /** What private.describe_query says of a query. */
-interface QueryDetails {
+interface QueryDetails extends Reading {
   places: string[]
-  corrections: Correction[]
-  completions: Correction[]
   wanted: Wanted[]
 }
 
@@ -34,31 +41,17 @@ interface Found {
   query: QueryDetails
 }
 
-/** What of a query means something: its words as corrected and completed, without those that nobody knows. */
-const meaning = (read: ReadQuery, { corrections, completions }: QueryDetails): string =>
-  corrected(read.text, [...corrections, ...completions]).trim().replace(/\s+/g, ' ')
-
-/**
- * What is embedded: all of it, since an unknown word may be half of a phrase. The offline model has no vector for
- * gibberish; for others a query in which nothing means anything is not embedded.
- */
-const embedded = (read: ReadQuery, query: QueryDetails): string =>
-  currentProvider().knows || meaning(read, query) !== ''
-    ? corrected(read.text, [...query.corrections, ...query.completions.filter(({ to }) => to !== '')])
-    : ''
-
 /**
  * Searches in one statement, and in a second one if words were mistyped or begun, since the first had no vector of what
  * they mean.
  */
 const find = async (db: Rpc, read: ReadQuery, request: object): Promise<Found> => {
-  const ask = async (text: string): Promise<Found> => {
-    const vector = await queryVector(text)
-    return JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector }})`)).body)
-  }
-  const found = await ask(read.text)
-  const meant = embedded(read, found.query)
-  return meant === read.text ? found : await ask(meant)
+  const ask = async (vector: string | null): Promise<Found> =>
+    JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector }})`)).body)
+  const typed = await queryVector(read.text)
+  const found = await ask(typed)
+  const meant = await queryVector(textToEmbed(read.text, found.query, currentProvider().name === 'offline'))
+  return meant === typed ? found : await ask(meant)
 }
 
 /** Counts a search or a completion. */
@@ -84,7 +77,7 @@ search.get(
       ...others,
       tokens: read.tokens,
       known: [...known].join(' '),
-      isNobody: q.trim() !== '' && !/[\p{L}\p{N}]/u.test(q),
+      isNobody: asksForNobody(q),
       model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
@@ -105,7 +98,7 @@ search.get(
       ...suggest === 'true' && {
         _suggestion: corrections.length > 0 ? { query: corrected(q, corrections), words: corrections } : null,
       },
-      ...explain === 'true' && { _understood: explained({ ...read, text: meaning(read, query) }, places) },
+      ...explain === 'true' && { _understood: explained({ ...read, text: meaningOf(read.text, query) }, places) },
     })
   },
 )

@@ -4,8 +4,9 @@ import { log } from '../../functions/_shared/log.ts'
 const schedule = Deno.readTextFileSync(new URL('../schedule.sql', import.meta.url))
 const [hour, day] = [3_600_000, 86_400_000]
 
-/** Every ten seconds by pg_cron, which has no tighter rhythm, is every five here. */
-const intervalOf = (when: string): number => when.endsWith('seconds') ? 5000 : / \* \* \* \*$/.test(when) ? hour : day
+/** Milliseconds between two runs of a job of schedule.sql. What is due every ten seconds there is every five here. */
+export const intervalOf = (when: string): number =>
+  when.endsWith('seconds') ? 5000 : / \* \* \* \*$/.test(when) ? hour : day
 
 const jobs = [...schedule.matchAll(/cron\.schedule\('[^']+', '([^']+)', 'select private\.(\w+)\(\)'\)/g)]
   .map(([, when, name]) => ({ name: name!, interval: intervalOf(when!) }))

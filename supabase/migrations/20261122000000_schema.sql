@@ -4791,10 +4791,10 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 --   functions/users/read_query.ts: tokens, with what is denied, ages and words without meaning apart
 --   30 read_query: units to look for (a word, a phrase, a place), and how rare each is
 --   40 read_filter: what every hit must meet, and who meets it if they are few
---   50 keyword_candidates: who has the words, with a score · nearest_profiles: who is near in meaning
---   55 find_profiles: both scores of the best, the place as a condition, the caller's context, the page
--- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 typing errors
--- 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and rebuild
+--   50 keyword_candidates: who has the words · nearest_profiles: who is near in meaning
+--   55 find_profiles: the scores of the best, the place as a condition, the caller's context, the page
+-- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
+-- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and rebuild
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -4821,13 +4821,12 @@ that nobody has measured.';
 alter table private.search_models enable row level security;
 
 -- Those of the offline model come from the labelled set: its similarities reach 1 as often as words do, and then say
--- less. The others follow what makers and users of the model report, until it has embedded enough profiles.
+-- less. Any other is measured once it has embedded enough profiles (private.calibrate_model).
 insert into private.search_models (
   name, similarity_floor, similarity_ceiling, similarity_threshold, trust, measured_profiles
 )
 values
-  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160),
-  ('text-embedding-3-small', 0.1, 0.6, 0.3, 3.0 / 7, 0);
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160);
 
 create table private.search_entries (
   profile_id bigint primary key references public.profiles (id) on delete cascade,
@@ -5146,10 +5145,8 @@ as $$
 declare
   names_index text;
 begin
-  -- Two stacks that start on one database load one after the other.
-  lock table private.search_places in access exclusive mode;
   names_index := pg_get_indexdef('private.search_places_names_idx'::regclass);
-  -- To build the index afterwards takes a third of the time of keeping it up to date row by row.
+  -- It is built afterwards. This also locks the table: two stacks that start on one database load one after the other.
   drop index private.search_places_names_idx;
   delete from private.search_places where id < 1000000000;
   with recursive
@@ -5685,7 +5682,8 @@ create trigger sync_entered_interests
   for each statement
   execute function private.sync_profile_interests();
 
--- Words of a query that nobody has: what they may be a mistyping of, or written together from.
+-- The lexicon: how its words are counted, and what a word that nobody has may be a mistyping of, or written together
+-- from.
 
 create function private.deletions(letters text, depth integer)
 returns text[]
@@ -5902,6 +5900,55 @@ $$;
 comment on function private.split_of(text) is
   'The two or three words that a word which nobody has is written together from, if somebody has them side by side.';
 
+create function private.count_words()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.search_lexicon as lexicon
+  where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
+  with counted as materialized (
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
+    from private.search_words
+    cross join lateral unnest(words)
+    group by lexeme
+  ),
+  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
+  -- then it is found only as it is written.
+  gone as (
+    delete from private.search_lexicon where word not in (select word from counted)
+  ),
+  changed as (
+    update private.search_lexicon as lexicon
+    set holders = counted.holders, named = counted.named
+    from counted
+    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
+  )
+  insert into private.search_lexicon (word, holders, named)
+  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
+end
+$$;
+comment on function private.count_words() is
+  'Counts in the lexicon how many profiles have each word, and deletes those that nobody has. Called each hour.';
+
+create function private.forget_words(words tsvector)
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from private.search_lexicon
+    where word = any (tsvector_to_array(words))
+      and not exists (select from private.search_words as stored where stored.words @@ private.lexeme(word)::tsquery)
+    -- A count under way may lock them in another order; the next one deletes them.
+    for update skip locked
+  )
+$$;
+comment on function private.forget_words(tsvector) is
+  'Deletes from the lexicon those of the words that nobody has any more. For erasure, which does not
+wait for the count.';
+
 -- What a query looks for: words, phrases and places, as queries of the index, and how much each of them says.
 
 create type private.search_unit as (
@@ -5939,11 +5986,12 @@ create type private.search_query as (
   units private.search_unit[],
   excluded tsquery,
   corrections jsonb,
-  completions jsonb
+  completions jsonb,
+  unknown text[]
 );
 comment on type private.search_query is
   'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
-mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; nothing for a word
+mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; `unknown` are words
 that nobody has and the model does not know.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
@@ -6219,7 +6267,7 @@ begin
       union
       select place
       from unnest(private.places_within(named.ids, 100)) as place
-      join private.search_lexicon as lexicon on lexicon.word = '@in ' || place
+      join private.search_lexicon as lexicon on lexicon.word = any (private.tags_of(array[place]))
     );
   end if;
   unit.words := array(select (one).word from unnest(words[first:first + size - 1]) as one);
@@ -6436,14 +6484,15 @@ begin
   asked.units := '{}';
   asked.corrections := '[]';
   asked.completions := '[]';
+  asked.unknown := '{}';
   while at <= cardinality(words) loop
     part := words[at];
     phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
     if (part.token).excluded then
       size := cardinality(phrase);
-      asked.excluded := coalesce(
-        asked.excluded || private.read_exclusion(part.token, phrase, places),
-        private.read_exclusion(part.token, phrase, places), asked.excluded
+      asked.excluded := (
+        select private.any_of(query)
+        from (values (asked.excluded), (private.read_exclusion(part.token, phrase, places))) as exclusions (query)
       );
     else
       unit := private.read_place(words, at, places);
@@ -6478,7 +6527,7 @@ begin
         );
         if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
           and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
-          asked.completions := asked.completions || jsonb_build_object('from', part.word, 'to', '');
+          asked.unknown := asked.unknown || part.word;
         end if;
         if unit.corrected is not null then
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
@@ -6667,6 +6716,7 @@ declare
   alternatives text[];
   estimate double precision := profiles;
   condition text[];
+  holders double precision;
   filter private.search_filter;
 begin
   if (request ->> 'isNobody')::boolean then
@@ -6677,8 +6727,9 @@ begin
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
   for condition in select * from private.conditions_of(request) loop
     filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
-    if (private.word_counts(condition)).holders < estimate then
-      estimate := (private.word_counts(condition)).holders;
+    holders := (private.word_counts(condition)).holders;
+    if holders < estimate then
+      estimate := holders;
       alternatives := condition;
     end if;
   end loop;
@@ -6734,6 +6785,28 @@ $$;
 comment on function private.weight_value(tsvector, tsquery) is
   'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
 
+create function private.called_so(asked private.search_query)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  asked_name constant uuid := private.name_hash((
+    select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
+  ));
+begin
+  return array(
+    select entry.profile_id
+    from private.search_entries as entry
+    where private.name_hash(entry.name) = asked_name
+    limit 1000
+  );
+end
+$$;
+comment on function private.called_so(private.search_query) is 'The profiles whose name the words of a query are.';
+
 create type private.keyword_match as (
   profile_id bigint,
   coverage double precision,
@@ -6758,13 +6831,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  called_so constant bigint[] := array(
-    select entry.profile_id
-    from private.search_entries as entry
-    where private.name_hash(entry.name) = private.name_hash((
-      select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
-    ))
-  );
+  called_so constant bigint[] := private.called_so(asked);
   -- More than one word, so that a name of a place is not one of a person.
   name_words constant tsquery := (
     select case when count(*) > 1 then private.all_of((
@@ -6863,13 +6930,10 @@ begin
       where is_short_list and stored.profile_id = any (filter.passing)
         and ts_match_vq(stored.words, all_words || rare_words)
       union all
-      select entry.profile_id, 1
-      from private.search_entries as entry
-      join private.search_words as stored using (profile_id)
+      select stored.profile_id, 1
+      from private.search_words as stored
       where not is_short_list
-        and private.name_hash(entry.name) = private.name_hash((
-          select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(units)
-        ))
+        and stored.profile_id = any (private.called_so(asked))
         and private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id = any (filter.passing))
       union all
@@ -7375,6 +7439,7 @@ as $$
     ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
     'corrections', asked.corrections,
     'completions', asked.completions,
+    'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
       'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common', is_common, 'words', case
         when is_phrase then to_json(array(
@@ -7396,7 +7461,8 @@ as $$
   from unnest(asked.units)
 $$;
 comment on function private.describe_query(private.search_query) is
-  'What the Edge Function says of a query: names of places, corrections, completions, and what to highlight.';
+  'What the Edge Function says of a query: names of places, corrections, completions,
+unknown words, and what to highlight.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -8145,55 +8211,6 @@ comment on function private.count_pending_embeddings() is
 grant execute on function private.count_pending_embeddings() to edge_functions;
 
 -- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
-
-create function private.count_words()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  delete from private.search_lexicon as lexicon
-  where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
-  with counted as materialized (
-    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
-    from private.search_words
-    cross join lateral unnest(words)
-    group by lexeme
-  ),
-  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
-  -- then it is found only as it is written.
-  gone as (
-    delete from private.search_lexicon where word not in (select word from counted)
-  ),
-  changed as (
-    update private.search_lexicon as lexicon
-    set holders = counted.holders, named = counted.named
-    from counted
-    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
-  )
-  insert into private.search_lexicon (word, holders, named)
-  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
-end
-$$;
-comment on function private.count_words() is
-  'Counts in the lexicon how many profiles have each word, and deletes those that nobody has. Called each hour.';
-
-create function private.forget_words(words tsvector)
-returns void
-language sql volatile security invoker set search_path = ''
-as $$
-  delete from private.search_lexicon
-  where ctid in (
-    select ctid
-    from private.search_lexicon
-    where word = any (tsvector_to_array(words))
-      and not exists (select from private.search_words as stored where stored.words @@ private.lexeme(word)::tsquery)
-    -- A count under way may lock them in another order; the next one deletes them.
-    for update skip locked
-  )
-$$;
-comment on function private.forget_words(tsvector) is
-  'Deletes from the lexicon those of the words that nobody has any more. For erasure, which does not
-wait for the count.';
 
 create function private.audit_search_index()
 returns json

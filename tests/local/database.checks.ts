@@ -70,3 +70,8 @@ check('one machine runs the jobs of the schedule, and deletes dead letters as Su
   equal([drains, run.sort()], [1, jobs.map((job) => `select private.${job}()`)])
   equal((await database.query('select from private.outbox', [])).length, 1)
 })
+
+check('the jobs run every five seconds, each hour or each day, as their schedules say', {}, async () => {
+  const { intervalOf } = await import('../../supabase/local/jobs.ts')
+  equal(['10 seconds', '37 * * * *', '23 3 * * *'].map(intervalOf), [5000, 3_600_000, 86_400_000])
+})

@@ -58,6 +58,7 @@ const called = async (): Promise<Map<string, number>> => {
   )
   return new Map(rows.map(({ name, calls }) => [String(name), Number(calls)]))
 }
+const timeLimit = `set statement_timeout = '5s'`
 let started = performance.now()
 const results = await runTests({
   inspect: async (test) => {
@@ -120,7 +121,13 @@ const tryAll = async (kind: string, mutants: Mutant[], until = Infinity): Promis
     const isValid = await connection.run(mutant.statement).then(() => true, () => false)
     if (!isValid) report.invalid++
     else {
-      const detector = await detect(mutant)
+      const detector = await detect(mutant).catch(async (error) => {
+        // A mutant may not end, and the time limit of an anonymous caller closes the connection.
+        if (!/connection|queryable/i.test(String(error))) throw error
+        await connection.open?.()
+        await connection.run(timeLimit)
+        return 'the connection'
+      })
       report.tried[kind] = (report.tried[kind] ?? 0) + 1
       if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
       if (!detector && !accepted.has(mutant.what)) report.survivors.push(mutant.what)
@@ -153,7 +160,7 @@ for (const file of pgtap) {
   }
 }
 await connection.run('rollback')
-await connection.run(`set statement_timeout = '5s'`)
+await connection.run(timeLimit)
 if (report.broken.length === 0) {
   const changed = base ? changedSince(base) : new Set<string>()
   const mutants = definitions.flatMap(({ name, definition }) => mutantsOf(name, definition))

@@ -182,7 +182,7 @@ test(
     expect(pushService.control.hanging).toBeGreaterThan(0)
     pushService.control.hangs = null
     // The worker gives a device 5 s. A busy machine takes as long as it takes when nothing hangs.
-    expect(Math.max(...times)).toBeLessThan(Math.max(3 * before, 3 * await tell(), 10_000))
+    expect(Math.max(...times)).toBeLessThan(Math.max(3 * before, 3 * await tell(), 4500))
   },
 )
 

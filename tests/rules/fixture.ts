@@ -37,6 +37,8 @@ type Row = Record<string, unknown>
 interface Connection {
   query: (text: string, values: unknown[]) => Promise<Row[]>
   run: (script: string) => Promise<unknown>
+  /** Opens it again; on PGlite it cannot be lost. */
+  open?: () => Promise<void>
 }
 
 const openConnection = async (): Promise<Connection> => {
@@ -44,14 +46,21 @@ const openConnection = async (): Promise<Connection> => {
   const url = Deno.env.get('DATABASE_URL')
   if (!url) return database
   await database.close()
-  const client = new pg.Client(url)
-  await client.connect()
+  let client: pg.Client
+  const open = async () => {
+    client = new pg.Client(url)
+    // Whoever asks next is told.
+    client.on('error', () => {})
+    await client.connect()
+  }
+  await open()
   // As functions/_shared/postgres.ts does.
   const types = { getTypeParser: () => (text: string) => text }
   const asText = (value: unknown) => value !== null && typeof value === 'object' ? JSON.stringify(value) : value
   return {
     query: async (text, values) => (await client.query({ text, values: values.map(asText), types })).rows,
     run: (script) => client.query(script),
+    open,
   }
 }
 

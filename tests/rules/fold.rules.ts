@@ -7,7 +7,7 @@ const between = (first: string, last: string): string[] => {
   return Array.from({ length: to - from + 1 }, (_, place) => String.fromCodePoint(from + place))
     .filter((letter) => /^[\p{L}\p{N}]$/u.test(letter))
 }
-/** Of each text, how many there are and which have other words in SQL. */
+/** Which of the texts have other words in SQL. */
 const differences = async (texts: string[]) => {
   const rows = await sql(
     `select array_to_json(private.words_of(value))::text

@@ -7,12 +7,6 @@ export interface Provider {
   name: string
   /** Stored with each vector. Vectors of different models are never compared. */
   model: string
-  /**
-   * Whether a word of a query is to be embedded as typed though no profile has it. Without this, only words of the
-   * offline model's vocabulary and of other scripts are: a model that makes a vector of anything finds somebody for any
-   * typing error.
-   */
-  knows?: (word: string) => boolean
   /** How long the calls of one run may take together. What is left is for the next run. */
   runMilliseconds: number
   /** Waits until the model is loaded. Only for a model in the process. */

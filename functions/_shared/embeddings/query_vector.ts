@@ -27,10 +27,13 @@ const dictionary = (): Promise<(word: string) => boolean> =>
     return () => false
   })
 
-/** The words of a query that the provider's model knows, in lower case. They are not corrected. */
+/**
+ * The words of a query, in lower case, that are words: they are not corrected. The offline model tells; of other
+ * providers, which make a vector of anything, it is believed that they know those of other scripts.
+ */
 export const knownWords = async (query: string): Promise<Set<string>> => {
   const isWord = await dictionary()
-  const { knows = (word) => isOtherScript(word) || isWord(word) } = currentProvider()
+  const knows = (word: string): boolean => isWord(word) || currentProvider().name !== 'offline' && isOtherScript(word)
   const words = query.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
   return new Set(words.slice(0, 30).filter(knows))
 }

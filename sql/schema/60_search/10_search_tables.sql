@@ -3,10 +3,10 @@
 --   functions/users/read_query.ts: tokens, with what is denied, ages and words without meaning apart
 --   30 read_query: units to look for (a word, a phrase, a place), and how rare each is
 --   40 read_filter: what every hit must meet, and who meets it if they are few
---   50 keyword_candidates: who has the words, with a score · nearest_profiles: who is near in meaning
---   55 find_profiles: both scores of the best, the place as a condition, the caller's context, the page
--- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 typing errors
--- 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and rebuild
+--   50 keyword_candidates: who has the words · nearest_profiles: who is near in meaning
+--   55 find_profiles: the scores of the best, the place as a condition, the caller's context, the page
+-- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
+-- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and rebuild
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -33,13 +33,12 @@ that nobody has measured.';
 alter table private.search_models enable row level security;
 
 -- Those of the offline model come from the labelled set: its similarities reach 1 as often as words do, and then say
--- less. The others follow what makers and users of the model report, until it has embedded enough profiles.
+-- less. Any other is measured once it has embedded enough profiles (private.calibrate_model).
 insert into private.search_models (
   name, similarity_floor, similarity_ceiling, similarity_threshold, trust, measured_profiles
 )
 values
-  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160),
-  ('text-embedding-3-small', 0.1, 0.6, 0.3, 3.0 / 7, 0);
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160);
 
 create table private.search_entries (
   profile_id bigint primary key references public.profiles (id) on delete cascade,

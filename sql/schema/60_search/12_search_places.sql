@@ -217,10 +217,8 @@ as $$
 declare
   names_index text;
 begin
-  -- Two stacks that start on one database load one after the other.
-  lock table private.search_places in access exclusive mode;
   names_index := pg_get_indexdef('private.search_places_names_idx'::regclass);
-  -- To build the index afterwards takes a third of the time of keeping it up to date row by row.
+  -- It is built afterwards. This also locks the table: two stacks that start on one database load one after the other.
   drop index private.search_places_names_idx;
   delete from private.search_places where id < 1000000000;
   with recursive

@@ -1,4 +1,5 @@
--- Words of a query that nobody has: what they may be a mistyping of, or written together from.
+-- The lexicon: how its words are counted, and what a word that nobody has may be a mistyping of, or written together
+-- from.
 
 create function private.deletions(letters text, depth integer)
 returns text[]
@@ -214,3 +215,52 @@ end
 $$;
 comment on function private.split_of(text) is
   'The two or three words that a word which nobody has is written together from, if somebody has them side by side.';
+
+create function private.count_words()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.search_lexicon as lexicon
+  where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
+  with counted as materialized (
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
+    from private.search_words
+    cross join lateral unnest(words)
+    group by lexeme
+  ),
+  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
+  -- then it is found only as it is written.
+  gone as (
+    delete from private.search_lexicon where word not in (select word from counted)
+  ),
+  changed as (
+    update private.search_lexicon as lexicon
+    set holders = counted.holders, named = counted.named
+    from counted
+    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
+  )
+  insert into private.search_lexicon (word, holders, named)
+  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
+end
+$$;
+comment on function private.count_words() is
+  'Counts in the lexicon how many profiles have each word, and deletes those that nobody has. Called each hour.';
+
+create function private.forget_words(words tsvector)
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from private.search_lexicon
+    where word = any (tsvector_to_array(words))
+      and not exists (select from private.search_words as stored where stored.words @@ private.lexeme(word)::tsquery)
+    -- A count under way may lock them in another order; the next one deletes them.
+    for update skip locked
+  )
+$$;
+comment on function private.forget_words(tsvector) is
+  'Deletes from the lexicon those of the words that nobody has any more. For erasure, which does not
+wait for the count.';

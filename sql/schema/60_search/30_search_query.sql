@@ -35,11 +35,12 @@ create type private.search_query as (
   units private.search_unit[],
   excluded tsquery,
   corrections jsonb,
-  completions jsonb
+  completions jsonb,
+  unknown text[]
 );
 comment on type private.search_query is
   'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
-mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; nothing for a word
+mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; `unknown` are words
 that nobody has and the model does not know.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
@@ -315,7 +316,7 @@ begin
       union
       select place
       from unnest(private.places_within(named.ids, 100)) as place
-      join private.search_lexicon as lexicon on lexicon.word = '@in ' || place
+      join private.search_lexicon as lexicon on lexicon.word = any (private.tags_of(array[place]))
     );
   end if;
   unit.words := array(select (one).word from unnest(words[first:first + size - 1]) as one);
@@ -532,14 +533,15 @@ begin
   asked.units := '{}';
   asked.corrections := '[]';
   asked.completions := '[]';
+  asked.unknown := '{}';
   while at <= cardinality(words) loop
     part := words[at];
     phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
     if (part.token).excluded then
       size := cardinality(phrase);
-      asked.excluded := coalesce(
-        asked.excluded || private.read_exclusion(part.token, phrase, places),
-        private.read_exclusion(part.token, phrase, places), asked.excluded
+      asked.excluded := (
+        select private.any_of(query)
+        from (values (asked.excluded), (private.read_exclusion(part.token, phrase, places))) as exclusions (query)
       );
     else
       unit := private.read_place(words, at, places);
@@ -574,7 +576,7 @@ begin
         );
         if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
           and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
-          asked.completions := asked.completions || jsonb_build_object('from', part.word, 'to', '');
+          asked.unknown := asked.unknown || part.word;
         end if;
         if unit.corrected is not null then
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);

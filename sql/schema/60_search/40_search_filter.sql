@@ -148,6 +148,7 @@ declare
   alternatives text[];
   estimate double precision := profiles;
   condition text[];
+  holders double precision;
   filter private.search_filter;
 begin
   if (request ->> 'isNobody')::boolean then
@@ -158,8 +159,9 @@ begin
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
   for condition in select * from private.conditions_of(request) loop
     filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
-    if (private.word_counts(condition)).holders < estimate then
-      estimate := (private.word_counts(condition)).holders;
+    holders := (private.word_counts(condition)).holders;
+    if holders < estimate then
+      estimate := holders;
       alternatives := condition;
     end if;
   end loop;

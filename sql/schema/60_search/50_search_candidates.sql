@@ -33,6 +33,28 @@ $$;
 comment on function private.weight_value(tsvector, tsquery) is
   'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
 
+create function private.called_so(asked private.search_query)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  asked_name constant uuid := private.name_hash((
+    select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
+  ));
+begin
+  return array(
+    select entry.profile_id
+    from private.search_entries as entry
+    where private.name_hash(entry.name) = asked_name
+    limit 1000
+  );
+end
+$$;
+comment on function private.called_so(private.search_query) is 'The profiles whose name the words of a query are.';
+
 create type private.keyword_match as (
   profile_id bigint,
   coverage double precision,
@@ -57,13 +79,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  called_so constant bigint[] := array(
-    select entry.profile_id
-    from private.search_entries as entry
-    where private.name_hash(entry.name) = private.name_hash((
-      select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
-    ))
-  );
+  called_so constant bigint[] := private.called_so(asked);
   -- More than one word, so that a name of a place is not one of a person.
   name_words constant tsquery := (
     select case when count(*) > 1 then private.all_of((
@@ -162,13 +178,10 @@ begin
       where is_short_list and stored.profile_id = any (filter.passing)
         and ts_match_vq(stored.words, all_words || rare_words)
       union all
-      select entry.profile_id, 1
-      from private.search_entries as entry
-      join private.search_words as stored using (profile_id)
+      select stored.profile_id, 1
+      from private.search_words as stored
       where not is_short_list
-        and private.name_hash(entry.name) = private.name_hash((
-          select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(units)
-        ))
+        and stored.profile_id = any (private.called_so(asked))
         and private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id = any (filter.passing))
       union all

@@ -403,6 +403,7 @@ as $$
     ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
     'corrections', asked.corrections,
     'completions', asked.completions,
+    'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
       'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common', is_common, 'words', case
         when is_phrase then to_json(array(
@@ -424,7 +425,8 @@ as $$
   from unnest(asked.units)
 $$;
 comment on function private.describe_query(private.search_query) is
-  'What the Edge Function says of a query: names of places, corrections, completions, and what to highlight.';
+  'What the Edge Function says of a query: names of places, corrections, completions,
+unknown words, and what to highlight.';
 
 create function api.search_profiles(request jsonb)
 returns json

@@ -10,19 +10,14 @@ import { by, literal, type Side } from './sides.ts'
 const places = `
   create schema tests;
   grant usage on schema tests to public;
-  create function tests.stop_at(place text) returns void language plpgsql set search_path = '' as $$
+  create function tests.stop_before() returns trigger language plpgsql set search_path = '' as $$
     declare
       stops constant text[] := string_to_array(current_setting('tests.stop', true), ', ');
     begin
-      if stops[1] = place then
+      if stops[1] = lower(tg_op) || ' ' || tg_table_name then
         perform set_config('tests.stop', array_to_string(stops[2:], ', '), true);
         perform pg_advisory_xact_lock(1, pg_backend_pid()) where cardinality(stops) = 1;
       end if;
-    end
-  $$;
-  create function tests.stop_before() returns trigger language plpgsql set search_path = '' as $$
-    begin
-      perform tests.stop_at(lower(tg_op) || ' ' || tg_table_name);
       return null;
     end
   $$;

@@ -56,6 +56,15 @@ export const workerRaces = (
       await count()
       expect(await listed(word)).toEqual([word])
     },
+    'an erasure does not wait for the words that are being counted': async () => {
+      const [[profile], word] = [await addProfiles(1), newWord()]
+      await ask`update public.profiles set biography = ${word} where id = ${profile}`
+      await ask`update public.profiles set biography = 'Sea' where id = ${profile}`
+      await overtake(
+        admin`update private.search_lexicon set holders = 2 where word = ${word}`,
+        admin`select private.forget_words(${`'${word}'`}::tsvector)`,
+      )
+    },
     'two workers get different texts to embed, and do not wait': async () => {
       for (const newest of [false, true]) {
         const profiles = await addProfiles(2)

@@ -2,7 +2,7 @@ import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
 /** The words that wordnet.bin has: English ones, and forms of the glossary. */
-export interface Vocabulary {
+interface Vocabulary {
   isEnglish: (word: string) => boolean
   isForm: (form: string) => boolean
 }
