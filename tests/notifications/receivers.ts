@@ -78,14 +78,15 @@ export const openPushService = async (port = 0, record: (push: ReceivedPush) => 
   const control = {
     answer: null as ((name: string) => [status: number, headers?: Record<string, string>] | null) | null,
     hangs: null as ((name: string) => boolean) | null,
-    /** How many requests hang. */
+    /** How many requests hang, and the most that did at once. */
     hanging: 0,
+    mostHanging: 0,
   }
   const server = await openHttpServer(async (request, response) => {
     const name = request.url!.split('/').at(-1)!
     const body = await bodyOf(request)
     if (control.hangs?.(name)) {
-      control.hanging++
+      control.mostHanging = Math.max(control.mostHanging, ++control.hanging)
       return void response.on('close', () => control.hanging--)
     }
     const [status, headers] = control.answer?.(name) ?? [201]

@@ -149,42 +149,31 @@ test('a refused recipient ends the mail to them alone, and no message waits for 
   await runUntil(() => mailsTo(hugo).length > 0)
 })
 
-// Again where other files of the run have both processors, which it shares with its own stack.
-test(
-  "twenty accounts whose ten devices never answer delay nobody else's pushes and no webhook",
-  { retry: 2 },
-  async () => {
-    const victim = await join('Nia')
-    await settle(victim, { email: false })
-    const device = await withDevice(victim)
-    const conversation = await openConversation(ana, victim)
-    /** How long a message takes to the device and to the webhook. */
-    const tell = async (): Promise<number> => {
-      const start = Date.now()
-      const [{ length }, sent] = [pushesTo(device), await sendMessage(ana, conversation, 'Hello')]
-      void run()
-      await until(() => pushesTo(device).length > length && webhook.events.some(({ data }) => data.id === sent.id))
-      return Date.now() - start
-    }
-    const before = await tell()
-    const hanging = new Set<string>()
-    pushService.control.hangs = (name) => hanging.has(name)
-    const [ben, ...slow] = await Promise.all(Array.from({ length: 21 }, (_, number) => join(`Kim ${number}`)))
-    for (const person of slow) {
-      await settle(person, { email: false })
-      for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
-    }
-    for (const writer of [ana, ben!]) {
-      for (const person of slow) await sendMessage(writer, await openConversation(writer, person), 'Hello')
-    }
-    await until(() => (void run(), pushService.control.hanging >= 40))
-    const times = [await tell(), await tell(), await tell()]
-    expect(pushService.control.hanging).toBeGreaterThan(0)
-    pushService.control.hangs = null
-    // The worker gives a device 5 s. A busy machine takes as long as it takes when nothing hangs.
-    expect(Math.max(...times)).toBeLessThan(Math.max(3 * before, 3 * await tell(), 4500))
-  },
-)
+test("twenty accounts whose ten devices never answer delay nobody else's pushes and no webhook", async () => {
+  const victim = await join('Nia')
+  await settle(victim, { email: false })
+  const device = await withDevice(victim)
+  const conversation = await openConversation(ana, victim)
+  const hanging = new Set<string>()
+  pushService.control.hangs = (name) => hanging.has(name)
+  const [ben, ...slow] = await Promise.all(Array.from({ length: 21 }, (_, number) => join(`Kim ${number}`)))
+  for (const person of slow) {
+    await settle(person, { email: false })
+    for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
+  }
+  for (const writer of [ana, ben!]) {
+    for (const person of slow) await sendMessage(writer, await openConversation(writer, person), 'Hello')
+  }
+  await until(() => (void run(), pushService.control.hanging >= 40))
+  const { length } = pushesTo(device)
+  const sent = await sendMessage(ana, conversation, 'Hello')
+  void run()
+  await until(() => pushesTo(device).length > length && webhook.events.some(({ data }) => data.id === sent.id))
+  expect(pushService.control.hanging).toBeGreaterThan(0)
+  pushService.control.hangs = null
+  // Two of each account, which leaves room for eight more of their host, however long these take.
+  expect(pushService.control.mostHanging).toBe(40)
+})
 
 test('the webhook gets the events of a conversation in order, each once', async () => {
   const [ida, jon] = await Promise.all([join('Ida'), join('Jon')])
