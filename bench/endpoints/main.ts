@@ -16,6 +16,7 @@
  *   --pages                 instead: pages and time of each API function with one caller, and the share of policies
  */
 import { parseArgs } from 'node:util'
+import { hasBareSql } from './bare.ts'
 import type { Case } from './cases/case.ts'
 import { conversationCases } from './cases/conversations.ts'
 import { peopleCases } from './cases/people.ts'
@@ -167,7 +168,7 @@ const compareEndpoints = async (fixture: Fixture, cases: Case[], copy: string): 
     ...['of pgbench', 'of RLS off', 'of bare', 'x lite'],
   ]))
   for (const testCase of cases) {
-    const { name, bareSql, litePath } = testCase
+    const { name, rpc, litePath } = testCase
     const positions: Positions = new Map()
     const file = await writeRequests(fixture, testCase)
     const liteFile = litePath && await writeRequests(fixture, testCase, litePath)
@@ -178,7 +179,7 @@ const compareEndpoints = async (fixture: Fixture, cases: Case[], copy: string): 
       pgbench: () =>
         runCase(positions, fixture.url, testCase, (load, from) => runStatement(fixture, testCase, load, from)),
       withoutRls: http(functionsWithoutRls, copy),
-      ...bareSql && { bare: http(functionsWithBareSql, fixture.url) },
+      ...hasBareSql(rpc) && { bare: http(functionsWithBareSql, fixture.url) },
       ...liteFile && { lite: http(lite, fixture.url, liteFile) },
     }
     const all = await alternate(Object.values(contenders))

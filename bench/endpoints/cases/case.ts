@@ -22,7 +22,6 @@ export interface Case {
   auth?: 'none' | 'optional'
   /** pgbench's `\set` commands. */
   variables: string
-  bareSql?: string
   /** The path of the same request to the Data API of @supabase/lite. */
   litePath?: (request: CaseRequest) => string
 }

@@ -1,4 +1,3 @@
-import { bareSql } from '../bare.ts'
 import { byRandomUsers, type Case, type CaseRequest, json, randomUpTo, repeat } from './case.ts'
 import type { Fixture } from '../fixture.ts'
 
@@ -30,7 +29,6 @@ export const conversationCases = (fixture: Fixture): Case[] => {
       name: 'GET /conversations',
       ...byRandomUsers(fixture, 'GET', '/conversations'),
       rpc: 'list_conversations(null, 0)',
-      bareSql: bareSql.list_conversations,
       litePath: () => liteList,
     },
     {
@@ -58,7 +56,6 @@ export const conversationCases = (fixture: Fixture): Case[] => {
       name: 'GET /conversations/:id/messages',
       ...inRandomConversations('GET', '/messages'),
       rpc: `list_messages(:conversation, '{"limit": 50}')`,
-      bareSql: bareSql.list_messages,
       litePath: litePage,
     },
     {
@@ -66,7 +63,6 @@ export const conversationCases = (fixture: Fixture): Case[] => {
       ...inRandomConversations('POST', '/messages', message),
       rpc: `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.',
         'client_id', gen_random_uuid(), 'matches_mime_type', null))`,
-      bareSql: bareSql.send_message,
     },
     {
       // With each of the ten whom fixture.sql leaves without a conversation with this user.
