@@ -50,7 +50,7 @@ export const readSynsets = (folder: string) =>
     linesOf(`${folder}/data.${file}`).filter((line) => !line.startsWith(' ')).map((line) => parseSynset(part, line))
   )
 
-/** The lines of index.sense: `hike%2:38:00:: 01921101 1 2` has the sense key, the offset, the rank and the tag count. */
+/** The lines of index.sense: `hike%2:38:00:: 01921101 1 2` has the sense key, the offset, rank and tag count. */
 export const readSenses = (folder: string) =>
   linesOf(`${folder}/index.sense`).map((line) => {
     const [key, offset, rank, tagCount] = line.split(' ') as [string, string, string, string]
