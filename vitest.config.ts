@@ -12,10 +12,9 @@ const onServer = [
   'tests/{fuzz,mutants}/*.test.ts',
   'tests/http/*.test.ts',
   'tests/attack/{mass_assignment,matrix}.test.ts',
-  'tests/clients/{account_switch,live}.test.ts',
+  'tests/clients/live.test.ts',
   'tests/contract/{auth,realtime_client}.test.ts',
   'tests/crash/postgres.test.ts',
-  'tests/db/schedules.test.ts',
   'tests/doctor/doctor.test.ts',
   'tests/notifications/{kills,post}.test.ts',
   'tests/realtime/postgres.test.ts',
@@ -28,19 +27,23 @@ const onBundled = ['tests/http/*.test.ts', 'tests/contract/auth.test.ts']
 // npm run test:platform and test:generators run these.
 const onDemand = ['tests/{platform,generators}/**']
 
-// These take longest, so they start first.
+// What takes longest starts first, the longest before the others.
 const slow = [
-  ...['attack/data_api', 'attack/matrix', 'clients/live', 'clients/package', 'contract/auth', 'crash/pglite'],
-  ...['demo/chat', 'demo/people', 'demo/pages', 'demo/together', 'doctor/doctor', 'doctor/faults', 'fuzz/cost'],
-  ...['http/embeddings', 'http/hostile', 'http/limits', 'http/protocol', 'local/checks', 'local/lifecycle'],
-  ...['mutants/mutants', 'notifications/kills', 'notifications/worker', 'postgres/outage', 'postgres/starvation'],
-  ...['postgres/walk', 'rules/rules'],
+  ...['mutants/mutants', 'postgres/walk', 'contract/auth', 'generators/generators', 'http/embeddings', 'rules/rules'],
+  ...['local/lifecycle', 'local/checks', 'clients/network_faults', 'contract/realtime_client', 'demo/people'],
+  ...['demo/pages', 'fuzz/cost', 'demo/account', 'demo/chat', 'http/hostile', 'crash/pglite', 'http/limits'],
+  ...['attack/matrix', 'clients/live', 'demo/together', 'postgres/deploy', 'search/quality', 'reference/examples'],
+  ...['realtime/postgres', 'clients/package', 'postgres/embed_killed', 'postgres/pooler', 'doctor/doctor'],
+  ...['demo/dashboard', 'crash/storage', 'clients/service', 'notifications/worker', 'crash/postgres', 'http/protocol'],
 ]
+const place = ({ moduleId }: TestSpecification): number => {
+  const index = slow.findIndex((name) => moduleId.endsWith(`tests/${name}.test.ts`))
+  return index < 0 ? slow.length : index
+}
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification) => slow.some((name) => moduleId.endsWith(`tests/${name}.test.ts`))
-    return (await super.sort(files)).toSorted((one, other) => Number(isSlow(other)) - Number(isSlow(one)))
+    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other))
   }
 }
 
