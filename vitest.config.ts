@@ -4,6 +4,8 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
+// As .ci/run: what waits in one project lies beside what works in another.
+const isAll = Boolean(process.env.ALL_TESTS)
 
 // Each file runs once: on a server what needs one, or is quicker there, and the endpoints as they are deployed; on
 // PGlite the rules, and what the local stack has of its own.
@@ -87,11 +89,15 @@ const onServerProjects = () => [
   ...denoVersions().map(onBundles).slice(process.env.BUNDLES === 'both' ? 0 : 1),
 ]
 
-// The root's stack is that of both.
+// The root's stack is that of both. Beside the projects on the server each has its own.
+const onPglite = isAll
+  ? { globalSetup: [stack], env: { TEST_DATABASE_URL: '', PGTAP_DATABASE_URL: '', PLATFORM_URL: '' } }
+  : { env: {} }
 const onPgliteProjects = () => [
   {
     test: {
       ...shared,
+      ...onPglite,
       name: 'desktop',
       include: ['tests/**/*.test.ts'],
       exclude: [...onServer, ...onDemand],
@@ -101,17 +107,30 @@ const onPgliteProjects = () => [
   {
     test: {
       ...shared,
+      ...onPglite,
       name: 'phone',
       include: ['tests/demo/pages.test.ts'],
-      env: { SCREEN: 'phone' },
+      env: { ...onPglite.env, SCREEN: 'phone' },
     },
   },
 ]
+
+// Clients made from the document, and a foreign fuzzer, where there are runtimes.
+const generators = {
+  test: { ...shared, ...onPglite, name: 'generators', include: ['tests/generators/*.test.ts'], testTimeout: 240_000 },
+}
+
+const projects = () => {
+  if (process.env.GENERATORS) return [generators]
+  if (!hasServer) return onPgliteProjects()
+  return [...onServerProjects(), ...isAll ? [...onPgliteProjects(), generators] : []]
+}
 
 export default defineConfig({
   test: {
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
-    ...(hasServer ? { projects: onServerProjects() } : { globalSetup: [stack], projects: onPgliteProjects() }),
+    ...(hasServer ? {} : { globalSetup: [stack] }),
+    projects: projects(),
   },
 })
