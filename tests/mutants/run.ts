@@ -88,6 +88,7 @@ const noticed = new Map<string, number>()
 const byUse = (one: string, other: string) =>
   (noticed.get(other) ?? 0) - (noticed.get(one) ?? 0) || (durations.get(one) ?? 0) - (durations.get(other) ?? 0)
 class Undecided extends Error {}
+const undecided = 'nothing, for want of time'
 /** When the present mutant has had its time. */
 let end = Infinity
 const firstToFail = async (names: string[], fails: (name: string) => Promise<boolean>): Promise<string | null> => {
@@ -131,10 +132,7 @@ const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
     else {
       end = performance.now() + each * 1000
       const detector = await detect(mutant).catch(async (error) => {
-        if (error instanceof Undecided) {
-          report.undecided++
-          return 'too late to tell'
-        }
+        if (error instanceof Undecided) return undecided
         // A mutant may not end, and the time limit of an anonymous caller closes the connection.
         if (!/connection|queryable/i.test(String(error))) throw error
         await connection.open?.()
@@ -142,7 +140,8 @@ const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
         return 'the connection'
       })
       report.tried[kind] = (report.tried[kind] ?? 0) + 1
-      if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
+      if (detector === undecided) report.undecided++
+      else if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
       if (!detector && !accepted.has(mutant.what)) report.survivors.push(mutant.what)
       if (!detector) say(`survives: ${mutant.what}`)
     }
