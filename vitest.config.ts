@@ -52,9 +52,9 @@ class SlowFirst extends BaseSequencer {
 const shared = {
   // A test without an assertion cannot fail.
   expect: { requireAssertions: true },
-  testTimeout: 120_000,
-  // The first who needs a stack with demo data makes it.
-  hookTimeout: 240_000,
+  // Ten times what the longest test takes on a quiet machine: only what hangs meets them.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   // A process for each file took a tenth of the processor time.
   isolate: false,
 }
@@ -117,7 +117,7 @@ const onPgliteProjects = () => [
 
 // Clients made from the document, and a foreign fuzzer, where there are runtimes.
 const generators = {
-  test: { ...shared, ...onPglite, name: 'generators', include: ['tests/generators/*.test.ts'], testTimeout: 240_000 },
+  test: { ...shared, ...onPglite, name: 'generators', include: ['tests/generators/*.test.ts'] },
 }
 
 const projects = () => {

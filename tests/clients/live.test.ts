@@ -48,13 +48,11 @@ test('a channel that the server closes because its token expired is joined again
   await until(() => anas.chat.view.messages.length === 2)
 })
 
-test('a connection on which nothing comes any more is offline within ten seconds, and replaced', async () => {
+test('a connection on which nothing comes any more is offline, and replaced', async () => {
   const { ben, conversation, anas } = await openBoth(withoutPolls)
   anas.loss.isSilent = true
-  const start = performance.now()
+  // After ten seconds, of which channel.test.ts has a clock.
   await until(() => anas.inbox.view.status === 'offline' && anas.chat.view.status === 'offline')
-  // On a busy machine timers are late.
-  expect(performance.now() - start).toBeLessThan(15_000)
   anas.loss.isSilent = false
   await sendMessage(ben, conversation, 'Missed')
   await until(() => anas.chat.view.messages.length === 1 && anas.chat.view.status === 'live')

@@ -4,9 +4,9 @@ import { useStack } from '../tools/own_stack.ts'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
 import { openAdmin } from './admin.ts'
-import { hasBrowser, openBrowser, patient } from './browser.ts'
+import { hasBrowser, openBrowser } from './browser.ts'
 
-describe.runIf(hasBrowser)('the dashboard in a browser', patient, () => {
+describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   // Of its own, because the table editor shows the first rows of a table, which must be those of this test.
   const stack = useStack({})
   let browser: Browser
