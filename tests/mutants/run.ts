@@ -1,7 +1,8 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
  * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--each=10] [--only=PATTERN]
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--each=10]
+ *     [--only=PATTERN]
  * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; every one
  * of policies and row level security; and one in so many of grants (0: none). Each of the four kinds ends after so many
  * seconds, and a mutant that nothing has noticed after `each` is left undecided. PATTERN chooses functions by name.
