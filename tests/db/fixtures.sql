@@ -159,11 +159,6 @@ returns bigint
 language sql stable security definer set search_path = ''
 as $$ select id from public.conversations where voyager_id = tests.id_of(voyager) order by id limit 1 $$;
 
-create or replace function tests.message_of(sender text)
-returns bigint
-language sql stable security definer set search_path = ''
-as $$ select id from public.messages where user_id = tests.id_of(sender) order by id limit 1 $$;
-
 -- Calls a function of schema api as functions/_shared/rpc.ts does. Afterwards the role is edge_functions again.
 create or replace function tests.ask(person text, call text)
 returns jsonb
@@ -180,11 +175,6 @@ begin
   return answer;
 end
 $$;
-
-create or replace function tests.report_of(reporter text)
-returns bigint
-language sql stable security definer set search_path = ''
-as $$ select id from public.reports where reporter_id = tests.id_of(reporter) order by id limit 1 $$;
 
 -- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)

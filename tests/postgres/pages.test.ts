@@ -100,7 +100,7 @@ test('a list reads less than five pages a conversation, whole or 50 of an inbox 
   const { pages, answer } = await readAs(large, 'count_unread()')
   expect(answer.total).toBe(10)
   expect(pages).toBeLessThan(40)
-}, 120_000)
+})
 
 test('a page of changes costs the same however much has happened before the cursor, and to others', async () => {
   const [ana, ben] = await addPeople(2) as [number, number]
