@@ -193,10 +193,8 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
     union all
     select 'erased and hidden', id from erased join public.hidden_profiles on user_id = id
     union all
-    select 'erased with a state', id from erased join private.conversation_states on user_id = id
-    union all
-    select 'erased and archived', id from erased join private.conversation_activity
-      on id = voyager_id and voyager_archived_id is not null or id = local_id and local_archived_id is not null
+    select 'erased with a state', id from erased join private.inbox_entries on user_id = id
+    where archived_id is not null or is_pinned or muted_until is not null
     union all
     select 'erased with a reservation', reservations.id from public.reservations
     join public.conversations on conversations.id = conversation_id join erased on erased.id in (voyager_id, local_id)
