@@ -1283,8 +1283,9 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
-costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
+  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set
+instead of running a policy for each row: on a scan of 5,000 messages the set costs nothing measurable, a function of
+the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
 
 create function private.my_writable_conversations()
@@ -1822,7 +1823,8 @@ create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where i
 comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
 create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
   where archived_id is not null or is_pinned or muted_until is not null;
-comment on index private.inbox_entries_arranged_idx is 'The states that may differ from the default, as they are listed.';
+comment on index private.inbox_entries_arranged_idx is
+  'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
 
 create function private.handle_new_conversation()
@@ -1882,8 +1884,8 @@ begin
 end
 $$;
 comment on function private.refresh_entries(bigint) is
-  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written, and
-unmarks nobody.';
+  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written,
+and unmarks nobody.';
 
 create function private.handle_changed_conversation()
 returns trigger
@@ -2108,8 +2110,8 @@ as $$
   )
 $$;
 comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many of what is
-archived and of what is not, because Postgres does not merge parts of a union that have a condition each. Without
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many of what
+is archived and of what is not, because Postgres does not merge parts of a union that have a condition each. Without
 `set search_path`, so that it is inlined.';
 
 create function private.my_inbox(
@@ -2545,7 +2547,8 @@ begin
 end
 $$;
 comment on function private.reservation_at(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes nothing.';
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
+nothing.';
 grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
@@ -4012,8 +4015,8 @@ begin
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a block.
-Only for definer functions.';
+  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a
+block. Only for definer functions.';
 
 create function private.shown_email(person bigint, email text, conversation bigint)
 returns text

@@ -47,8 +47,9 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
-costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
+  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set
+instead of running a policy for each row: on a scan of 5,000 messages the set costs nothing measurable, a function of
+the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
 
 create function private.my_writable_conversations()

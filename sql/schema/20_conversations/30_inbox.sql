@@ -46,7 +46,8 @@ create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where i
 comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
 create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
   where archived_id is not null or is_pinned or muted_until is not null;
-comment on index private.inbox_entries_arranged_idx is 'The states that may differ from the default, as they are listed.';
+comment on index private.inbox_entries_arranged_idx is
+  'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
 
 create function private.handle_new_conversation()
@@ -106,8 +107,8 @@ begin
 end
 $$;
 comment on function private.refresh_entries(bigint) is
-  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written, and
-unmarks nobody.';
+  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written,
+and unmarks nobody.';
 
 create function private.handle_changed_conversation()
 returns trigger

@@ -15,7 +15,8 @@ begin
 end
 $$;
 comment on function private.reservation_at(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes nothing.';
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
+nothing.';
 grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)

@@ -73,8 +73,8 @@ begin
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a block.
-Only for definer functions.';
+  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a
+block. Only for definer functions.';
 
 create function private.shown_email(person bigint, email text, conversation bigint)
 returns text

@@ -122,7 +122,8 @@ select is(
   string_to_array(
     'any_term, context_bonus, context_nearness, denied, either, either_number, final_score, hit_body, iso, lacking, '
       || 'latest_entries_of, lexeme, matches_filter, my_id, naming, phrase, placed_score, semantic_score, '
-      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, to_state, typo_budget, undoubled, weight_value',
+      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, to_state, typo_budget, '
+      || 'undoubled, weight_value',
     ', '
   ),
   'every function except the 27 that must be inlined sets search_path'
@@ -137,7 +138,8 @@ from (
     (
       'c'::"char", 'cascade',
       'private.blocks (blocked_id); private.blocks (blocker_id); private.devices (user_id); '
-        || 'private.inbox_entries (conversation_id); private.notification_settings (user_id); private.report_evidence (report_id); '
+        || 'private.inbox_entries (conversation_id); private.notification_settings (user_id); '
+        || 'private.report_evidence (report_id); '
         || 'private.search_completions (profile_id); private.search_contexts (user_id); '
         || 'private.search_entries (profile_id); private.search_entries (user_id); '
         || 'private.search_locks (profile_id); private.search_sentences (profile_id); '
