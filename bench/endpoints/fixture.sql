@@ -80,23 +80,17 @@ order by shuffle;
 select definition from dropped_indexes \gexec
 
 -- As the triggers would have filled it.
-insert into private.conversation_activity
-  (
-    conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread,
-    voyager_has_written, local_has_written
-  )
-select
-  conversations.id, voyager_id, local_id, latest.id, latest.created_at, unread.by_voyager, unread.by_local, true, true
+insert into private.inbox_entries (conversation_id, user_id, last_message_id, active_at, unread, has_written)
+select conversations.id, person, latest.id, latest.created_at, unread.count, true
 from public.conversations
+cross join unnest(array[voyager_id, local_id]) as person
 cross join lateral (
   select id, created_at from public.messages where conversation_id = conversations.id order by id desc limit 1
 ) as latest
 cross join lateral (
-  select
-    count(*) filter (where user_id <> voyager_id) as by_voyager,
-    count(*) filter (where user_id <> local_id) as by_local
+  select count(*) as count
   from public.messages
-  where conversation_id = conversations.id and not read
+  where conversation_id = conversations.id and user_id <> person and not read
 ) as unread;
 
 select setval('public.users_id_seq', :users), setval('public.profiles_id_seq', :users),

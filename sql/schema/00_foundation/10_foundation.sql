@@ -93,6 +93,23 @@ comment on function private.set_response_metadata(jsonb) is
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
+create function private.to_page(listed anyarray, page_limit bigint, next bigint)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', next));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
+end
+$$;
+comment on function private.to_page(anyarray, bigint, bigint) is
+  'The page of what was listed: one row more than the limit, so that next is in the response metadata if another page
+follows. A limit of null takes all.';
+grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
+
 create function private.present()
 returns timestamptz
 language plpgsql volatile security invoker set search_path = ''

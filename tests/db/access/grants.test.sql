@@ -120,10 +120,10 @@ select is(
     'anon: check_interests, find_me, iso, my_id, parse_ids, set_response_metadata',
     'authenticated: attachment_folders, can_upload_attachment, find_me, history_of, interests_of, is_upload, iso, '
       || 'me_with_profile, messages_after, my_blocks, my_conversations, my_devices, my_id, my_inbox, '
-      || 'my_notification_settings, my_profile_id, my_reports_after, my_state, my_states, my_unread, '
-      || 'my_writable_conversations, participants_of, present, require_participant, reservations_of, '
-      || 'reservations_with_history, scope_to_conversation, set_response_metadata, settled, status_at, '
-      || 'to_message_view, to_reservation_view, typing_conversation_id',
+      || 'my_notification_settings, my_profile_id, my_reports_after, my_state, '
+      || 'my_writable_conversations, participants_of, present, require_participant, reservation_at, '
+      || 'reservations_of, reservations_with_history, set_response_metadata, '
+      || 'to_message_view, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
       || 'count_due, count_pending_embeddings, describe_outbox, describe_search, '
