@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
 import { seededRandom } from '../tools/random.ts'
+import { searchAudit } from '../tools/search_audit.ts'
 
 // The same check as in tests/db/inbox/drift.test.sql.
 const drift = /create or replace function tests\.inbox_drift\(\)[\s\S]*?\$\$;/
@@ -208,8 +209,8 @@ test(`whatever happens at once, all is consistent afterwards (seed ${seed})`, as
   expect(Object.entries(answered!).filter(([, count]) => count === 0)).toEqual([])
 
   await owner`select private.count_words()`
-  const [row] = await owner`select private.audit_search_index() as found`
-  expect(Object.entries(row!.found).filter(([, amount]) => amount !== 0)).toEqual([])
+  const [row] = await owner.unsafe(searchAudit)
+  expect(Object.entries(row!.findings).filter(([, amount]) => amount !== 0)).toEqual([])
   await owner`update public.profiles set biography = null, city = null`
   await owner`update public.users set name = 'Nobody', is_active = true where erased_at is null`
   await owner`delete from public.profile_interests`

@@ -8,7 +8,7 @@ export const serviceCases = (): Case[] => [
     name: 'GET /health',
     method: 'GET',
     requests: [{ user: 1, path: '/health' }],
-    serviceFunction: 'count_pending_embeddings()',
+    serviceFunction: 'describe_search()',
   },
   {
     name: 'GET /health/metrics',

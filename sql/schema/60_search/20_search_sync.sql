@@ -25,6 +25,7 @@ declare
   interest_names text[];
   vector tsvector;
   hash text;
+  hash_before text;
 begin
   -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
   -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
@@ -50,6 +51,7 @@ begin
     e'\n',
     array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
   ));
+  select content_hash into hash_before from private.search_entries where profile_id = profile;
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
   )
@@ -72,6 +74,14 @@ begin
     is distinct from (
       excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
     );
+  if hash_before is distinct from hash then
+    -- Those of the old text, too, would still find what the owner has deleted.
+    delete from private.search_sentences where profile_id = profile;
+    perform private.enqueue_embedding('profile', profile);
+  end if;
+  perform private.sync_completions(
+    profile => profile, name => owner.name, city => current_profile.city, interests => interest_names
+  );
   insert into private.search_words as stored (profile_id, words)
   values (profile, vector)
   on conflict (profile_id) do update set words = excluded.words
@@ -106,6 +116,9 @@ begin
     embedding = null,
     model = null
   where context.content_hash <> excluded.content_hash;
+  if found then
+    perform private.enqueue_embedding('context', person);
+  end if;
 end
 $$;
 comment on function private.refresh_search_context(bigint) is
