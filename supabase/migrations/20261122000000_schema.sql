@@ -5594,39 +5594,42 @@ comment on function private.refresh_search_context(bigint) is
   'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
 write the index.';
 
-create function private.sync_profile()
+create function private.sync_search_index()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_search_entry(new.id);
-  if tg_op = 'INSERT' then
-    perform private.refresh_search_context(new.user_id);
-  end if;
+  case tg_table_name
+    when 'profiles' then
+      perform private.refresh_search_entry(new.id);
+      if tg_op = 'INSERT' then
+        perform private.refresh_search_context(new.user_id);
+      end if;
+    when 'users' then
+      perform private.refresh_search_entry(id) from public.profiles where user_id = new.id;
+      perform private.refresh_search_context(new.id);
+    when 'interests' then
+      perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
+      from public.profile_interests
+      join public.profiles on profiles.id = profile_interests.profile_id
+      where profile_interests.interest_id = new.id;
+    when 'profile_interests' then
+      perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
+      from public.profiles
+      where id in (select profile_id from changed);
+  end case;
   return null;
 end
 $$;
-comment on function private.sync_profile() is
-  'Updates the index when a profile changes. Definer, as refresh_search_entry.';
+comment on function private.sync_search_index() is
+  'Updates the index when a profile changes, its interests are added, removed or swapped, an interest is renamed, or a
+user''s name or is_active changes; and the context of its owner, also when bio or location does. Definer, as
+refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles
   for each row
-  execute function private.sync_profile();
-
-create function private.sync_user()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(id) from public.profiles where user_id = new.id;
-  perform private.refresh_search_context(new.id);
-  return null;
-end
-$$;
-comment on function private.sync_user() is
-  'Updates the index when a user''s name or is_active changes, and their context when bio or location does. Definer, as
-refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_user
   after update on public.users
@@ -5634,66 +5637,37 @@ create trigger sync_user
   when (
     (old.name, old.is_active, old.bio, old.location) is distinct from (new.name, new.is_active, new.bio, new.location)
   )
-  execute function private.sync_user();
-
-create function private.sync_interest()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
-  from public.profile_interests
-  join public.profiles on profiles.id = profile_interests.profile_id
-  where profile_interests.interest_id = new.id;
-  return null;
-end
-$$;
-comment on function private.sync_interest() is
-  'Updates the index when an interest is renamed. Definer, as refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_interest
   after update of name on public.interests
   for each row
-  execute function private.sync_interest();
-
-create function private.sync_profile_interests()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
-  from public.profiles
-  where id in (select profile_id from changed);
-  return null;
-end
-$$;
-comment on function private.sync_profile_interests() is
-  'Updates the index when interests are added to profiles, removed or swapped. Definer, as refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_added_interests
   after insert on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 create trigger sync_removed_interests
   after delete on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 -- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
 create trigger sync_left_interests
   after update on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 create trigger sync_entered_interests
   after update on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 -- The lexicon: how its words are counted, and what a word that nobody has may be a mistyping of, or written together
 -- from.
@@ -6304,7 +6278,6 @@ comment on function private.is_begun(private.query_word) is
 
 create function private.read_word(
   part private.query_word,
-  others text[],
   known text[],
   places private.place_name[],
   names_only boolean
@@ -6325,7 +6298,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || (part.token).variants || others
+  unit.exact := array[word] || (part.token).variants
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -6366,10 +6339,9 @@ begin
   return unit;
 end
 $$;
-comment on function private.read_word(private.query_word, text[], text[], private.place_name[], boolean) is
+comment on function private.read_word(private.query_word, text[], private.place_name[], boolean) is
   'A word of a query as a unit: as typed or as an adjective of a place, else what it may be the beginning of, else a
-correction, unless the model knows it (`known`). `others` are its neighbours written together with it; `names_only`: it
-counts in names alone.';
+correction, unless the model knows it (`known`). `names_only`: it counts in names alone.';
 
 create function private.complete_word(typed text, others private.search_unit[])
 returns text
@@ -6512,12 +6484,7 @@ begin
         end if;
         size := 1;
         unit := private.read_word(
-          part => part, known => known, places => places, names_only => are_light,
-          others => array(
-            select joined
-            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
-            where private.is_listed(joined)
-          )
+          part => part, known => known, places => places, names_only => are_light
         );
         if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
           and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
