@@ -346,6 +346,7 @@ comment on function private.is_begun(private.query_word) is
 
 create function private.read_word(
   part private.query_word,
+  others text[],
   known text[],
   places private.place_name[],
   names_only boolean
@@ -366,7 +367,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || (part.token).variants
+  unit.exact := array[word] || (part.token).variants || others
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -407,9 +408,10 @@ begin
   return unit;
 end
 $$;
-comment on function private.read_word(private.query_word, text[], private.place_name[], boolean) is
+comment on function private.read_word(private.query_word, text[], text[], private.place_name[], boolean) is
   'A word of a query as a unit: as typed or as an adjective of a place, else what it may be the beginning of, else a
-correction, unless the model knows it (`known`). `names_only`: it counts in names alone.';
+correction, unless the model knows it (`known`). `others` are its neighbours written together with it; `names_only`: it
+counts in names alone.';
 
 create function private.complete_word(typed text, others private.search_unit[])
 returns text
@@ -552,7 +554,12 @@ begin
         end if;
         size := 1;
         unit := private.read_word(
-          part => part, known => known, places => places, names_only => are_light
+          part => part, known => known, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
         );
         if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
           and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
