@@ -6377,8 +6377,8 @@ begin
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are any,
-else in fifty that have it.';
+  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
+any, else in fifty that have it.';
 
 create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
 returns tsquery
@@ -7145,8 +7145,8 @@ begin
       ) as ranked
       -- The context adds up to a tenth of the score, so that it decides among people whom the query leaves about equal,
       -- and never all that is missing to the highest that it could be. Rejected: a fifth of what is missing to 1. It
-      -- moves nobody at the top, where people are about equal (18 of the 32 callers of tests/search/tastes saw their own
-      -- kind first, now 27), and callers with other interests lost .004 nDCG.
+      -- moves nobody at the top, where people are about equal (18 of the 32 callers of tests/search/tastes saw their
+      -- own kind first, now 27), and callers with other interests lost .004 nDCG.
       cross join lateral (
         select shown
           + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
@@ -7385,8 +7385,9 @@ comment on function api.search_profiles(jsonb) is
 facets, like, timeout, isNobody}: {answer, query}, as private.find_profiles and private.describe_query print them.
 `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. A user''s search
 prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
-if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read
-the index; this function is the only access to it, beside api.complete_search.';
+if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
+`timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is
+the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- What else a search says if it is asked to: counts of facets.

@@ -445,8 +445,8 @@ begin
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are any,
-else in fifty that have it.';
+  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
+any, else in fifty that have it.';
 
 create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
 returns tsquery
