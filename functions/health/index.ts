@@ -9,6 +9,15 @@ import { requireSecretKey } from '../_shared/secret_key.ts'
 
 const health = createApp('health')
 
+interface Embeddings {
+  waiting: number
+  dead: number
+  oldest: number
+}
+
+/** Null if the database is not working. */
+const describeSearch = (): Promise<Embeddings | null> => asService`describe_search()`.then(JSON.parse).catch(() => null)
+
 const report = z.strictObject({
   status: z.enum(['ok', 'unavailable']),
   database: z.enum(['ok', 'unavailable']),
@@ -17,10 +26,7 @@ const report = z.strictObject({
 
 health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = currentProvider()
-  // Any other answer than a number means that the database is not working.
-  const pending = await asService`count_pending_embeddings()`
-    .then((text) => /^\d+$/.test(text) ? Number(text) : null)
-    .catch(() => null)
+  const pending = (await describeSearch())?.waiting ?? null
   const status = pending === null ? 'unavailable' : 'ok'
   if (pending === null) c.header('X-Error-Code', 'unavailable')
   return c.json(
@@ -28,12 +34,6 @@ health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 5
     pending === null ? 503 : 200,
   )
 })
-
-interface Embeddings {
-  waiting: number
-  dead: number
-  oldest: number
-}
 
 const gauge = (name: string, help: string, value: number): string => formatMetric(name, 'gauge', help, [['', value]])
 
@@ -94,7 +94,7 @@ health.get(
   requireSecretKey,
   async (c) => {
     const { inFlight } = statements
-    const embeddings: Embeddings | null = await asService`describe_search()`.then(JSON.parse).catch(() => null)
+    const embeddings = await describeSearch()
     const migrations: Migration[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
     const data = await asService`list_loaded_data()`.then(JSON.parse).catch(() => null)
     const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)

@@ -3,6 +3,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { startDurablePostgres } from '../tools/durable_postgres.ts'
+import { searchAudit } from '../tools/search_audit.ts'
 import { pause } from '../tools/wait.ts'
 import { type Crash, expectNoLoss, killServer, runCrashLoad, timeout } from './crash_load.ts'
 
@@ -63,7 +64,7 @@ test('kills of the stack, of Postgres, and of a committing backend neither lose 
   const rounds = Math.ceil(Number(process.env.CRASHES || crashes.length) / crashes.length)
   const results = await runCrashLoad({ DATABASE_URL: url }, Array.from({ length: rounds }, () => crashes).flat())
   expectNoLoss(results)
-  const [audit] = await query('select private.audit_search_index() as findings')
+  const [audit] = await query(searchAudit)
   expect(new Set(Object.values(audit!.findings))).toEqual(new Set([0]))
   expect(results.figures.replays).toBeGreaterThan(0)
 }, timeout)

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
+import { searchAudit } from '../tools/search_audit.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 
 /** The row count of each table and the last value of each sequence. */
@@ -81,6 +82,6 @@ test('a restored dump has the same rows and returns the same responses', async (
   // A retry from before the backup creates no second message; new messages get higher ids.
   expect((await after.post(messages, message)).text).toBe(sent.text)
   expect((await after.post(messages, { content: 'After it' })).body.id).toBeGreaterThan(sent.body.id)
-  const [audit] = await connected(second, (sql) => sql`select private.audit_search_index() as findings`)
+  const [audit] = await connected(second, (sql) => sql.unsafe(searchAudit))
   expect(new Set(Object.values(audit!.findings))).toEqual(new Set([0]))
 })

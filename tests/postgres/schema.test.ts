@@ -89,10 +89,9 @@ const tolerated = {
     // One of its own would keep the planner from inlining it.
     // deno-fmt-ignore
     ...[
-      'any_term', 'context_bonus', 'context_nearness', 'denied', 'either', 'either_number', 'final_score', 'hit_body',
-      'iso', 'lacking', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'phrase', 'placed_score',
-      'semantic_score', 'semantic_weight', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'to_state',
-      'typo_budget', 'undoubled', 'weight_value',
+      'any_term', 'denied', 'either', 'either_number', 'hit_body', 'iso', 'latest_entries_of', 'lexeme',
+      'matches_filter', 'my_id', 'naming', 'phrase', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'to_state',
+      'typo_budget', 'weight_value',
     ],
   ],
 }

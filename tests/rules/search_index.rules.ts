@@ -1,5 +1,6 @@
 /** The index follows whatever changes: a random walk, after each step of which searches find just whom they should. */
 import { seededRandom } from '../tools/random.ts'
+import { searchAudit } from '../tools/search_audit.ts'
 import { asAdmin, is, type Json, type Person, person, sql, test } from './fixture.ts'
 import { embedAll, namesOf, search } from './search_fixture.ts'
 
@@ -104,7 +105,7 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
     const subject = pick(subjects)
     const action = chance(0.15) ? pick(['dropInterest', 'renameInterest', 'replace']) : pick(weighted)
     await actions[action]!(subject)
-    const [audit] = await sql('select private.audit_search_index()::text')
+    const [audit] = await sql(`select findings::text from (${searchAudit}) as audit`)
     is(Object.values(JSON.parse(audit)).some((findings) => findings !== 0 && findings !== '0'), false, audit)
     const what = `step ${step}: ${action} of ${subject.name}`
     await expectHits(what, {}, () => true)

@@ -6,7 +6,7 @@
 --   50 keyword_candidates: who has the words · nearest_profiles: who is near in meaning
 --   55 find_profiles: the scores of the best, the place as a condition, the caller's context, the page
 -- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
--- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and rebuild
+-- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;

@@ -25,6 +25,7 @@ declare
   interest_names text[];
   vector tsvector;
   hash text;
+  hash_before text;
 begin
   -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
   -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
@@ -50,6 +51,7 @@ begin
     e'\n',
     array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
   ));
+  select content_hash into hash_before from private.search_entries where profile_id = profile;
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
   )
@@ -72,6 +74,14 @@ begin
     is distinct from (
       excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
     );
+  if hash_before is distinct from hash then
+    -- Those of the old text, too, would still find what the owner has deleted.
+    delete from private.search_sentences where profile_id = profile;
+    perform private.enqueue_embedding('profile', profile);
+  end if;
+  perform private.sync_completions(
+    profile => profile, name => owner.name, city => current_profile.city, interests => interest_names
+  );
   insert into private.search_words as stored (profile_id, words)
   values (profile, vector)
   on conflict (profile_id) do update set words = excluded.words
@@ -106,45 +116,51 @@ begin
     embedding = null,
     model = null
   where context.content_hash <> excluded.content_hash;
+  if found then
+    perform private.enqueue_embedding('context', person);
+  end if;
 end
 $$;
 comment on function private.refresh_search_context(bigint) is
   'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
 write the index.';
 
-create function private.sync_profile()
+create function private.sync_search_index()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_search_entry(new.id);
-  if tg_op = 'INSERT' then
-    perform private.refresh_search_context(new.user_id);
-  end if;
+  case tg_table_name
+    when 'profiles' then
+      perform private.refresh_search_entry(new.id);
+      if tg_op = 'INSERT' then
+        perform private.refresh_search_context(new.user_id);
+      end if;
+    when 'users' then
+      perform private.refresh_search_entry(id) from public.profiles where user_id = new.id;
+      perform private.refresh_search_context(new.id);
+    when 'interests' then
+      perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
+      from public.profile_interests
+      join public.profiles on profiles.id = profile_interests.profile_id
+      where profile_interests.interest_id = new.id;
+    when 'profile_interests' then
+      perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
+      from public.profiles
+      where id in (select profile_id from changed);
+  end case;
   return null;
 end
 $$;
-comment on function private.sync_profile() is
-  'Updates the index when a profile changes. Definer, as refresh_search_entry.';
+comment on function private.sync_search_index() is
+  'Updates the index when a profile changes, its interests are added, removed or swapped, an interest is renamed, or a
+user''s name or is_active changes; and the context of its owner, also when bio or location does. Definer, as
+refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles
   for each row
-  execute function private.sync_profile();
-
-create function private.sync_user()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(id) from public.profiles where user_id = new.id;
-  perform private.refresh_search_context(new.id);
-  return null;
-end
-$$;
-comment on function private.sync_user() is
-  'Updates the index when a user''s name or is_active changes, and their context when bio or location does. Definer, as
-refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_user
   after update on public.users
@@ -152,63 +168,34 @@ create trigger sync_user
   when (
     (old.name, old.is_active, old.bio, old.location) is distinct from (new.name, new.is_active, new.bio, new.location)
   )
-  execute function private.sync_user();
-
-create function private.sync_interest()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
-  from public.profile_interests
-  join public.profiles on profiles.id = profile_interests.profile_id
-  where profile_interests.interest_id = new.id;
-  return null;
-end
-$$;
-comment on function private.sync_interest() is
-  'Updates the index when an interest is renamed. Definer, as refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_interest
   after update of name on public.interests
   for each row
-  execute function private.sync_interest();
-
-create function private.sync_profile_interests()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
-  from public.profiles
-  where id in (select profile_id from changed);
-  return null;
-end
-$$;
-comment on function private.sync_profile_interests() is
-  'Updates the index when interests are added to profiles, removed or swapped. Definer, as refresh_search_entry.';
+  execute function private.sync_search_index();
 
 create trigger sync_added_interests
   after insert on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 create trigger sync_removed_interests
   after delete on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 -- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
 create trigger sync_left_interests
   after update on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();
 
 create trigger sync_entered_interests
   after update on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.sync_profile_interests();
+  execute function private.sync_search_index();

@@ -104,14 +104,6 @@ comment on function private.typos(text, text, integer, text[]) is
   'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
 above the budget, which is 1 or 2. The swaps of the typed word may be given.';
 
-create function private.undoubled(word text)
-returns text
-language sql immutable parallel safe
-as $$
-  select regexp_replace(word, '(.)\1', '\1', 'g')
-$$;
-comment on function private.undoubled(text) is 'A word with each double letter once.';
-
 create function private.corrections_of(typed text, unfinished boolean)
 returns table (word text, typos integer)
 language plpgsql stable security invoker set search_path = ''
@@ -120,6 +112,8 @@ declare
   budget constant integer := private.typo_budget(typed);
   size constant integer := char_length(typed);
   swaps constant text[] := private.swaps_of(typed);
+  double constant text := '(.)\1';
+  undoubled constant text := regexp_replace(typed, double, '\1', 'g');
 begin
   if budget = 0 then
     return;
@@ -151,7 +145,7 @@ begin
       and not (unfinished and starts_with(lexicon.word, typed))
     group by lexicon.word
     -- Of as many errors, a letter that should be double is the likeliest: chese is cheese and not chess.
-    order by min(cost.errors), private.undoubled(lexicon.word) = private.undoubled(typed) desc, max(holders) desc, 1
+    order by min(cost.errors), regexp_replace(lexicon.word, double, '\1', 'g') = undoubled desc, max(holders) desc, 1
     limit 20;
 end
 $$;

@@ -232,33 +232,29 @@ $$;
 comment on function private.either_number(text) is
   'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
 
-create function private.lacking(phrase tsquery)
-returns tsquery
-language sql immutable parallel safe
-as $$
-  select private.any_of(
-    tsquery_phrase(private.lexeme(denier)::tsquery, phrase)
-      || tsquery_phrase(private.lexeme(denier)::tsquery, phrase, 2)
-  )
-  from unnest('{no,not,t,without,never,non,kein,keine,keinen,ohne,sin,sans,pas,senza,sem,nao,geen,zonder,bez}'::text[])
-    as denier
-$$;
-comment on function private.lacking(tsquery) is
-  'Finds the profiles that say of themselves that they have no such thing: "no meat", "I don''t eat meat".';
-
 create function private.denied(words text[])
 returns tsquery
 language sql immutable parallel safe
 as $$
-  select private.any_of(form && !!private.lacking(form))
+  select private.any_of(form && !!lacking)
   from (
     select private.phrase(words) as form
     union all
     select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
   ) as forms
+  -- "no meat", "I don't eat meat".
+  cross join lateral (
+    select private.any_of(
+      tsquery_phrase(private.lexeme(denier)::tsquery, form)
+        || tsquery_phrase(private.lexeme(denier)::tsquery, form, 2)
+    ) as lacking
+    from unnest(
+      '{no,not,t,without,never,non,kein,keine,keinen,ohne,sin,sans,pas,senza,sem,nao,geen,zonder,bez}'::text[]
+    ) as denier
+  ) as deniers
 $$;
 comment on function private.denied(text[]) is
-  'Finds whoever has what a query denies, and does not deny it as well.';
+  'Finds whoever has what a query denies, and does not say of themselves that they have no such thing.';
 
 create function private.read_place(
   words private.query_word[],
@@ -417,16 +413,23 @@ comment on function private.read_word(private.query_word, text[], text[], privat
 correction, unless the model knows it (`known`). `others` are its neighbours written together with it; `names_only`: it
 counts in names alone.';
 
-create function private.completions_of(typed text, context tsquery)
+create function private.complete_word(typed text, others private.search_unit[])
 returns text
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
+declare
+  beginning constant tsquery := private.term_query(typed || '*');
+  context tsquery;
+  completed text;
 begin
-  return (
+  foreach context in array array[
+    beginning && (select private.all_of(private.either(other)) from unnest(others) as other), beginning
+  ] loop
     select string_agg(lexeme, ' ')
+    into completed
     from (
       select lexeme
       from (select words from private.search_words where words @@ context limit 50) as sample
@@ -435,31 +438,15 @@ begin
       group by lexeme
       order by count(*) desc, lexeme
       limit 2
-    ) as likeliest
-  );
+    ) as likeliest;
+    exit when completed is not null;
+  end loop;
+  return completed;
 end
 $$;
-comment on function private.completions_of(text, tsquery) is
-  'The words that an unfinished word most often stands for, in fifty profiles that a query finds.';
-
-create function private.complete_unit(unit private.search_unit, others private.search_unit[])
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  word constant text := unit.words[1];
-  beginning constant tsquery := private.term_query(word || '*');
-begin
-  return coalesce(
-    private.completions_of(
-      word, beginning && (select private.all_of(private.either(other)) from unnest(others) as other)
-    ),
-    private.completions_of(word, beginning)
-  );
-end
-$$;
-comment on function private.complete_unit(private.search_unit, private.search_unit[]) is
-  'What an unfinished word stands for: from profiles that have the other words if there are any.';
+comment on function private.complete_word(text, private.search_unit[]) is
+  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
+any, else in fifty that have it.';
 
 create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
 returns tsquery
@@ -605,7 +592,7 @@ begin
   ) then
     asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
-      from private.complete_unit(unit, asked.units[:cardinality(asked.units) - 1]) as meant
+      from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
       where meant is not null
     );
   end if;

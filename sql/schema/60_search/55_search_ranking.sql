@@ -2,51 +2,6 @@
 -- them, and prints the requested page. Of the search's functions only those of schema api are security definer;
 -- no role may call the functions behind them. Functions without a search_path are inlined.
 
-create function private.semantic_score(
-  cosine double precision,
-  model private.search_models,
-  names_missing double precision
-)
-returns double precision
-language sql immutable parallel safe
-as $$
-  -- 0 without a cosine, since greatest() ignores nulls.
-  select least(
-    1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
-  ) * (1 - names_missing)
-$$;
-comment on function private.semantic_score(double precision, private.search_models, double precision) is
-  'The similarity of a profile to a query, 0 at the floor of the model to 1 at its ceiling. No embedding has names, so
-the share of the query that its missing names have is taken off.';
-
-create function private.semantic_weight(semantic_ratio double precision, trust double precision)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust)
-$$;
-comment on function private.semantic_weight(double precision, double precision) is
-  'The weight of meaning beside words, 0 to 1: (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.';
-
-create function private.final_score(
-  semantic_weight double precision,
-  keyword double precision,
-  semantic double precision,
-  in_name boolean,
-  has_all_words boolean
-)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select case
-    when in_name then 1
-    else 1 - case when has_all_words then 0.85 else 1 end * (1 - keyword - semantic_weight * (semantic - keyword))
-  end
-$$;
-comment on function private.final_score(double precision, double precision, double precision, boolean, boolean) is
-  'What profiles are ranked by without a context: the weighted sum of both scores; 1 where the name has all the words.
-Whoever has all the words gets .15 of what is missing to 1.';
-
 create function private.shown_score(score double precision, semantic_weight double precision)
 returns double precision
 language sql immutable parallel safe
@@ -60,42 +15,6 @@ $$;
 comment on function private.shown_score(double precision, double precision) is
   'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
-
-create function private.context_nearness(cosine double precision, model private.search_models)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select case
-    when cosine > model.similarity_threshold then
-      least(1, (cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)) ^ 2
-    else 0
-  end
-$$;
-comment on function private.context_nearness(double precision, private.search_models) is
-  'The similarity of a profile to the caller''s own interests, bio and location: 0 at the threshold of the model to 1 at
-its ceiling. Squared, because many strangers are somewhat alike.';
-
--- Rejected: a fifth of what is missing to 1. It moves nobody at the top, where people are about equal (18 of the 32
--- callers of tests/search/tastes saw their own kind first, now 27), and callers with other interests lost .004 nDCG.
-create function private.context_bonus(shown double precision, nearness double precision, highest double precision)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select nearness * least(0.1 * shown, 0.9 * (highest - shown))
-$$;
-comment on function private.context_bonus(double precision, double precision, double precision) is
-  'What nearness to the caller''s context adds to a shown score: up to a tenth of it, so that it decides among people
-whom the query leaves about equal, and never all that is missing to the highest score that it could be.';
-
-create function private.placed_score(shown double precision, lives boolean, in_name boolean)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select case when in_name then shown when lives then 0.5 + 0.5 * shown else 0.499 * shown end
-$$;
-comment on function private.placed_score(double precision, boolean, boolean) is
-  'A shown score where a query asks for a place: whoever lives there has .5 or more, the others less, but for a person
-who has the name.';
 
 -- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
 create function private.hit_body(entry private.search_entries, score double precision)
@@ -130,78 +49,6 @@ comment on type private.scored_profile is
 accidental word of five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and
 `context`, 0 to 1.';
 
-create function private.score_profiles(
-  matches private.keyword_match[],
-  model private.search_models,
-  query_vector extensions.halfvec,
-  context_vector extensions.halfvec,
-  semantic_weight double precision,
-  has_words boolean,
-  has_place boolean
-)
-returns setof private.scored_profile
-language plpgsql stable security invoker
-set search_path = 'extensions'
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select
-      match.profile_id,
-      case when has_place then private.placed_score(own_score, match.lives, match.in_name) else own_score end,
-      keyword, found.cosine, semantic, context, match
-    from unnest(matches) as match
-    -- `offset 0`, here and below: each step gets columns, without which its functions are not inlined.
-    cross join lateral (
-      select
-        case when entry.model = model.name then 1 - (entry.embedding <=> query_vector) end as whole,
-        case when entry.model = model.name then 1 - (entry.embedding <=> context_vector) end as context_cosine,
-        (
-          select max(1 - (sentence.embedding <=> query_vector))
-          from private.search_sentences as sentence
-          where has_words and sentence.profile_id = match.profile_id
-        ) as sentence
-      from private.search_entries as entry
-      where entry.profile_id = match.profile_id
-      offset 0
-    ) as near
-    cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
-    cross join lateral (
-      select
-        -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-        case when has_words then match.coverage ^ 2 else (query_vector is null)::integer end as keyword,
-        private.semantic_score(
-          cosine => found.cosine, model => model, names_missing => match.names_missing
-        ) as semantic,
-        private.context_nearness(cosine => context_cosine, model => model) as context
-      offset 0
-    ) as parts
-    cross join lateral (
-      select private.shown_score(
-        private.final_score(
-          -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
-          semantic_weight => case when found.cosine is null then 0 else semantic_weight end,
-          keyword => keyword, semantic => semantic, in_name => has_words and match.in_name,
-          has_all_words => has_words and match.has_all
-        ),
-        semantic_weight
-      ) as shown
-      offset 0
-    ) as ranked
-    cross join lateral (
-      select shown + private.context_bonus(
-        shown => shown, nearness => context, highest => case when keyword > 0 then 1 else 0.7 end
-      ) as own_score
-      offset 0
-    ) as own;
-end
-$$;
-comment on function private.score_profiles(
-  private.keyword_match[], private.search_models, extensions.halfvec, extensions.halfvec, double precision, boolean,
-  boolean
-) is
-  'The scores of profiles, by their words, their nearness in meaning, their place and the caller''s context.';
-
 create function private.rank_profiles(
   ids bigint[],
   neighbour_ids bigint[],
@@ -213,7 +60,7 @@ create function private.rank_profiles(
 )
 returns setof private.scored_profile
 language plpgsql stable security invoker
-set search_path = ''
+set search_path = 'extensions'
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -221,6 +68,8 @@ declare
   has_place constant boolean := exists (select from unnest(asked.units) where lives is not null);
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   max_compared constant integer := case when has_words then 150 else 1000 end;
+  similarity_range constant double precision := model.similarity_ceiling - model.similarity_floor;
+  context_range constant double precision := model.similarity_ceiling - model.similarity_threshold;
 begin
   return query
     with matches as materialized (
@@ -235,46 +84,87 @@ begin
           or profile_id = any (neighbour_ids) as is_compared
       from matches
     ),
-    compared as materialized (
-      select scored.*
-      from private.score_profiles(
-        matches => array(select matched from placed where is_compared), model => model, query_vector => query_vector,
-        context_vector => context_vector, semantic_weight => semantic_weight, has_words => has_words,
-        has_place => has_place
-      ) as scored
+    scored as (
+      select
+        matched, is_compared, keyword, found.cosine, semantic, context,
+        case
+          when not has_place or (matched).in_name then own_score
+          -- Who lives in the place has .5 or more, the others less.
+          when (matched).lives then 0.5 + 0.5 * own_score
+          else 0.499 * own_score
+        end as score
+      from placed
+      -- `offset 0`, here and below: each step gets columns, which are computed once.
+      left join lateral (
+        select
+          case when entry.model = model.name then 1 - (entry.embedding <=> query_vector) end as whole,
+          case when entry.model = model.name then 1 - (entry.embedding <=> context_vector) end as context_cosine,
+          (
+            select max(1 - (sentence.embedding <=> query_vector))
+            from private.search_sentences as sentence
+            where has_words and sentence.profile_id = (matched).profile_id
+          ) as sentence
+        from private.search_entries as entry
+        where is_compared and entry.profile_id = (matched).profile_id
+        offset 0
+      ) as near on true
+      cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
+      cross join lateral (
+        select
+          -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
+          case when has_words then (matched).coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
+          -- its missing names have is taken off.
+          least(1, greatest(0, (found.cosine - model.similarity_floor) / similarity_range))
+            * (1 - (matched).names_missing) as semantic,
+          -- Squared, because many strangers are somewhat alike.
+          case
+            when context_cosine > model.similarity_threshold
+              then least(1, (context_cosine - model.similarity_threshold) / context_range) ^ 2
+            else 0
+          end as context,
+          -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+          case when is_compared and found.cosine is null then 0 else semantic_weight end as weight
+        offset 0
+      ) as parts
+      cross join lateral (
+        select private.shown_score(
+          case
+            when has_words and (matched).in_name then 1
+            -- Whoever has all the words gets .15 of what is missing to 1.
+            else 1 - case when has_words and (matched).has_all then 0.85 else 1 end
+              * (1 - keyword - weight * (semantic - keyword))
+          end,
+          semantic_weight
+        ) as shown
+        offset 0
+      ) as ranked
+      -- The context adds up to a tenth of the score, so that it decides among people whom the query leaves about equal,
+      -- and never all that is missing to the highest that it could be. Rejected: a fifth of what is missing to 1. It
+      -- moves nobody at the top, where people are about equal (18 of the 32 callers of tests/search/tastes saw their
+      -- own kind first, now 27), and callers with other interests lost .004 nDCG.
+      cross join lateral (
+        select shown
+          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
+        offset 0
+      ) as own
       -- A name means nothing, so nobody is near to it.
-      where not has_words or keyword > 0 or cosine >= model.similarity_threshold and semantic > 0
+      where not is_compared or not has_words or keyword > 0
+        or found.cosine >= model.similarity_threshold and semantic > 0
     )
-    select * from compared
-    union all
     select
       (matched).profile_id,
-      least(
-        (select min(compared.score) from compared),
-        case when has_place then private.placed_score(shown, (matched).lives, (matched).in_name) else shown end
-      ),
-      keyword, null, null, null, matched
-    from placed
-    cross join lateral (select (matched).coverage ^ 2 as keyword offset 0) as parts
-    cross join lateral (
-      select private.shown_score(
-        private.final_score(
-          semantic_weight => semantic_weight, keyword => keyword, semantic => 0, in_name => (matched).in_name,
-          has_all_words => (matched).has_all
-        ),
-        semantic_weight
-      ) as shown
-      offset 0
-    ) as ranked
-    where not is_compared;
+      case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
+      keyword, cosine, semantic, context, matched
+    from scored;
 end
 $$;
 comment on function private.rank_profiles(
   bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec,
   double precision
 ) is
-  'All hits of a search among these profiles, with their scores. Nobody is put before those who were compared in
-meaning, which all neighbours are.';
+  'All hits of a search among these profiles, with their scores by their words, their nearness in meaning, their place
+and the caller''s context. Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
   request jsonb,
@@ -298,17 +188,20 @@ declare
   page_offset constant bigint := (request ->> 'offset')::bigint;
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
+  trust double precision;
   weight double precision;
   neighbour_ids bigint[] := array[]::bigint[];
   candidate_ids bigint[];
   answer json;
 begin
   select * into model from private.search_models where name = request ->> 'model';
+  trust := coalesce(model.trust, 1);
   if model.name is null then
     query_vector := null;
     context_vector := null;
   end if;
-  weight := private.semantic_weight(semantic_ratio => semantic_ratio, trust => coalesce(model.trust, 1));
+  -- (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.
+  weight := semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust);
   if not has_words and query_vector is null then
     query_vector := context_vector;
     context_vector := null;
@@ -445,7 +338,13 @@ begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   filter := private.read_filter(request, asked, me);
   if request ->> 'like' is not null then
-    liked := private.like_profile((request ->> 'like')::bigint, me);
+    select * into liked
+    from private.search_entries
+    where profile_id = (request ->> 'like')::bigint
+      and user_id <> all (coalesce(private.blocked_users_of(me), '{}'));
+    if liked.profile_id is null then
+      raise sqlstate 'PT404' using message = 'No such profile';
+    end if;
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
     filter.passing := array_remove(filter.passing, liked.profile_id);
     if liked.model = request ->> 'model' then
@@ -482,6 +381,7 @@ comment on function api.search_profiles(jsonb) is
 facets, like, timeout, isNobody}: {answer, query}, as private.find_profiles and private.describe_query print them.
 `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. A user''s search
 prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
-if there is no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read
-the index; this function is the only access to it, beside api.complete_search.';
+if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
+`timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is
+the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

@@ -1,4 +1,4 @@
--- What else a search says or does if it is asked to: counts of facets, and nearness to one profile.
+-- What else a search says if it is asked to: counts of facets.
 
 create function private.facet_distribution(facets text[], ids bigint[])
 returns json
@@ -56,23 +56,3 @@ $$;
 comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
 in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
-
-create function private.like_profile(profile bigint, caller bigint)
-returns private.search_entries
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  liked private.search_entries;
-begin
-  select * into liked
-  from private.search_entries
-  where profile_id = profile and user_id <> all (coalesce(private.blocked_users_of(caller), '{}'));
-  if liked.profile_id is null then
-    raise sqlstate 'PT404' using message = 'No such profile';
-  end if;
-  return liked;
-end
-$$;
-comment on function private.like_profile(bigint, bigint) is
-  'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
-them and the caller.';

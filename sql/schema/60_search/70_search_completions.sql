@@ -30,32 +30,18 @@ write again.';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
-create function private.sync_completions()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
+create function private.sync_completions(profile bigint, name text, city text, interests text[])
+returns void
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  insert into private.search_completions (profile_id, keys)
-  values (
-    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
-  )
-  on conflict (profile_id) do update set keys = excluded.keys;
-  return null;
+  insert into private.search_completions as stored (profile_id, keys)
+  values (profile, private.completion_keys(name => name, city => city, interests => interests))
+  on conflict (profile_id) do update set keys = excluded.keys
+  where stored.keys <> excluded.keys;
 end
 $$;
-comment on function private.sync_completions() is
-  'Updates what an entry completes. Definer, as refresh_search_entry.';
-
-create trigger sync_new_completions
-  after insert on private.search_entries
-  for each row
-  execute function private.sync_completions();
-
-create trigger sync_changed_completions
-  after update of name, city, interests on private.search_entries
-  for each row
-  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
-  execute function private.sync_completions();
+comment on function private.sync_completions(bigint, text, text, text[]) is 'Writes what an entry completes.';
 
 create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
 returns json

@@ -32,62 +32,18 @@ refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
-create function private.enqueue_embedding()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
+create function private.enqueue_embedding(subject text, subject_id bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
 as $$
-declare
-  subject bigint;
 begin
-  if tg_argv[0] = 'profile' then
-    subject := new.profile_id;
-  else
-    subject := new.user_id;
-  end if;
   insert into private.embedding_queue (kind, id)
-  values (tg_argv[0], subject)
+  values (subject, subject_id)
   on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
-  return null;
 end
 $$;
-comment on function private.enqueue_embedding() is
-  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
-
-create trigger enqueue_new_entry
-  after insert on private.search_entries
-  for each row
-  execute function private.enqueue_embedding('profile');
-
-create trigger enqueue_changed_entry
-  after update of content_hash on private.search_entries
-  for each row
-  when (old.content_hash is distinct from new.content_hash)
-  execute function private.enqueue_embedding('profile');
-
-create function private.forget_sentences()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  delete from private.search_sentences where profile_id = new.profile_id;
-  return null;
-end
-$$;
-comment on function private.forget_sentences() is
-  'Deletes the embeddings of the sentences of an old text, which would still find what the owner has deleted. Definer,
-as enqueue_embedding.';
-
-create trigger forget_sentences
-  after update of content_hash on private.search_entries
-  for each row
-  when (old.content_hash is distinct from new.content_hash)
-  execute function private.forget_sentences();
-
-create trigger enqueue_context
-  after insert or update of content_hash on private.search_contexts
-  for each row
-  when (new.embedding is null)
-  execute function private.enqueue_embedding('context');
+comment on function private.enqueue_embedding(text, bigint) is
+  'Queues a profile or context whose text is new, with all attempts before it.';
 
 create function private.adopt_model(wanted text)
 returns void
@@ -399,13 +355,3 @@ comment on function private.fail_embeddings(jsonb, text, boolean) is
   'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
 claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
-
-create function private.count_pending_embeddings()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(count(*)) from private.embedding_queue where attempts < 8
-$$;
-comment on function private.count_pending_embeddings() is
-  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.count_pending_embeddings() to edge_functions;

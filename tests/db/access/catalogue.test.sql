@@ -101,7 +101,7 @@ from (
         and setting <> 'search_path=""'
         and (name, setting) not in (
           ('private.find_profiles', 'search_path=extensions'), ('private.nearest_profiles', 'search_path=extensions'),
-          ('private.score_profiles', 'search_path=extensions')
+          ('private.rank_profiles', 'search_path=extensions')
         )
     $$),
     ('nobody can call a trigger function', $$
@@ -120,13 +120,11 @@ select is(
     order by 1
   ),
   string_to_array(
-    'any_term, context_bonus, context_nearness, denied, either, either_number, final_score, hit_body, iso, lacking, '
-      || 'latest_entries_of, lexeme, matches_filter, my_id, naming, phrase, placed_score, semantic_score, '
-      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, to_state, typo_budget, '
-      || 'undoubled, weight_value',
+    'any_term, denied, either, either_number, hit_body, iso, latest_entries_of, lexeme, matches_filter, my_id, naming, '
+      || 'phrase, shown_score, tags_of, term_query, to_message_view, to_state, typo_budget, weight_value',
     ', '
   ),
-  'every function except the 27 that must be inlined sets search_path'
+  'every function except the 19 that must be inlined sets search_path'
 );
 select is(
   array(select replace(name, 'public.', '') from keys where confdeltype = on_delete order by name collate "C"),

@@ -126,7 +126,7 @@ select is(
       || 'to_message_view, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
-      || 'count_due, count_pending_embeddings, describe_outbox, describe_search, '
+      || 'count_due, describe_outbox, describe_search, '
       || 'fail_embeddings, find_me, finish_outbox, is_within_limit, list_loaded_data, list_migrations, '
       || 'plan_notifications, save_embeddings',
     'service_role: describe_queues, describe_schedule, erase_person, find_people, is_attachment, is_line, '
