@@ -90,8 +90,8 @@ const tolerated = {
     // deno-fmt-ignore
     ...[
       'any_term', 'denied', 'either', 'either_number', 'hit_body', 'iso', 'latest_entries_of', 'lexeme',
-      'matches_filter', 'my_id', 'naming', 'phrase', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'to_state',
-      'typo_budget', 'weight_value',
+      'matches_filter', 'my_id', 'naming', 'phrase', 'shown_score', 'tags_of', 'term_query', 'to_message_view',
+      'to_state', 'typo_budget', 'weight_value',
     ],
   ],
 }
