@@ -101,18 +101,11 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   })
   const functions = await openFunctions(keys)
   const dashboard = openDashboard(settings)
-  const gateway = openGateway(
-    platform,
-    database,
-    settings,
-    keys,
-    functions.byName,
-    realtime,
-    storage,
-    dashboard,
-    inbox,
-    auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
-  )
+  const gateway = openGateway({
+    ...{ platform, database, settings, keys, realtime, storage, dashboard, inbox },
+    functions: functions.byName,
+    authRoutes: auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
+  })
   const fetchHere = async (request: Request) =>
     await gateway.fetch(request, { peerAddress: '127.0.0.1', isFunction: true })
   provideFetch((input, init) => fetchHere(new Request(input, init)))
