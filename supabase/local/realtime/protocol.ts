@@ -1,4 +1,4 @@
-/** The Phoenix protocol in its two JSON versions, and the binary frame in which supabase-js sends broadcasts of JSON. */
+/** The Phoenix protocol in its two JSON versions, and the binary frame of supabase-js for broadcasts of JSON. */
 export type Version = '1.0.0' | '2.0.0'
 
 export interface Frame {
