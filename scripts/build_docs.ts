@@ -3,9 +3,9 @@
  *   deno run -A scripts/build_docs.ts [FOLDER]      (npm run docs: dist/docs)
  */
 import { fileURLToPath } from 'node:url'
-import { files } from '../supabase/local/reference.ts'
+import { referenceFiles } from '../supabase/local/pages.ts'
 
 const target = Deno.args[0] ?? fileURLToPath(new URL('../dist/docs', import.meta.url))
 Deno.mkdirSync(target, { recursive: true })
-for (const [name, file] of Object.entries(files)) Deno.copyFileSync(file, `${target}/${name}`)
+for (const [name, file] of Object.entries(referenceFiles)) Deno.copyFileSync(file, `${target}/${name}`)
 console.log(`${target}/index.html`)

@@ -240,11 +240,6 @@ export const allSettings: Record<string, Setting> = {
     example: 'postgresql://user:password@127.0.0.1:5432/database',
     means: 'a Postgres 15 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
   },
-  FUNCTIONS_DENO: {
-    on: 'machine',
-    means: 'the path of a Deno that runs the bundles of `npm run build`, in a process of its own, instead of the ' +
-      "functions' sources; needs `DATABASE_URL`",
-  },
   SEED: {
     on: 'machine',
     rule: oneOf('demo', 'none'),

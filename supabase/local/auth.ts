@@ -42,7 +42,7 @@ export const auth = (
 
   routes.post('/token', async (c, next) => {
     // The functions count by the client's address, in rows of their own.
-    const isLogIn = c.req.query('grant_type') === 'password' && !c.env.isFunction && !settings.functionsDeno
+    const isLogIn = c.req.query('grant_type') === 'password' && !c.env.isFunction
     const rate = isLogIn ? parseRate('RATE_LIMIT_LOGIN', settings.rates.RATE_LIMIT_LOGIN) : null
     return rate && await consume('log-ins', c.env.peerAddress, rate) > 0 ? tooMany() : await next()
   })

@@ -8,14 +8,12 @@ import { createApp } from '../../functions/_shared/app.ts'
 import { codeOf } from '../../functions/_shared/error_codes.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { admin } from './admin.ts'
 import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitRepeatedRows, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
-import { demo } from './demo.ts'
-import { reference } from './reference.ts'
+import { admin, demo, reference } from './pages.ts'
 import type { EdgeFunction } from './edge_functions.ts'
 import type { Inbox } from './inbox.ts'
 import { keyForm } from './key_form.ts'
@@ -94,22 +92,27 @@ const withViews = (found: Record<string, unknown>): Record<string, unknown> => {
   }
 }
 
-/** Routes each request as Supabase's gateway does. */
-export const openGateway = (
-  platform: App,
-  database: Database,
-  settings: Settings,
-  keys: Keys,
-  functions: Record<string, EdgeFunction>,
-  realtime: Realtime,
-  storage: Storage,
-  dashboard: Dashboard,
-  inbox: Inbox,
-  authRoutes: ReturnType<typeof auth>,
-): Gateway => {
+/** What the gateway routes to. */
+interface Parts {
+  platform: App
+  database: Database
+  settings: Settings
+  keys: Keys
+  functions: Record<string, EdgeFunction>
+  realtime: Realtime
+  storage: Storage
+  dashboard: Dashboard
+  inbox: Inbox
+  authRoutes: ReturnType<typeof auth>
+}
+
+type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
+
+/** Calls the function that the path names. */
+const openFunctions = ({ functions, realtime }: Parts) => {
   const unknownFunction = createApp('unknown')
 
-  const toFunction = async (request: Request, url: URL, peerAddress: string): Promise<Response> => {
+  return async (request: Request, url: URL, peerAddress: string): Promise<Response> => {
     // As on the platform, the path that a function sees begins with its name.
     const inner = new URL(url)
     inner.pathname = url.pathname.slice(functionsPath.length) || '/'
@@ -122,11 +125,11 @@ export const openGateway = (
     inner.pathname = '/unknown/function'
     return unknownFunction.fetch(new Request(inner, request))
   }
+}
 
-  type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
-  const gateway = new Hono<Env>()
-
-  const toPlatform = async (c: Context<Env>): Promise<Response> => {
+/** Calls Auth, the Data API or the dashboard of @supabase/lite. */
+const openLite = ({ database, platform }: Parts) => {
+  return async (c: Context<Env>): Promise<Response> => {
     const { path, isDashboard } = c.env
     // Read the body before taking the mutex, so that a slow client blocks nobody.
     const body = c.req.raw.body && await readBody(c.req.raw.body)
@@ -136,16 +139,12 @@ export const openGateway = (
     const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
     return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
   }
+}
+type ToPlatform = ReturnType<typeof openLite>
 
-  gateway.onError((error, c) => {
-    if (error instanceof BodyError) return c.json({ message: error.message }, error.status, { Connection: 'close' })
-    log('error', 'Unhandled error', describeError(error))
-    return c.json({ error: 'Internal server error' }, 500)
-  })
-  gateway.use(withPolicy)
-  for (const root of ['/auth/v1', '/rest/v1', '/realtime/v1', '/storage/v1']) gateway.use(`${root}/*`, crossOrigin)
-
-  gateway.use('/rest/v1/*', async (c, next) => {
+/** Refuses what the Data API serves with the secret key alone. */
+const limitDataApi = ({ secretKey }: Keys) =>
+  createMiddleware<Env>(async (c, next) => {
     const { path, url, isDashboard } = c.env
     if (!['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'].includes(c.req.method)) {
       return c.json(postgrestError('PGRST117', `Unsupported HTTP method: ${c.req.method}`), 405)
@@ -154,28 +153,15 @@ export const openGateway = (
     if (!apikey && !isDashboard) return c.json({ message: 'No API key found in request' }, 401)
     const filterError = missingFilterError(c.req.method, path, url)
     if (filterError) return c.json(filterError, 400)
-    if (apikey === keys.secretKey || (!apikey && isDashboard)) return await next()
+    if (apikey === secretKey || (!apikey && isDashboard)) return await next()
     const limitError = dataApiLimitError(path, url)
     if (limitError) return c.json(limitError, 400)
     c.req.raw = limitRepeatedRows(c.req.raw, path, url)
     return await next()
   })
-  gateway.route('/auth/v1', authRoutes)
-  gateway.all('/auth/v1/*', toPlatform)
-  gateway.all('/rest/v1/*', toPlatform)
-  gateway.route('/realtime/v1', realtime.routes)
-  gateway.all('/realtime/v1/*', (c) => c.json({ error: 'Not found' }, 404))
-  gateway.route('/storage/v1', storage.routes)
-  gateway.get('/demo/', (c) => c.redirect('/demo'))
-  gateway.route('/demo', demo(settings, keys))
-  // The page's addresses are relative, because it can be published anywhere.
-  gateway.get('/docs', (c) => c.redirect('/docs/'))
-  gateway.route('/docs', reference())
-  gateway.get('/admin/', (c) => c.redirect('/admin'))
-  gateway.route('/admin', admin(dashboard, keys))
-  gateway.route('/mail', keyForm(dashboard, keys, '*'))
 
-  // All other paths belong to the dashboard.
+/** All paths that are nobody else's. */
+const routeDashboard = (gateway: Hono<Env>, { dashboard, inbox, settings }: Parts, toPlatform: ToPlatform): void => {
   gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
   gateway.use(async (c, next) => {
     if (c.env.isDashboard) return await next()
@@ -201,12 +187,43 @@ export const openGateway = (
     return c.json(withViews(onlySchema('public', found)))
   })
   gateway.all('*', toPlatform)
+}
 
-  const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
-    Response.json({ error }, {
-      status,
-      headers: { 'Access-Control-Allow-Origin': '*', 'X-Error-Code': codeOf(status), ...headers },
-    })
+const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
+  Response.json({ error }, {
+    status,
+    headers: { 'Access-Control-Allow-Origin': '*', 'X-Error-Code': codeOf(status), ...headers },
+  })
+
+/** Routes each request as Supabase's gateway does. */
+export const openGateway = (parts: Parts): Gateway => {
+  const { settings, keys, realtime, storage, dashboard, authRoutes } = parts
+  const toFunction = openFunctions(parts)
+  const toPlatform = openLite(parts)
+  const gateway = new Hono<Env>()
+  gateway.onError((error, c) => {
+    if (error instanceof BodyError) return c.json({ message: error.message }, error.status, { Connection: 'close' })
+    log('error', 'Unhandled error', describeError(error))
+    return c.json({ error: 'Internal server error' }, 500)
+  })
+  gateway.use(withPolicy)
+  for (const root of ['/auth/v1', '/rest/v1', '/realtime/v1', '/storage/v1']) gateway.use(`${root}/*`, crossOrigin)
+  gateway.use('/rest/v1/*', limitDataApi(keys))
+  gateway.route('/auth/v1', authRoutes)
+  gateway.all('/auth/v1/*', toPlatform)
+  gateway.all('/rest/v1/*', toPlatform)
+  gateway.route('/realtime/v1', realtime.routes)
+  gateway.all('/realtime/v1/*', (c) => c.json({ error: 'Not found' }, 404))
+  gateway.route('/storage/v1', storage.routes)
+  gateway.get('/demo/', (c) => c.redirect('/demo'))
+  gateway.route('/demo', demo(settings, keys))
+  // The page's addresses are relative, because it can be published anywhere.
+  gateway.get('/docs', (c) => c.redirect('/docs/'))
+  gateway.route('/docs', reference())
+  gateway.get('/admin/', (c) => c.redirect('/admin'))
+  gateway.route('/admin', admin(dashboard, keys))
+  gateway.route('/mail', keyForm(dashboard, keys, '*'))
+  routeDashboard(gateway, parts, toPlatform)
 
   return {
     fetch: (request, { peerAddress, isFunction = false }) => {

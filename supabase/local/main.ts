@@ -6,7 +6,7 @@ import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres, retryOnConflict } from './database.ts'
-import { openEdgeFunctions } from './edge_functions.ts'
+import { type EdgeFunctions, openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { startJobs } from './jobs.ts'
@@ -64,9 +64,7 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
-surviveConnectionLoss()
-
-const start = async (): Promise<void> => {
+const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
   const keys = openDataDir(settings.dataDir, settings.keys)
 
@@ -101,20 +99,13 @@ const start = async (): Promise<void> => {
   const storage = await openStorage(database, settings, keys).catch((error) => {
     throw new CannotStart(`Storage could not be set up: ${error.message}`)
   })
-  const functions = await openEdgeFunctions(settings, keys)
+  const functions = await openFunctions(keys)
   const dashboard = openDashboard(settings)
-  const gateway = openGateway(
-    platform,
-    database,
-    settings,
-    keys,
-    functions.byName,
-    realtime,
-    storage,
-    dashboard,
-    inbox,
-    auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
-  )
+  const gateway = openGateway({
+    ...{ platform, database, settings, keys, realtime, storage, dashboard, inbox },
+    functions: functions.byName,
+    authRoutes: auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
+  })
   const fetchHere = async (request: Request) =>
     await gateway.fetch(request, { peerAddress: '127.0.0.1', isFunction: true })
   provideFetch((input, init) => fetchHere(new Request(input, init)))
@@ -161,15 +152,24 @@ const start = async (): Promise<void> => {
   printBanner(settings, keys, dashboard.link, Deno.stdout.isTerminal())
 }
 
-try {
-  if (Deno.args.includes('--help')) {
-    console.log(help())
-    Deno.exit(0)
+/** How the functions are opened, once their environment is set. Tests open them as they are deployed. */
+export type OpenFunctions = (keys: Keys) => Promise<EdgeFunctions>
+
+/** Runs the stack until a signal ends it. */
+export const run = async (openFunctions: OpenFunctions = openEdgeFunctions): Promise<void> => {
+  surviveConnectionLoss()
+  try {
+    if (Deno.args.includes('--help')) {
+      console.log(help())
+      Deno.exit(0)
+    }
+    if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; npm start -- --help lists the settings`)
+    await start(openFunctions)
+  } catch (error) {
+    if (error instanceof CannotStart) console.error(error.message)
+    else console.error('The stack could not start:', error)
+    Deno.exit(1)
   }
-  if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; npm start -- --help lists the settings`)
-  await start()
-} catch (error) {
-  if (error instanceof CannotStart) console.error(error.message)
-  else console.error('The stack could not start:', error)
-  Deno.exit(1)
 }
+
+if (import.meta.main) await run()

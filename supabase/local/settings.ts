@@ -10,8 +10,6 @@ export interface Settings {
   dataDir: string | null
   /** A Postgres server to use instead of PGlite. */
   databaseUrl: string | null
-  /** A Deno that runs the bundles of the functions; null for their sources, in this process. */
-  functionsDeno: string | null
   seed: 'demo' | 'none'
   /** ISO 4217, of the prices on the pages. */
   currency: string
@@ -66,11 +64,6 @@ const vapid = ({ VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey }: E
 export const readSettings = (env: Environment): Settings => {
   const settingsError = settingsErrorOfStack(env)
   if (settingsError) throw new CannotStart(settingsError)
-  if (env.FUNCTIONS_DENO && !env.DATABASE_URL) {
-    throw new CannotStart(
-      'FUNCTIONS_DENO needs DATABASE_URL: bundles have a process of their own, and PGlite is in this one',
-    )
-  }
   const read = (name: string): string | undefined =>
     env[name] || (allSettings[name]?.local ?? allSettings[name]?.default)
   const text = (name: string): string => read(name) ?? ''
@@ -79,7 +72,6 @@ export const readSettings = (env: Environment): Settings => {
     port: Number(read('PORT')),
     dataDir: read('DATA_DIR') === 'memory' ? null : text('DATA_DIR'),
     databaseUrl: env.DATABASE_URL || null,
-    functionsDeno: env.FUNCTIONS_DENO || null,
     seed: read('SEED') === 'none' ? 'none' : 'demo',
     currency: text('CURRENCY'),
     emailConfirmation: read('EMAIL_CONFIRMATION') === 'on',

@@ -11,8 +11,9 @@ export interface Server {
   publishableKey: string
 }
 
-// The first byte of a broadcast's frame in the protocol 2.0.0.
-const isBroadcast = (data: unknown) => new Uint8Array(data as ArrayBuffer)[0] === 4
+/** A broadcast's frame in the protocol 2.0.0: Supabase's Realtime sends bytes, which begin with 4, and ours text. */
+const isBroadcast = (data: unknown) =>
+  new Uint8Array(data as ArrayBuffer)[0] === 4 || /^\[null,null,"[^"]*","broadcast",/.test(String(data))
 
 /** A person's inbox on the real supabase-js, as an app opens it, on sockets that can fall silent. */
 export const openInboxOf = async (person: Person, options?: Options, server: Server = inject('stack')) => {

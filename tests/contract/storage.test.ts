@@ -226,8 +226,6 @@ describe('an attachment', () => {
       const more = [put(ana.attachments, newPath(), wrap(large + 1)), put(ana.avatars, ana.newPhoto(), wrap(photo + 1))]
       await expectOutcome('413 The object exceeded the maximum allowed size', ...more)
     }
-    const buckets = [{ id: 'attachments', public: false }, { id: 'avatars', public: true }]
-    expect((await service.listBuckets()).data).toMatchObject(buckets)
   })
 })
 
@@ -360,15 +358,13 @@ describe.skipIf(supplied)('on one machine, a request', () => {
     expect([status, headers.get('Access-Control-Allow-Origin')]).toEqual([204, '*'])
     expect(headers.get('Access-Control-Allow-Headers')).toContain('x-upsert')
     const resized = { transform: { width: 10 } }
-    const notResized = expect.stringMatching(/^501 Without transform .* images are not resized on one machine/)
-    await expectOutcome(notResized, ana.avatars.download('x', resized), ana.avatars.createSignedUrl('x', 60, resized))
-    await expectOutcome(expect.stringMatching(/^501 Buckets come from/), service.createBucket('more'))
-    expect((await raw('POST', '/upload/resumable', ana)).status).toBe(501)
     await expectOutcome(
-      expect.stringMatching(/^501 Storage has upload/),
+      expect.stringMatching(/^501 Storage has upload, .* on one machine/),
+      ...[ana.avatars.download('x', resized), ana.avatars.createSignedUrl('x', 60, resized)],
       ...[ana.avatars.copy('x', 'y'), ana.avatars.createSignedUploadUrl('x'), ana.avatars.info('x')],
+      ...[service.createBucket('more'), service.listBuckets()],
     )
-    expect((await ana.call('GET', `${storageUrl}/bucket`)).body).toEqual([])
+    expect((await raw('POST', '/upload/resumable', ana)).status).toBe(501)
     for (const table of ['objects', 'buckets']) {
       const answer = await call('GET', `${origin}/rest/v1/${table}`, undefined, { headers: { apikey: publishableKey } })
       expect(answer.status).toBe(404)

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { plainWords } from '../../admin/api.ts'
 import { everybody, formatRoute, parseRoute, type Route } from '../../demo/router.ts'
-import { demo } from '../../supabase/local/demo.ts'
+import { demo } from '../../supabase/local/pages.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { testKeys } from '../tools/stack.ts'
 

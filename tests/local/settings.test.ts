@@ -32,7 +32,6 @@ test.each<[env: Record<string, string>, line: string | RegExp]>([
   [{ WEBHOOK_URL: 'https://x' }, 'WEBHOOK_URL and WEBHOOK_SECRET must be set together'],
   [{ WEBHOOK_URL: 'https://x', WEBHOOK_SECRET: 'whsec_x' }, /^WEBHOOK_SECRET must be .+$/],
   [{ LOOPBACK_TARGETS: 'some' }, /^LOOPBACK_TARGETS is "some", and must be .+$/],
-  [{ FUNCTIONS_DENO: 'deno' }, /^FUNCTIONS_DENO needs DATABASE_URL: bundles .+$/],
 ])('refuses %j in one line', (env, line) => {
   expect(() => readSettings(env)).toThrow(typeof line === 'string' ? new CannotStart(line) : line)
   expect(() => readSettings(env)).toThrow(CannotStart)

@@ -55,12 +55,16 @@ test.each([['voyager', 0], ['local', 1]])(
 
 test('a user who is blocked after the policies were asked, and before the join is over, is refused', async () => {
   const hub = openHub()
-  const permissionChanges = { count: 0 }
+  let changes = 0
   const services = {
-    ...{ hub, permissionChanges, presence: openPresence(hub), hasDelays: false },
+    ...{ hub, presence: openPresence(hub), hasDelays: false },
     broadcasts: { subscribe: () => Promise.resolve() },
     postgresChanges: { prepare: () => [], unsubscribe: () => {} },
-    authorize: () => Promise.resolve({ canRead: permissionChanges.count++ ? [] : ['broadcast'], canWrite: [] }),
+    permissions: {
+      authorize: () => Promise.resolve({ canRead: changes++ ? [] : ['broadcast'], canWrite: [] }),
+      permissionsChanged: () => {},
+      watch: () => () => changes > 0,
+    },
   }
   const replies: unknown[] = []
   const send = ({ payload }: Frame) => replies.push(payload)

@@ -67,8 +67,8 @@ const preparedData = async (seed: string): Promise<string> => {
 }
 
 /**
- * Starts `supabase/local/main.ts` in this folder; resolves when it has printed its ready line. Without DATABASE_URL and
- * DATA_DIR it has a database of its own.
+ * Starts `supabase/local/main.ts` in this folder, or with FUNCTIONS_DENO that of the bundles; resolves when it has
+ * printed its ready line. Without DATABASE_URL and DATA_DIR it has a database of its own.
  */
 export const startStack = async (
   env: Record<string, string> = {},
@@ -81,7 +81,9 @@ export const startStack = async (
     copy = mkdtempSync(join(tmpdir(), 'stack-'))
     cpSync(await preparedData(env.SEED ?? 'none'), copy, { recursive: true })
   }
-  const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', 'supabase/local/main.ts'], {
+  const onBundles = env.FUNCTIONS_DENO ?? process.env.FUNCTIONS_DENO
+  const main = onBundles ? 'tests/tools/bundles/stack.ts' : 'supabase/local/main.ts'
+  const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', main], {
     cwd: folder,
     env: {
       ...process.env,

@@ -11,7 +11,7 @@ export interface Connection {
   sendFirst: (frame: Frame) => void
   /** Holds back everything else that is sent until the returned function is called. */
   hold: () => () => void
-  write: (data: string | Uint8Array<ArrayBuffer>) => void
+  write: (data: string) => void
   isOpen: () => boolean
 }
 

@@ -18,17 +18,10 @@ import type { Services } from './services.ts'
 const maxChannels = 100
 const maxPendingFrames = 1000
 
-/** The channels of one connection. Frames of the same topic are handled in order. */
-export const openChannels = (services: Services, connection: Connection, onOverflow: () => void) => {
-  const { hub, presence, postgresChanges, broadcasts, hasDelays } = services
+/** What one connection has joined, by the topic of its frames. */
+const openMembers = (services: Services, connection: Connection) => {
+  const { hub, presence, postgresChanges } = services
   const channels = new Map<string, Channel>()
-  const queues = new Map<string, Promise<void>>()
-  // The joins of a connection query the database one at a time: 9000 joins at once, on ten connections, blocked
-  // everybody else for 4 s.
-  const joinMutex = createMutex()
-  let joining = 0
-  let pendingFrames = 0
-  let inbound = Promise.resolve()
 
   const reply = ({ event, joinRef, ref, topic }: Frame, status: 'ok' | 'error', response = {}) => {
     // A join holds everything else back until it is answered.
@@ -50,11 +43,13 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     leave(channel)
   }
 
+  /** Whether it has not left meanwhile. */
+  const isMember = (channel: Channel): boolean => channels.get(channel.phxTopic) === channel
+
   const refreshPermissions = async (channel: Channel): Promise<void> => {
     const before = channel.permissions
-    const permissions = await services.authorize(channel.topic, channel.identity)
-    // The channel may have left meanwhile.
-    if (channels.get(channel.phxTopic) !== channel) return
+    const permissions = await services.permissions.authorize(channel.topic, channel.identity)
+    if (!isMember(channel)) return
     channel.permissions = permissions
     if (before.canRead.some((extension) => !permissions.canRead.includes(extension))) {
       const isPartial = permissions.canRead.length > 0
@@ -63,8 +58,31 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
   }
 
+  const renewToken = async (channel: Channel, token: unknown): Promise<void> => {
+    if (!isUserToken(token) || token === channel.identity.token) return
+    try {
+      channel.identity = await services.identify(token)
+    } catch (error) {
+      return close(channel, error instanceof RealtimeError ? error.text : 'The token cannot be verified')
+    }
+    watchExpiry(channel, (message) => close(channel, message))
+    await refreshPermissions(channel)
+  }
+
+  return { services, connection, channels, isMember, reply, leave, close, refreshPermissions, renewToken }
+}
+type Members = ReturnType<typeof openMembers>
+
+/** Handles joins. */
+const openJoins = ({ services, connection, channels, isMember, reply, leave, close, refreshPermissions }: Members) => {
+  const { hub, presence, postgresChanges, broadcasts, hasDelays } = services
+  // The joins of a connection query the database one at a time: 9000 joins at once, on ten connections, blocked
+  // everybody else for 4 s.
+  const joinMutex = createMutex()
+  let joining = 0
+
   const tellReplicationReady = (channel: Channel, end: number): void => {
-    if (channels.get(channel.phxTopic) !== channel) return
+    if (!isMember(channel)) return
     if (broadcasts.isReady()) return pushSystem(channel, 'system', 'ok', 'Replication connection established')
     if (Date.now() >= end) return close(channel, 'Replication connection was not established in time')
     setTimeout(() => tellReplicationReady(channel, end), replicationReadyInterval)
@@ -76,7 +94,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
     const bindings = bindingsOf(frame)
     joining++
-    const { count } = services.permissionChanges
+    const hasChanged = services.permissions.watch()
     let channel: Channel
     try {
       channel = await joinMutex(async () => {
@@ -95,11 +113,11 @@ export const openChannels = (services: Services, connection: Connection, onOverf
       const subscribed = broadcasts.subscribe()
       if (hasDelays) subscribed.catch((error) => log('error', 'Replication did not start', describeError(error)))
       else await subscribed
-      if (services.permissionChanges.count !== count) {
-        channel.permissions = await services.authorize(channel.topic, channel.identity)
+      if (hasChanged()) {
+        channel.permissions = await services.permissions.authorize(channel.topic, channel.identity)
         requireRead(channel.topic, channel.permissions)
       }
-      if (channels.get(channel.phxTopic) !== channel) return
+      if (!isMember(channel)) return
       subscriptions = postgresChanges.prepare(channel, bindings)
     } catch (error) {
       leave(channel)
@@ -110,7 +128,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     if (channel.presenceEnabled) channel.push('presence_state', presence.state(channel.topic))
     if (wantsReplicationReady(frame)) tellReplicationReady(channel, Date.now() + replicationReadyTimeout)
     // A client that does not read what it is sent may have been disconnected by now.
-    if (subscriptions.length === 0 || channels.get(channel.phxTopic) !== channel) return
+    if (subscriptions.length === 0 || !isMember(channel)) return
     const rejected = await postgresChanges.subscribe(subscriptions)
     if (rejected === null) pushSystem(channel, 'postgres_changes', 'ok', 'Subscribed to PostgreSQL')
     else pushSystem(channel, 'postgres_changes', 'error', rejected)
@@ -132,23 +150,47 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
     before?.push('phx_close', {}, before.joinRef)
   }
+  return join
+}
 
-  const renewToken = async (channel: Channel, token: unknown): Promise<void> => {
-    if (!isUserToken(token) || token === channel.identity.token) return
-    try {
-      channel.identity = await services.identify(token)
-    } catch (error) {
-      return close(channel, error instanceof RealtimeError ? error.text : 'The token cannot be verified')
-    }
-    watchExpiry(channel, (message) => close(channel, message))
-    await refreshPermissions(channel)
-  }
+/** Counts a call of presence; returns whether there were too many. */
+const exceedsPresence = ({ presenceCalls: calls }: Channel): boolean => {
+  if (Date.now() > calls.until) Object.assign(calls, { count: 0, until: Date.now() + presenceWindow })
+  return ++calls.count > presenceCalls
+}
 
-  /** Counts a call of presence; returns whether there were too many. */
-  const exceedsPresence = ({ presenceCalls: calls }: Channel): boolean => {
-    if (Date.now() > calls.until) Object.assign(calls, { count: 0, until: Date.now() + presenceWindow })
-    return ++calls.count > presenceCalls
+/** Handles a frame of a topic that is neither a join nor a leave. */
+const handleFrame = async (
+  { services: { hub, presence }, reply, close, renewToken }: Members,
+  channel: Channel,
+  frame: Frame,
+): Promise<void> => {
+  const { broadcast, access_token, event, payload } = frame.payload
+  switch (frame.event) {
+    case 'access_token':
+      return await renewToken(channel, access_token)
+    case 'broadcast':
+      // As on the platform, a client that may not write gets no reply.
+      if (!channel.permissions.canWrite.includes('broadcast')) return
+      hub.broadcast(channel.topic, broadcast as Broadcast, (other) => other !== channel || channel.self)
+      return channel.ack ? reply(frame, 'ok') : undefined
+    case 'presence':
+      if (exceedsPresence(channel)) return close(channel, 'Client presence rate limit exceeded')
+      if (!channel.permissions.canWrite.includes('presence')) return reply(frame, 'error')
+      if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})
+      else if (event === 'untrack') presence.untrack(channel)
+      return reply(frame, 'ok')
   }
+}
+
+/** The channels of one connection. Frames of the same topic are handled in order. */
+export const openChannels = (services: Services, connection: Connection, onOverflow: () => void) => {
+  const members = openMembers(services, connection)
+  const { channels, reply, leave } = members
+  const join = openJoins(members)
+  const queues = new Map<string, Promise<void>>()
+  let pendingFrames = 0
+  let inbound = Promise.resolve()
 
   const handle = async (frame: Frame): Promise<void> => {
     if (frame.event === 'phx_join') return await join(frame)
@@ -162,22 +204,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     if (!channel) return reply(frame, 'error', { reason: 'unmatched topic' })
     // The frame belongs to an earlier join of the topic.
     if (frame.joinRef !== null && frame.joinRef !== channel.joinRef) return
-    const { broadcast, access_token, event, payload } = frame.payload
-    switch (frame.event) {
-      case 'access_token':
-        return await renewToken(channel, access_token)
-      case 'broadcast':
-        // As on the platform, a client that may not write gets no reply.
-        if (!channel.permissions.canWrite.includes('broadcast')) return
-        hub.broadcast(channel.topic, broadcast as Broadcast, (other) => other !== channel || channel.self)
-        return channel.ack ? reply(frame, 'ok') : undefined
-      case 'presence':
-        if (exceedsPresence(channel)) return close(channel, 'Client presence rate limit exceeded')
-        if (!channel.permissions.canWrite.includes('presence')) return reply(frame, 'error')
-        if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})
-        else if (event === 'untrack') presence.untrack(channel)
-        return reply(frame, 'ok')
-    }
+    return await handleFrame(members, channel, frame)
   }
 
   const enqueue = (frame: Frame): Promise<void> => {
@@ -196,7 +223,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     receive: (frame: Frame): void => {
       if (frame.topic === 'phoenix') return frame.event === 'heartbeat' ? reply(frame, 'ok') : undefined
       if (++pendingFrames > maxPendingFrames) return onOverflow()
-      if (!hasDelays) return void enqueue(frame)
+      if (!services.hasDelays) return void enqueue(frame)
       // As in Phoenix, a join holds up the frames behind it, whatever their topic.
       inbound = inbound.then(() => {
         const handled = enqueue(frame)

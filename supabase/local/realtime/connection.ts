@@ -27,14 +27,14 @@ export const openConnection = (
     }
   }
 
-  let held: (string | Uint8Array<ArrayBuffer>)[] | null = null
-  const writeNow = (data: string | Uint8Array<ArrayBuffer>): void => {
+  let held: string[] | null = null
+  const writeNow = (data: string): void => {
     if (socket.readyState !== WebSocket.OPEN) return
     if (socket.bufferedAmount > maxBuffered) return close(1013, 'Too slow')
     socket.send(data)
   }
 
-  const write = (data: string | Uint8Array<ArrayBuffer>): void => {
+  const write = (data: string): void => {
     if (held) held.push(data)
     else writeNow(data)
   }

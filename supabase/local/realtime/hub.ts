@@ -35,7 +35,7 @@ export const openHub = (): Hub => {
       if (channels?.size === 0) topics.delete(channel.topic)
     },
     broadcast: (topic, broadcast, filter = () => true) => {
-      const encoded = new Map<Version, ReturnType<typeof encodeBroadcast>>()
+      const encoded = new Map<Version, string>()
       for (const channel of subscribers(topic)) {
         const { connection: { version }, permissions } = channel
         if (!permissions.canRead.includes('broadcast') || !filter(channel)) continue

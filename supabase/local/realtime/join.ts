@@ -22,7 +22,7 @@ export const openChannel = async (services: Services, connection: Connection, fr
 
   const token = [user_token, access_token].find(isUserToken)
   const identity = token ? await services.identify(token) : connection.identity
-  const permissions = await services.authorize(topic, identity)
+  const permissions = await services.permissions.authorize(topic, identity)
   requireRead(topic, permissions)
   return {
     connection,

@@ -81,54 +81,55 @@ const rejection = ({ event, schema, table, filter }: Binding): string =>
 
 let lastId = 0
 
+const readChanges = async (database: Database, ids: string[]): Promise<Change[]> => {
+  const [row] = await database.query(
+    `select coalesce(jsonb_agg(to_jsonb(change)), '[]') as changes
+     from local_realtime.changes as change where id = any (($1::text)::bigint[])`,
+    [`{${ids.join()}}`],
+  )
+  return row?.changes as Change[]
+}
+
+/** For each subscription to one table, the ids of the changes that it may see. */
+const visibleTo = async (
+  database: Database,
+  changes: Change[],
+  subscriptions: Subscription[],
+): Promise<Map<Subscription, Set<number>>> => {
+  const subscribers = subscriptions.map(({ channel, filter }) =>
+    JSON.stringify({ claims: channel.identity.claims, filter })
+  )
+  const distinct = [...new Set(subscribers)]
+  const { table_schema, table_name } = changes[0]!
+  const visible: Set<number>[] = []
+  while (visible.length < distinct.length) {
+    if (visible.length > 0) await yieldToEventLoop()
+    const batch = distinct.slice(visible.length, visible.length + maxPerStatement)
+    const [row] = await database.query(
+      `select local_realtime.visible_changes(
+         table_schema => $1, table_name => $2, changes => ($3::text)::jsonb, subscribers => ($4::text)::jsonb
+       ) as visible`,
+      [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${batch.join()}]`],
+    )
+    for (const ids of row?.visible as number[][]) visible.push(new Set(ids))
+  }
+  return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
+}
+
 /** `onLoss` is called when a change cannot be read, and so cannot be delivered. */
 export const openPostgresChanges = (database: Database, onLoss: () => void): PostgresChanges => {
   const active = new Set<Subscription>()
   const subscribersOf = ({ table_schema, table_name }: Change): Subscription[] =>
     [...active].filter(({ binding, tables }) => binding.schema === table_schema && tables.has(table_name))
 
-  const read = async (ids: string[]): Promise<Change[]> => {
-    const [row] = await database.query(
-      `select coalesce(jsonb_agg(to_jsonb(change)), '[]') as changes
-       from local_realtime.changes as change where id = any (($1::text)::bigint[])`,
-      [`{${ids.join()}}`],
-    )
-    return row?.changes as Change[]
-  }
-
-  /** For each subscription to one table, the ids of the changes that it may see. */
-  const visibleTo = async (
-    changes: Change[],
-    subscriptions: Subscription[],
-  ): Promise<Map<Subscription, Set<number>>> => {
-    const subscribers = subscriptions.map(({ channel, filter }) =>
-      JSON.stringify({ claims: channel.identity.claims, filter })
-    )
-    const distinct = [...new Set(subscribers)]
-    const { table_schema, table_name } = changes[0]!
-    const visible: Set<number>[] = []
-    while (visible.length < distinct.length) {
-      if (visible.length > 0) await yieldToEventLoop()
-      const batch = distinct.slice(visible.length, visible.length + maxPerStatement)
-      const [row] = await database.query(
-        `select local_realtime.visible_changes(
-           table_schema => $1, table_name => $2, changes => ($3::text)::jsonb, subscribers => ($4::text)::jsonb
-         ) as visible`,
-        [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${batch.join()}]`],
-      )
-      for (const ids of row?.visible as number[][]) visible.push(new Set(ids))
-    }
-    return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
-  }
-
   const deliver = async (ids: string[]): Promise<void> => {
-    const found = await read(ids)
+    const found = await readChanges(database, ids)
     expectAll(ids, found.length)
     for (const changes of Map.groupBy(found, (one) => `${one.table_schema}.${one.table_name}`).values()) {
       const { table_name } = changes[0]!
       const subscribers = subscribersOf(changes[0]!)
       if (subscribers.length === 0) continue
-      const visible = await visibleTo(changes, subscribers)
+      const visible = await visibleTo(database, changes, subscribers)
       // Notifications arrive in commit order; deliver in the same order.
       changes.sort((one, other) => ids.indexOf(`${one.id}`) - ids.indexOf(`${other.id}`))
       for (const change of changes) {

@@ -1,6 +1,4 @@
-import { Buffer } from 'node:buffer'
-
-/** The Phoenix protocol in its two JSON versions, and Realtime's two binary frames for broadcasts of JSON. */
+/** The Phoenix protocol in its two JSON versions, and the binary frame of supabase-js for broadcasts of JSON. */
 export type Version = '1.0.0' | '2.0.0'
 
 export interface Frame {
@@ -23,13 +21,12 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isRef = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
-const kinds = { push: 3, broadcast: 4 }
+const pushKind = 3
 const jsonEncoding = 1
-const maxPartLength = 255
 
 /** Kind 3: one byte each for kind, lengths of joinRef, ref, topic, event and meta, encoding; the five; the payload. */
 const decodePush = (bytes: Uint8Array): Frame | null => {
-  if (bytes[0] !== kinds.push || bytes[6] !== jsonEncoding) return null
+  if (bytes[0] !== pushKind || bytes[6] !== jsonEncoding) return null
   const text = new TextDecoder('utf-8', { fatal: true })
   let offset = 7
   const parts = [...bytes.subarray(1, 6)].map((length) => text.decode(bytes.subarray(offset, offset += length)))
@@ -79,19 +76,9 @@ const encodeText = (
 export const encode = (version: Version, frame: Frame): string =>
   encodeText(version, frame, JSON.stringify(frame.payload))
 
-/** Kind 4: one byte each for kind, lengths of topic, event and meta, encoding; the three; the payload. */
-export const encodeBroadcast = (
-  version: Version,
-  topic: string,
-  { event, payload, meta }: Broadcast,
-): string | Uint8Array<ArrayBuffer> => {
-  const utf8 = new TextEncoder()
-  const parts = [topic, event, meta ? JSON.stringify(meta) : ''].map((part) => utf8.encode(part))
-  if (version === '1.0.0' || parts.some(({ length }) => length > maxPartLength)) {
-    const more = meta ? `,"meta":${JSON.stringify(meta)}` : ''
-    const body = `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${more}}`
-    return encodeText(version, { joinRef: null, ref: null, topic, event: 'broadcast' }, body)
-  }
-  const header = Uint8Array.of(kinds.broadcast, ...parts.map(({ length }) => length), jsonEncoding)
-  return new Uint8Array(Buffer.concat([header, ...parts, utf8.encode(payload)]))
+/** A broadcast as text, whose payload is not parsed. Clients of version 2.0.0 take it as well as they take bytes. */
+export const encodeBroadcast = (version: Version, topic: string, { event, payload, meta }: Broadcast): string => {
+  const more = meta ? `,"meta":${JSON.stringify(meta)}` : ''
+  const body = `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${more}}`
+  return encodeText(version, { joinRef: null, ref: null, topic, event: 'broadcast' }, body)
 }

@@ -3,7 +3,7 @@ import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import { type Database, retryOnConflict } from '../database.ts'
 import type { Keys } from '../settings.ts'
-import { authorizeWith } from './authorization.ts'
+import { openAuthorization } from './authorization.ts'
 import { openBroadcasts } from './broadcasts.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
@@ -52,8 +52,7 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
     presence: openPresence(hub),
     broadcasts: openBroadcasts(database, hub, onLoss, invisible),
     postgresChanges: openPostgresChanges(database, onLoss),
-    authorize: authorizeWith(database),
-    permissionChanges: { count: 0 },
+    permissions: openAuthorization(database),
     identify: identifyWith(keys),
     hasDelays,
   }
@@ -70,7 +69,7 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
       if (kind === 'change') services.postgresChanges.notify(id!)
       // The server asks the policies at a join and for a new token alone.
       if ((kind === 'permissions' || kind === 'account') && !hasDelays) {
-        services.permissionChanges.count++
+        services.permissions.permissionsChanged()
         const channels = kind === 'account' ? hub.channelsOf(id!) : hub.subscribers(id!)
         for (const channel of channels) channel.refreshPermissions?.()
       }

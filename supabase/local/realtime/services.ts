@@ -1,4 +1,4 @@
-import type { Permissions } from './authorization.ts'
+import type { Authorization } from './authorization.ts'
 import type { Broadcasts } from './broadcasts.ts'
 import type { Hub } from './hub.ts'
 import type { Identity } from './identity.ts'
@@ -11,9 +11,7 @@ export interface Services {
   presence: Presence
   broadcasts: Broadcasts
   postgresChanges: PostgresChanges
-  authorize: (topic: string, identity: Identity) => Promise<Permissions>
-  /** Counts changes of permissions on any topic: a join that sees the count change authorizes again. */
-  permissionChanges: { count: number }
+  permissions: Authorization
   identify: (token: string) => Promise<Identity>
   /** Whether to wait where Supabase's server does: REALTIME_DELAYS. */
   hasDelays: boolean

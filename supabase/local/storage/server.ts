@@ -1,39 +1,24 @@
-import { randomUUID } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import { bearerToken } from '../../../functions/_shared/token.ts'
 import { BodyError, readBody } from '../body.ts'
-import { type Database, retryOnConflict } from '../database.ts'
+import type { Database } from '../database.ts'
 import { identifyWith } from '../realtime/identity.ts'
 import type { Keys, Settings } from '../settings.ts'
-import { type Incoming, isForm, readUpload } from './body.ts'
 import { sendFile } from './download.ts'
 import { refusalOf, refusals } from './errors.ts'
-import { openFiles } from './files.ts'
 import * as sql from './rows.ts'
-import { type Claims, openRows, type Row, service } from './rows.ts'
+import { type Claims, type Row, service } from './rows.ts'
 import { openSignatures } from './signatures.ts'
+import { openStore, type Store } from './store.ts'
+import { openUploads, validKey } from './uploads.ts'
 
 export interface Storage {
   routes: Hono
   close: () => void
 }
-
-/** As on the platform, for buckets without a limit. */
-const maxFileSize = 52_428_800
-const maxUploads = 50
-/** Of one account, which could otherwise keep everybody from uploading by fifty slow ones. */
-const maxUploadsEach = 10
-/** Beyond these a place is for an account that has no upload under way: five could take all fifty otherwise. */
-const maxSharedUploads = 25
-
-/** The names that Storage takes, and lists and removes again. */
-const validKey = /^(?!.*(^|\/)(\.\.?)?(\/|$))[\w/!.*'() &$=@;:+,?-]{1,1024}$/
-
-const isAllowed = (type: string, allowed: string[] | null): boolean =>
-  !allowed?.length || allowed.some((one) => one === type || one === `${type.split('/')[0]}/*`)
 
 const path = z.string().max(1024)
 const seconds = z.int().min(1).max(1_000_000_000)
@@ -54,38 +39,10 @@ const inputs = {
   }),
 }
 
-/** The folder of the files, which must be that of one database alone: the sweep removes what its rows do not name. */
-const folderOf = async (database: Database, { dataDir, databaseUrl }: Settings): Promise<string> => {
-  if (dataDir === null) return await Deno.makeTempDir({ prefix: 'storage-' })
-  if (!databaseUrl) return `${dataDir}/storage`
-  const [found] = await database.query(
-    `select system_identifier || '_' || oid as id
-     from pg_control_system(), pg_database
-     where datname = current_database()`,
-    [],
-  )
-  return `${dataDir}/storage_${found!.id}`
-}
-
-/**
- * The part of Supabase's Storage API that supabase-js uses. Rows are read and written as the caller, under the
- * policies; the bytes lie in a folder.
- */
-export const openStorage = async (database: Database, settings: Settings, keys: Keys): Promise<Storage> => {
-  await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
-  const folder = await folderOf(database, settings)
-  const files = await openFiles(folder)
-  const known = await database.query('select version from storage.objects', [])
-  const versions = new Set(known.map(({ version }) => version))
-  const swept = await files.sweep((version) => versions.has(version))
-  if (swept) log('info', 'Files without a row were removed', { count: swept })
-  const rows = openRows(database)
+/** Who asks. */
+const openCallers = (keys: Keys) => {
   const identify = identifyWith(keys)
-  const signatures = openSignatures(keys.jwtSecret)
-  /** The owners of the uploads under way. */
-  const uploading: (string | undefined)[] = []
-
-  /** Who asks; null without a valid token. */
+  /** Null without a valid token. */
   const callerOf = async (c: Context): Promise<Claims | null> => {
     const token = bearerToken(c.req.header('Authorization')) ?? c.req.header('apikey')
     return token ? await identify(token).then(({ claims }) => claims, () => null) : null
@@ -98,132 +55,54 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
       throw refusals.notAllowed('Invalid token')
     })()
   }
-  const read = async <Input>(c: Context, schema: z.ZodType<Input>): Promise<Input> => {
-    const bytes = c.req.raw.body ? await readBody(c.req.raw.body) : new Uint8Array()
-    try {
-      return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
-    } catch (error) {
-      const [issue] = error instanceof z.ZodError ? error.issues : []
-      throw refusals.invalidRequest(issue ? `body/${issue.path.join('/')} ${issue.message}` : 'The body is not JSON')
-    }
-  }
-  const findBucket = async (bucket: string): Promise<Row> => {
-    const [found] = await database.query(
-      // As JSON, since Postgres sends arrays and bigints as text, and PGlite does not.
-      'select to_jsonb(buckets) as bucket from storage.buckets where id = $1',
-      [bucket],
-    )
-    if (!found) throw refusals.noBucket()
-    return found.bucket as Row
-  }
-  const find = async (claims: Claims, operation: string, bucket: string, name: string): Promise<Row> => {
-    const [found] = await rows.run(claims, operation, sql.findObject, { bucket, name })
-    if (!found) throw refusals.notFound()
-    return found
-  }
-  const place = (c: Context): { bucket: string; name: string; url: string } => {
-    const [bucket, name] = [c.req.param('bucket')!, c.req.param('name')!]
-    return { bucket, name, url: `${bucket}/${name}` }
-  }
-  const removeBytes = (versions: (string | null | undefined)[]) =>
-    files.remove(versions.filter((version) => typeof version === 'string')).catch((error) =>
-      // The sweep at the next start removes them.
-      log('error', 'A removed file is still on the disk', describeError(error))
-    )
+  return { callerOf, caller }
+}
+type Callers = ReturnType<typeof openCallers>
 
-  interface Target {
-    bucket: string
-    name: string
-    claims: Claims
-    owner: string | undefined
-    operation: string
-    isUpsert: boolean
+const read = async <Input>(c: Context, schema: z.ZodType<Input>): Promise<Input> => {
+  const bytes = c.req.raw.body ? await readBody(c.req.raw.body) : new Uint8Array()
+  try {
+    return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
+  } catch (error) {
+    const [issue] = error instanceof z.ZodError ? error.issues : []
+    throw refusals.invalidRequest(issue ? `body/${issue.path.join('/')} ${issue.message}` : 'The body is not JSON')
   }
-  const write = (isUpsert: boolean) => isUpsert ? sql.upsertObject : sql.insertObject
-  /** Asks the policies; nothing is written. */
-  const rehearse = ({ bucket, name, claims, owner, operation, isUpsert }: Target, metadata: object) =>
-    rows.rehearse(claims, operation, write(isUpsert), {
-      id: randomUUID(),
-      bucket,
-      name,
-      owner,
-      version: '1',
-      metadata,
-      user_metadata: null,
-    })
-  /** Writes the row of a stored version, or removes that version. */
-  const record = async (target: Target, version: string, metadata: object, userMetadata: unknown): Promise<string> => {
-    const { bucket, name, claims, owner, operation, isUpsert } = target
-    const values = { id: randomUUID(), bucket, name, owner, version, metadata, user_metadata: userMetadata }
-    try {
-      const [written] = await rows.run(claims, operation, write(isUpsert), values)
-      await removeBytes([written!.replaced])
-      return written!.id
-    } catch (error) {
-      await removeBytes([version])
-      throw error
-    }
-  }
+}
 
-  /**
-   * Stores a file: asks for rights before the body is read, as Storage does, and again with the row, so that what has
-   * changed in between counts.
-   */
-  const upload = async (request: Request, target: Target): Promise<string> => {
-    const { file_size_limit, allowed_mime_types } = await findBucket(target.bucket)
-    const max = Math.min(Number(file_size_limit ?? maxFileSize), maxFileSize)
-    const check = ({ type }: Pick<Incoming, 'type'>) => {
-      if (!isAllowed(type, allowed_mime_types as string[] | null)) throw refusals.wrongType(type)
-    }
-    const { owner } = target
-    const own = owner ? uploading.filter((one) => one === owner) : []
-    const allowed = own.length === 0 ? maxUploads : maxSharedUploads
-    if (uploading.length >= allowed || own.length >= maxUploadsEach) throw refusals.busy()
-    uploading.push(owner)
-    try {
-      // Nothing of a body without a form is read here.
-      const declared = isForm(request) ? null : await readUpload(request, max)
-      if (declared) check(declared)
-      if (!validKey.test(target.name)) throw refusals.invalidKey(target.name)
-      await rehearse(target, { mimetype: declared?.type })
-      const incoming = declared ?? await readUpload(request, max)
-      check(incoming)
-      const { version, size, eTag } = await files.write(incoming.body, max, refusals.tooLarge)
-      const { type: mimetype, cacheControl, userMetadata } = incoming
-      const lastModified = new Date().toISOString()
-      const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
-      return await record(target, version, metadata, userMetadata)
-    } finally {
-      uploading.splice(uploading.indexOf(owner), 1)
-    }
-  }
+const place = (c: Context): { bucket: string; name: string; url: string } => {
+  const [bucket, name] = [c.req.param('bucket')!, c.req.param('name')!]
+  return { bucket, name, url: `${bucket}/${name}` }
+}
 
+/** For what supabase-js can ask of a project beyond these routes. */
+const notHere = () =>
+  refusals.notHere('Storage has upload, update, download, signed URLs, list, move and remove, and resizes no images')
+
+const onError = async (error: Error, c: Context): Promise<Response> => {
+  await c.req.raw.body?.cancel().catch(() => {})
+  const refusal = refusalOf(error)
+  if (refusal) {
+    if (refusal.http === 500) log('error', 'Storage failed', describeError(error))
+    const response = refusal.response()
+    // What is left of the body must not be taken for the next request.
+    if (c.req.raw.body) response.headers.set('Connection', 'close')
+    return response
+  }
+  if (error instanceof BodyError) {
+    return refusals.invalidRequest(error.message).response(error.status)
+  }
+  log('error', 'Storage failed', describeError(error))
+  return refusals.internal().response()
+}
+
+type Signatures = ReturnType<typeof openSignatures>
+
+const reading = (
+  { rows, files, find, findBucket }: Store,
+  { callerOf, caller }: Callers,
+  signatures: Signatures,
+): Hono => {
   const routes = new Hono()
-  routes.onError(async (error, c) => {
-    await c.req.raw.body?.cancel().catch(() => {})
-    const refusal = refusalOf(error)
-    if (refusal) {
-      if (refusal.http === 500) log('error', 'Storage failed', describeError(error))
-      const response = refusal.response()
-      // What is left of the body must not be taken for the next request.
-      if (c.req.raw.body) response.headers.set('Connection', 'close')
-      return response
-    }
-    if (error instanceof BodyError) {
-      return refusals.invalidRequest(error.message).response(error.status)
-    }
-    log('error', 'Storage failed', describeError(error))
-    return refusals.internal().response()
-  })
-
-  // What supabase-js can ask of a project beyond this.
-  for (const path of ['/object/copy', '/object/upload/*', '/object/list-v2/*', '/object/info/*', '/upload/*']) {
-    routes.all(
-      path,
-      () => refusals.notHere('Storage has upload, update, download, signed URLs, list, move and remove').response(),
-    )
-  }
-
   const sendObject = async (c: Context): Promise<Response> => {
     const { bucket, name } = place(c)
     const claims = await callerOf(c)
@@ -251,14 +130,33 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     return await sendFile(c.req.raw, files, row, { download: c.req.query('download'), expires })
   })
   routes.get('/object/:bucket/:name{.+}', (c) => sendObject(c))
+  routes.post('/object/list/:bucket', async (c) => {
+    const claims = await caller(c)
+    const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
+    const folder = prefix && !prefix.endsWith('/') ? `${prefix}/` : prefix
+    // Storage sorts names with the folders among them, and everything else with the folders first.
+    const sorting = column === 'name'
+      ? `lower(name) collate "C" ${order}, name collate "C" ${order}`
+      : `id is not null, ${column} ${order}, name collate "C" ${order}`
+    const statement = `${sql.listFolder} order by ${sorting} limit ${limit} offset ${offset}`
+    return c.json(
+      await rows.run(claims, 'storage.object.list', statement, {
+        bucket: c.req.param('bucket'),
+        prefix: folder,
+        search,
+      }),
+    )
+  })
+  return routes
+}
 
+const signing = ({ rows, find }: Store, { caller }: Callers, signatures: Signatures): Hono => {
+  const routes = new Hono()
   routes.post('/object/sign/:bucket/:name{.+}', async (c) => {
     const { bucket, name, url } = place(c)
     const claims = await caller(c)
     const { expiresIn, transform } = await read(c, inputs.sign)
-    if (transform && Object.keys(transform).length) {
-      throw refusals.notHere('Without transform a file is served as it is: images are not resized')
-    }
+    if (transform && Object.keys(transform).length) throw notHere()
     await find(claims, 'storage.object.sign', bucket, name)
     const token = await signatures.sign(url, expiresIn)
     return c.json({ signedURL: `/object/sign/${url}?token=${token}` })
@@ -285,23 +183,13 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
       })),
     )
   })
-  routes.post('/object/list/:bucket', async (c) => {
-    const claims = await caller(c)
-    const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
-    const folder = prefix && !prefix.endsWith('/') ? `${prefix}/` : prefix
-    // Storage sorts names with the folders among them, and everything else with the folders first.
-    const sorting = column === 'name'
-      ? `lower(name) collate "C" ${order}, name collate "C" ${order}`
-      : `id is not null, ${column} ${order}, name collate "C" ${order}`
-    const statement = `${sql.listFolder} order by ${sorting} limit ${limit} offset ${offset}`
-    return c.json(
-      await rows.run(claims, 'storage.object.list', statement, {
-        bucket: c.req.param('bucket'),
-        prefix: folder,
-        search,
-      }),
-    )
-  })
+  return routes
+}
+
+const writing = (store: Store, { caller }: Callers): Hono => {
+  const { rows, removeBytes } = store
+  const upload = openUploads(store)
+  const routes = new Hono()
   routes.post('/object/move', async (c) => {
     const claims = await caller(c)
     const { bucketId, sourceKey, destinationKey, destinationBucket = bucketId } = await read(c, inputs.move)
@@ -340,33 +228,31 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     })
     return c.json({ Id: id, Key: url })
   })
+  return routes
+}
 
-  const listBuckets = 'select to_jsonb(buckets) from storage.buckets'
-  routes.get(
-    '/bucket',
-    async (c) => c.json(await rows.run(await caller(c), 'storage.bucket.list', `${listBuckets} order by name`, {})),
-  )
-  routes.get('/bucket/:bucket', async (c) => {
-    const statement = `${listBuckets} where id = $1 ->> 'bucket'`
-    const [found] = await rows.run(await caller(c), 'storage.bucket.get', statement, { bucket: c.req.param('bucket') })
-    if (!found) throw refusals.noBucket()
-    return c.json(found)
-  })
-
-  routes.all(
-    '/render/*',
-    () => refusals.notHere('Without transform a file is served as it is: images are not resized').response(),
-  )
-  routes.all('/bucket', () => refusals.notHere('Buckets come from the migrations').response())
-  routes.all('/bucket/*', () => refusals.notHere('Buckets come from the migrations').response())
+/**
+ * The part of Supabase's Storage API that additions name. Rows are read and written as the caller, under the policies;
+ * the bytes lie in a folder.
+ */
+export const openStorage = async (database: Database, settings: Settings, keys: Keys): Promise<Storage> => {
+  const store = await openStore(database, settings)
+  const callers = openCallers(keys)
+  const signatures = openSignatures(keys.jwtSecret)
+  const routes = new Hono()
+  routes.onError(onError)
+  // What supabase-js can ask of a project beyond these.
+  for (const path of ['copy', 'upload/*', 'list-v2/*', 'info/*']) {
+    routes.all(`/object/${path}`, () => notHere().response())
+  }
+  for (const path of ['/upload/*', '/render/*', '/bucket/*']) routes.all(path, () => notHere().response())
+  routes.route('/', reading(store, callers, signatures))
+  routes.route('/', signing(store, callers, signatures))
+  routes.route('/', writing(store, callers))
   routes.all(
     '*',
     (c) =>
       c.json({ statusCode: '404', error: 'Not Found', message: `Route ${c.req.method}:${c.req.path} not found` }, 404),
   )
-
-  const close = () => {
-    if (settings.dataDir === null) Deno.removeSync(folder, { recursive: true })
-  }
-  return { routes, close }
+  return { routes, close: store.close }
 }

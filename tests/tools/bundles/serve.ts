@@ -1,7 +1,7 @@
 /**
- * Serves the bundles of `npm run build` in one process (edge_functions.ts starts it). Runs on the platform's version of
+ * Serves the bundles of `npm run build` in one process (stack.ts starts it). Runs on the platform's version of
  * Deno as well, so it imports nothing.
- *   deno run -A supabase/local/serve_bundles.ts FOLDER
+ *   deno run -A tests/tools/bundles/serve.ts FOLDER
  */
 const [folder] = Deno.args
 const functions: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {}

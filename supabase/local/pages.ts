@@ -1,0 +1,199 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { type Context, Hono } from 'hono'
+import { secureHeaders } from 'hono/secure-headers'
+import type { Config } from '../../demo/config.ts'
+import { describeError } from '../../functions/_shared/errors.ts'
+import { log } from '../../functions/_shared/log.ts'
+import { BodyError } from './body.ts'
+import { type Dashboard, isLocal } from './dashboard.ts'
+import { accountsForPage } from './demo_accounts.ts'
+import { keyForm } from './key_form.ts'
+import type { Keys, Settings } from './settings.ts'
+
+/** Bundles a page's script with what it imports. The bundler is loaded on the first request. */
+const bundle = async (entry: URL): Promise<string> => {
+  const { build } = await import('rolldown')
+  const { output: [script] } = await build({
+    input: fileURLToPath(entry),
+    platform: 'browser',
+    tsconfig: false,
+    write: false,
+    logLevel: 'silent',
+    output: { format: 'esm', minify: true, codeSplitting: false },
+  })
+  return script.code
+}
+
+/** Bundles each script once. After a failure the next request tries again. */
+const openBundles = (folder: URL, build = bundle) => {
+  const scripts = new Map<string, Promise<string>>()
+  return (entry: string): Promise<string> => {
+    const script = scripts.get(entry) ?? build(new URL(entry, folder))
+    scripts.set(entry, script)
+    script.catch(() => scripts.delete(entry))
+    return script
+  }
+}
+
+type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
+
+/** A page that asks its own server only; `more` is what it may beyond its files. */
+const openPage = (
+  more: Record<string, string> | ((host: string) => Record<string, string>),
+  referrerPolicy: 'no-referrer' | 'same-origin' = 'no-referrer',
+) => {
+  const page = new Hono<Env>()
+  page.use(secureHeaders({ strictTransportSecurity: false, referrerPolicy }))
+  page.use(async (c, next) => {
+    await next()
+    const policy = {
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'self'",
+      'img-src': "'self'",
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+      ...(typeof more === 'function' ? more(new URL(c.req.url).host) : more),
+    }
+    c.header('Content-Security-Policy', Object.entries(policy).map((directive) => directive.join(' ')).join('; '))
+    c.header('Cache-Control', 'no-store')
+  })
+  return page
+}
+
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  webp: 'image/webp',
+}
+/** The content of a file with this name. */
+const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response =>
+  c.body(content, 200, { 'Content-Type': types[name.split('.').at(-1)!]! })
+const noPage = (c: Context) => c.text('There is no such page\n', 404)
+
+const demoFolder = new URL('../../demo/', import.meta.url)
+/** The style sheets in their order: what comes later may override what comes before. */
+const styles =
+  ('base controls forms dialog menu avatar layout bar login overview conversations people search page chat messages ' +
+    'attachments reservations phone').split(' ')
+/** The pages of one person, and the two people side by side; demo/router.ts reads these addresses. */
+const addresses = ['/', '/side-by-side', '/people', '/people/:id', '/c/:id', '/me']
+
+/** The demo page: one person with an address for each page, or two people side by side. */
+export const demo = (settings: Settings, keys: Keys, build = bundle) => {
+  const read = (name: string) => readFile(new URL(name, demoFolder))
+  const bundled = openBundles(demoFolder, build)
+  const page = openPage((host) => ({
+    // The WebSocket is named because not every browser includes it in 'self'.
+    'connect-src': `'self' ws://${host} wss://${host}`,
+    'worker-src': "'self'",
+    'require-trusted-types-for': "'script'",
+    'trusted-types': 'service-worker',
+  }))
+  page.onError((error, c) => {
+    log('error', 'The demo page could not be built', describeError(error))
+    return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
+  })
+  page.on('GET', addresses, async (c) => {
+    // Fail here, rather than serve a page without a script.
+    await bundled('main.ts')
+    return send(c, 'index.html', await read('index.html'))
+  })
+  for (const name of ['main', 'service_worker']) {
+    page.get(`/${name}.js`, async (c) => send(c, `${name}.js`, await bundled(`${name}.ts`)))
+  }
+  page.get('/style.css', async (c) => {
+    const sheets = await Promise.all(styles.map((name) => read(`styles/${name}.css`)))
+    return send(c, 'style.css', sheets.join('\n'))
+  })
+  const accounts = accountsForPage(settings)
+  const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
+  // The portraits of Storage are for whoever has logged in.
+  for (const name of ['icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
+    page.get(`/${name}`, async (c) => send(c, name, await read(name)))
+  }
+  page.get('/config.json', (c) => {
+    const config: Config = {
+      publishableKey: keys.publishableKey,
+      currency: settings.currency,
+      logIns: accounts.map((account) => ({ ...account, portrait: `/demo/${portraitOf(account.email)}` })),
+    }
+    return c.json(config)
+  })
+  page.all('*', noPage)
+  return page
+}
+
+const adminFolder = new URL('../../admin/', import.meta.url)
+
+/** The page of an admin: static files that call the Data API with the dashboard's cookie. */
+export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
+  const read = (name: string) => readFile(new URL(name, adminFolder))
+  const bundled = openBundles(adminFolder, build)
+  // With no-referrer browsers hide the origin of a form, which the gateway compares. The form is the one to log out.
+  const page = openPage({
+    'form-action': "'self'",
+    'require-trusted-types-for': "'script'",
+    'trusted-types': "'none'",
+  }, 'same-origin')
+  page.onError((error, c) => {
+    if (error instanceof BodyError) throw error
+    log('error', "The admin's page could not be built", describeError(error))
+    return c.text("The admin's page could not be built, everything else works\n", 500)
+  })
+  page.get('/style.css', async (c) => send(c, 'style.css', await read('style.css')))
+  page.use(async (c, next) => {
+    const { url, peerAddress } = c.env
+    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.closedPage(404)
+  })
+  page.route('/', keyForm(dashboard, keys, '/'))
+  // Also with the cookie of an earlier start, which opens nothing any more.
+  page.post('/logout', (c) => {
+    const { url, peerAddress } = c.env
+    if (dashboard.cookieFor(c.req.raw, url, peerAddress) === null) {
+      return c.json({ error: 'This form works on its own page alone' }, 403)
+    }
+    return c.body(null, 303, { Location: '/admin', 'Set-Cookie': dashboard.expiredCookie })
+  })
+  page.get('/', async (c) => {
+    // Fail here, rather than serve a page without a script.
+    await bundled('main.ts')
+    return send(c, 'index.html', await read('index.html'))
+  })
+  page.use(async (c, next) => c.env.isDashboard ? await next() : c.json({ error: 'Not found' }, 404))
+  page.get('/main.js', async (c) => send(c, 'main.js', await bundled('main.ts')))
+  page.all('*', noPage)
+  return page
+}
+
+/** Where the files of the API reference are, here and in dist/docs. */
+export const referenceFiles: Record<string, URL> = {
+  'index.html': new URL('../../docs/reference/page/index.html', import.meta.url),
+  'main.js': new URL('../../docs/reference/page/main.js', import.meta.url),
+  'style.css': new URL('../../docs/reference/page/style.css', import.meta.url),
+  'swagger-ui-bundle.js': new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+  'swagger-ui.css': new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+  'openapi.json': new URL('../../docs/openapi.json', import.meta.url),
+}
+
+/** The API reference: docs/openapi.json in Swagger UI, which sends requests to this server alone. */
+export const reference = () => {
+  // Swagger UI has its icons in its style sheet, as data.
+  const page = openPage({ 'img-src': "'self' data:" })
+  page.get('/openapi.json', async (c) => {
+    const document = JSON.parse(await readFile(referenceFiles['openapi.json']!, 'utf8'))
+    return c.json({ ...document, servers: [{ url: new URL('/functions/v1', c.req.url).href }] })
+  })
+  page.get('/:name{.*}', async (c) => {
+    const name = c.req.param('name') || 'index.html'
+    if (!Object.hasOwn(referenceFiles, name)) return noPage(c)
+    return send(c, name, await readFile(referenceFiles[name]!))
+  })
+  page.all('*', noPage)
+  return page
+}
