@@ -187,13 +187,10 @@ create table public.users (
   created_at timestamptz not null default now(),
   confirmed_at timestamptz default now(),
   erased_at timestamptz,
-  public_profile_id bigint,
-  public_image_url text,
   constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
-      and public_profile_id is null and public_image_url is null
   )
 );
 comment on table public.users is
@@ -206,9 +203,6 @@ comment on column public.users.confirmed_at is
 with the same address replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
-comment on column public.users.public_profile_id is
-  'The profile while it is searchable, and beside it its photo: what GET /users/:id shows while the user is active. Kept
-here by private.publish_profile(), because a list that read the profiles of its partners would read a quarter more.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
@@ -379,7 +373,6 @@ begin
 end
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-grant execute on function private.parse_ids(jsonb) to anon;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -398,31 +391,13 @@ begin
 end
 $$;
 comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
-grant execute on function private.check_interests(bigint[]) to anon;
-
-create function api.check_interests(wanted jsonb)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  perform private.check_interests(private.parse_ids(wanted -> 'ids'));
-  return to_json(true);
-end
-$$;
-comment on function api.check_interests(jsonb) is
-  'Lets sign-up refuse unknown interests before Auth creates the account.';
-grant execute on function api.check_interests(jsonb) to edge_functions;
 
 create function api.list_interests()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-    from public.interests
-  );
-end
+  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+  from public.interests
 $$;
 comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
 grant execute on function api.list_interests() to edge_functions;
@@ -466,32 +441,6 @@ create policy "users read their own profile" on public.profiles
 grant select on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
-create function private.publish_profile()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  shown public.profiles;
-begin
-  if new.is_searchable then
-    shown := new;
-  end if;
-  update public.users
-  set public_profile_id = shown.id, public_image_url = shown.image_url
-  where id = new.user_id
-    and (public_profile_id, public_image_url) is distinct from (shown.id, shown.image_url);
-  return null;
-end
-$$;
-comment on function private.publish_profile() is
-  'Keeps users.public_profile_id and users.public_image_url. Definer, because users may not write them.';
-
--- Its name comes before sync_profile, so that the user is locked before the search entry, as by a new name.
-create trigger publish_profile
-  after insert or update of is_searchable, image_url on public.profiles
-  for each row
-  execute function private.publish_profile();
-
 create function private.my_profile_id()
 returns bigint
 language plpgsql stable security definer set search_path = ''
@@ -508,7 +457,7 @@ comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that the policies of one table do not run the policies of another.';
 grant execute on function private.my_profile_id() to authenticated;
 
-create function private.me_with_profile()
+create function api.get_me()
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -528,17 +477,6 @@ begin
     join public.profiles on profiles.user_id = users.id
     where users.id = (select private.my_id())
   );
-end
-$$;
-comment on function private.me_with_profile() is 'The caller with profile and interests, as GET /users/me returns it.';
-grant execute on function private.me_with_profile() to authenticated;
-
-create function api.get_me()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.me_with_profile();
 end
 $$;
 comment on function api.get_me() is 'The caller with profile and interests.';
@@ -582,7 +520,7 @@ begin
     perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
   end if;
 
-  return private.me_with_profile();
+  return api.get_me();
 end
 $$;
 comment on function api.update_profile(jsonb) is
@@ -614,19 +552,11 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   visible boolean;
+  shown json;
 begin
-  select profiles.is_searchable and users.is_active
-  into visible
-  from public.profiles
-  join public.users on users.id = profiles.user_id
-  where profiles.id = profile and users.confirmed_at is not null;
-  if visible is null then
-    raise sqlstate 'PT404' using message = 'Profile not found';
-  elsif not visible then
-    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
-  end if;
-  return (
-    select json_build_object(
+  select
+    profiles.is_searchable and users.is_active,
+    json_build_object(
       'id', users.id,
       'name', users.name,
       'profile', json_build_object(
@@ -635,10 +565,16 @@ begin
         'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
       )
     )
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = profile
-  );
+  into visible, shown
+  from public.profiles
+  join public.users on users.id = profiles.user_id
+  where profiles.id = profile and users.confirmed_at is not null;
+  if visible is null then
+    raise sqlstate 'PT404' using message = 'Profile not found';
+  elsif not visible then
+    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
+  end if;
+  return shown;
 end
 $$;
 comment on function api.get_public_profile(bigint) is
@@ -715,11 +651,6 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(ids);
-  -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
-  perform from public.profiles where id = profile for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -728,17 +659,19 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400 and changes nothing. The caller has locked the profile:
+concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  profile bigint := private.my_profile_id();
+  me constant json := api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids'));
 begin
-  perform private.replace_interests(profile, private.parse_ids(wanted -> 'ids'));
-  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
+  return json_build_object(
+    'id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}'
+  );
 end
 $$;
 comment on function api.set_interests(jsonb) is
@@ -921,6 +854,8 @@ as $$
 declare
   begun private.sign_ups;
 begin
+  -- Auth would report an unknown interest as an unspecified failure.
+  perform private.check_interests(private.parse_ids(coalesce(fields -> 'interest_ids', '[]')));
   delete from private.sign_ups
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
@@ -943,7 +878,7 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
@@ -1041,7 +976,7 @@ comment on function private.blocked_users_of(bigint) is
   'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
 definer functions, as is_blocked_between.';
 
-create function private.my_blocks()
+create function api.list_blocks()
 returns json
 language sql stable security definer set search_path = ''
 as $$
@@ -1056,18 +991,9 @@ as $$
   join public.users on users.id = blocks.blocked_id
   where blocks.blocker_id = (select private.my_id())
 $$;
-comment on function private.my_blocks() is
+comment on function api.list_blocks() is
   'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
 read neither blocks nor the names of other users.';
-grant execute on function private.my_blocks() to authenticated;
-
-create function api.list_blocks()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select private.my_blocks()
-$$;
-comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)
@@ -1469,7 +1395,8 @@ begin
   )
   into listed
   from private.my_inbox(
-    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
+    with_profile => with_partner
   ) as page;
 
   if cardinality(listed) > page_limit then
@@ -2254,7 +2181,9 @@ comment on function private.latest_entries_of(bigint, boolean, bigint[], timesta
 of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
 `set search_path`, so that it is inlined.';
 
-create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+create function private.my_inbox(
+  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean
+)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -2338,8 +2267,7 @@ begin
       case me when page.local_id then my_email else shown.email end,
       conversations.created_at, page.active_at, page.is_pinned,
       messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
-      case when shown.profile then partner.public_profile_id end,
-      case when shown.profile then partner.public_image_url end
+      profile.id, profile.image_url
     from page
     join public.conversations
       on conversations.id = page.conversation_id
@@ -2356,16 +2284,22 @@ begin
         end as email,
         partner.is_active and partner.id <> all (cut_off) as profile
     ) as shown
+    left join public.profiles as profile
+      on profile.user_id = partner.id
+      and profile.is_searchable
+      and shown.profile
+      and profile.user_id = any (array(select page.voyager_id + page.local_id - me from page where with_profile))
     left join public.messages
       on messages.id = page.last_message_id
       and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
-comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
-limit is null. archived null takes archived ones and others. Definer, because callers cannot read conversation_activity
-and other users, and the policy on messages would gather all conversations of the caller.';
-grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
+Definer, because callers cannot read conversation_activity and other users, and the policy on messages would gather all
+conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
 
 create function private.my_unread()
 returns table (conversation_id bigint, unread integer)
@@ -8634,41 +8568,26 @@ comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
 alter table private.devices enable row level security;
 
-create function private.my_devices()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-          'createdAt', private.iso(created_at)
-        )
-        order by created_at desc, id
-      ),
-      '[]'
-    )
-    from private.devices
-    where user_id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.my_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
-grant execute on function private.my_devices() to authenticated;
-
 create function api.list_devices()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return private.my_devices();
-end
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+        'createdAt', private.iso(created_at)
+      )
+      order by created_at desc, id
+    ),
+    '[]'
+  )
+  from private.devices
+  where user_id = (select private.my_id())
 $$;
-comment on function api.list_devices() is 'The caller''s devices, newest first.';
+comment on function api.list_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
@@ -8771,12 +8690,12 @@ comment on function private.notification_settings_of(bigint) is
   'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
 functions.';
 
-create function private.describe_notification_settings(person bigint)
+create function api.get_notification_settings()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
+  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
     'push', chosen.push,
@@ -8795,8 +8714,10 @@ begin
   );
 end
 $$;
-comment on function private.describe_notification_settings(bigint) is
-  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+comment on function api.get_notification_settings() is
+  'The caller''s settings, with the defaults, as {push, email, delay_minutes, quiet_hours, previews}. Definer, because
+callers have no grant on them.';
+grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
@@ -8827,29 +8748,6 @@ end
 $$;
 comment on function private.quiet_until(time, time, text, timestamptz) is
   'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
-
-create function private.my_notification_settings()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return private.describe_notification_settings(private.my_id());
-end
-$$;
-comment on function private.my_notification_settings() is
-  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function private.my_notification_settings() to authenticated;
-
-create function api.get_notification_settings()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_notification_settings();
-end
-$$;
-comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
-grant execute on function api.get_notification_settings() to edge_functions;
 
 create function api.update_notification_settings(changes jsonb)
 returns json
@@ -8890,7 +8788,7 @@ begin
     set due_at = created_at + make_interval(mins => delay)
     where user_id = me and channel = 'person';
   end if;
-  return private.describe_notification_settings(me);
+  return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is
@@ -9993,6 +9891,30 @@ comment on function private.messages_after(bigint, bigint, integer) is
 bitmap scans that are off here.';
 grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
 
+create function private.export_account()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'exported_at', private.iso(now()),
+    'user', json_build_object(
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+    ),
+    'profile', row_to_json(profiles),
+    'interests', private.interests_of(profiles.id),
+    'blocks', api.list_blocks(),
+    'devices', api.list_devices(),
+    'notifications', api.get_notification_settings()
+  )
+  from public.users
+  join public.profiles on profiles.user_id = users.id
+  where users.id = (select private.my_id())
+$$;
+comment on function private.export_account() is
+  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
+grant execute on function private.export_account() to authenticated;
+
 create function api.export_me(place jsonb)
 returns text
 language plpgsql stable security invoker set search_path = ''
@@ -10010,25 +9932,7 @@ declare
   page record;
 begin
   if place is null then
-    select array[left(
-      json_build_object(
-        'exported_at', private.iso(now()),
-        'user', json_build_object(
-          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-        ),
-        'profile', row_to_json(profiles),
-        'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks(),
-        'devices', private.my_devices(),
-        'notifications', private.my_notification_settings()
-      )::text,
-      -1
-    ) || ',"conversations":[']
-    into pieces
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id());
+    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
   end if;
 
   for entry in
@@ -10149,8 +10053,6 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
-    public_profile_id = null,
-    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then

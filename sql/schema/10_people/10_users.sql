@@ -18,13 +18,10 @@ create table public.users (
   created_at timestamptz not null default now(),
   confirmed_at timestamptz default now(),
   erased_at timestamptz,
-  public_profile_id bigint,
-  public_image_url text,
   constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
-      and public_profile_id is null and public_image_url is null
   )
 );
 comment on table public.users is
@@ -37,9 +34,6 @@ comment on column public.users.confirmed_at is
 with the same address replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
-comment on column public.users.public_profile_id is
-  'The profile while it is searchable, and beside it its photo: what GET /users/:id shows while the user is active. Kept
-here by private.publish_profile(), because a list that read the profiles of its partners would read a quarter more.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is

@@ -59,7 +59,7 @@ comment on function private.blocked_users_of(bigint) is
   'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
 definer functions, as is_blocked_between.';
 
-create function private.my_blocks()
+create function api.list_blocks()
 returns json
 language sql stable security definer set search_path = ''
 as $$
@@ -74,18 +74,9 @@ as $$
   join public.users on users.id = blocks.blocked_id
   where blocks.blocker_id = (select private.my_id())
 $$;
-comment on function private.my_blocks() is
+comment on function api.list_blocks() is
   'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
 read neither blocks nor the names of other users.';
-grant execute on function private.my_blocks() to authenticated;
-
-create function api.list_blocks()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select private.my_blocks()
-$$;
-comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)

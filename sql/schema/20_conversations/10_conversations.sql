@@ -250,7 +250,8 @@ begin
   )
   into listed
   from private.my_inbox(
-    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
+    with_profile => with_partner
   ) as page;
 
   if cardinality(listed) > page_limit then

@@ -66,7 +66,9 @@ comment on function private.latest_entries_of(bigint, boolean, bigint[], timesta
 of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
 `set search_path`, so that it is inlined.';
 
-create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+create function private.my_inbox(
+  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean
+)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -150,8 +152,7 @@ begin
       case me when page.local_id then my_email else shown.email end,
       conversations.created_at, page.active_at, page.is_pinned,
       messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
-      case when shown.profile then partner.public_profile_id end,
-      case when shown.profile then partner.public_image_url end
+      profile.id, profile.image_url
     from page
     join public.conversations
       on conversations.id = page.conversation_id
@@ -168,16 +169,22 @@ begin
         end as email,
         partner.is_active and partner.id <> all (cut_off) as profile
     ) as shown
+    left join public.profiles as profile
+      on profile.user_id = partner.id
+      and profile.is_searchable
+      and shown.profile
+      and profile.user_id = any (array(select page.voyager_id + page.local_id - me from page where with_profile))
     left join public.messages
       on messages.id = page.last_message_id
       and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
-comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
-limit is null. archived null takes archived ones and others. Definer, because callers cannot read conversation_activity
-and other users, and the policy on messages would gather all conversations of the caller.';
-grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
+Definer, because callers cannot read conversation_activity and other users, and the policy on messages would gather all
+conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
 
 create function private.my_unread()
 returns table (conversation_id bigint, unread integer)

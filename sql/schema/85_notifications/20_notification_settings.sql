@@ -53,12 +53,12 @@ comment on function private.notification_settings_of(bigint) is
   'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
 functions.';
 
-create function private.describe_notification_settings(person bigint)
+create function api.get_notification_settings()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
+  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
     'push', chosen.push,
@@ -77,8 +77,10 @@ begin
   );
 end
 $$;
-comment on function private.describe_notification_settings(bigint) is
-  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+comment on function api.get_notification_settings() is
+  'The caller''s settings, with the defaults, as {push, email, delay_minutes, quiet_hours, previews}. Definer, because
+callers have no grant on them.';
+grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
@@ -109,29 +111,6 @@ end
 $$;
 comment on function private.quiet_until(time, time, text, timestamptz) is
   'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
-
-create function private.my_notification_settings()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return private.describe_notification_settings(private.my_id());
-end
-$$;
-comment on function private.my_notification_settings() is
-  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function private.my_notification_settings() to authenticated;
-
-create function api.get_notification_settings()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_notification_settings();
-end
-$$;
-comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
-grant execute on function api.get_notification_settings() to edge_functions;
 
 create function api.update_notification_settings(changes jsonb)
 returns json
@@ -172,7 +151,7 @@ begin
     set due_at = created_at + make_interval(mins => delay)
     where user_id = me and channel = 'person';
   end if;
-  return private.describe_notification_settings(me);
+  return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is

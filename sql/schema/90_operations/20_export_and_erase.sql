@@ -20,6 +20,30 @@ comment on function private.messages_after(bigint, bigint, integer) is
 bitmap scans that are off here.';
 grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
 
+create function private.export_account()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'exported_at', private.iso(now()),
+    'user', json_build_object(
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+    ),
+    'profile', row_to_json(profiles),
+    'interests', private.interests_of(profiles.id),
+    'blocks', api.list_blocks(),
+    'devices', api.list_devices(),
+    'notifications', api.get_notification_settings()
+  )
+  from public.users
+  join public.profiles on profiles.user_id = users.id
+  where users.id = (select private.my_id())
+$$;
+comment on function private.export_account() is
+  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
+grant execute on function private.export_account() to authenticated;
+
 create function api.export_me(place jsonb)
 returns text
 language plpgsql stable security invoker set search_path = ''
@@ -37,25 +61,7 @@ declare
   page record;
 begin
   if place is null then
-    select array[left(
-      json_build_object(
-        'exported_at', private.iso(now()),
-        'user', json_build_object(
-          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-        ),
-        'profile', row_to_json(profiles),
-        'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks(),
-        'devices', private.my_devices(),
-        'notifications', private.my_notification_settings()
-      )::text,
-      -1
-    ) || ',"conversations":[']
-    into pieces
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id());
+    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
   end if;
 
   for entry in
@@ -176,8 +182,6 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
-    public_profile_id = null,
-    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then

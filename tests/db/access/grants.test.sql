@@ -44,8 +44,7 @@ select is(
       || 'ends_at, created_at',
     'public.reservations: id, conversation_id, title, price, date, status, ends_at, host_id, offered_by, revision, '
       || 'created_at, updated_at, due_at',
-    'public.users: id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at, erased_at, '
-      || 'public_profile_id, public_image_url'
+    'public.users: id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at, erased_at'
   ],
   'these are the columns that callers can select'
 );
@@ -117,10 +116,10 @@ select is(
     order by 1
   ),
   array[
-    'anon: check_interests, find_me, iso, my_id, parse_ids, set_response_metadata',
-    'authenticated: attachment_folders, can_upload_attachment, find_me, history_of, interests_of, is_upload, iso, '
-      || 'me_with_profile, messages_after, my_blocks, my_conversations, my_devices, my_id, my_inbox, '
-      || 'my_notification_settings, my_profile_id, my_reports_after, my_state, my_states, my_unread, '
+    'anon: find_me, iso, my_id, set_response_metadata',
+    'authenticated: attachment_folders, can_upload_attachment, export_account, find_me, history_of, interests_of, '
+      || 'is_upload, iso, messages_after, my_conversations, my_id, my_inbox, '
+      || 'my_profile_id, my_reports_after, my_state, my_states, my_unread, '
       || 'my_writable_conversations, participants_of, present, require_participant, reservations_of, '
       || 'reservations_with_history, scope_to_conversation, set_response_metadata, settled, status_at, '
       || 'to_message_view, to_reservation_view, typing_conversation_id',
