@@ -4206,6 +4206,13 @@ create index changes_other_id_idx on private.changes (other_id, xid, id) where o
 comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
 alter table private.changes enable row level security;
 
+create view private.changes_by_reader with (security_invoker = true) as
+select user_id as reader_id, changes.* from private.changes
+union all
+select other_id as reader_id, changes.* from private.changes;
+comment on view private.changes_by_reader is
+  'Each change once for whoever may learn of it. Postgres merges the two indexes, as neither part has a condition.';
+
 create materialized view private.changes_origin as
 select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
 from private.changes;
@@ -4246,8 +4253,7 @@ end
 $$;
 comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
   'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
-(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself. Only for definer
-functions.';
+(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
 create function private.record_conversation()
 returns trigger
@@ -4306,6 +4312,11 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'DELETE' then
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
   perform private.record_change(
     'read', marked.conversation_id, marked.id,
     actor => case marked.user_id when voyager_id then local_id else voyager_id end,
@@ -4338,8 +4349,8 @@ begin
 end
 $$;
 comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
-Definer, as record_conversation.';
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or removed
+them. Definer, as record_conversation.';
 
 create trigger record_changed_messages
   after update on public.messages
@@ -4347,23 +4358,11 @@ create trigger record_changed_messages
   for each statement
   execute function private.record_changed_messages();
 
-create function private.record_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-  return null;
-end
-$$;
-comment on function private.record_deleted_messages() is
-  'An admin has removed messages. Definer, as record_conversation.';
-
 create trigger record_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.record_deleted_messages();
+  execute function private.record_changed_messages();
 
 create function private.record_changed_reservation()
 returns trigger
@@ -4537,37 +4536,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
 begin
   return query
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
+    select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
+    from private.changes_by_reader
+    where reader_id = person
+      and (xid, id) > (after_xid, after_id)
+      and xid < pg_snapshot_xmax(target)
+      and pg_visible_in_snapshot(xid, target)
+      and not pg_visible_in_snapshot(xid, seen)
+      and id > origin_id
     order by xid, id
     limit max_rows;
 end
 $$;
 comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
-  'The next changes of a user that are visible in target and not in seen. Only for definer functions.';
+  'The next changes of a user that are visible in target and not in seen.';
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
@@ -4582,38 +4564,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
   newest private.changes;
 begin
-  select *
+  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
   into newest
-  from (
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-  ) as last_of_each
+  from private.changes_by_reader
+  where reader_id = person
+    and xid < pg_snapshot_xmax(snapshot)
+    and pg_visible_in_snapshot(xid, snapshot)
+    and id > origin_id
   order by xid desc, id desc
   limit 1;
   return newest;
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
-  'A user''s newest change that is visible in this snapshot, by transaction. Only for definer functions.';
+  'A user''s newest change that is visible in this snapshot, by transaction.';
 
 create function private.require_current(cursor private.change_cursor)
 returns void
@@ -4719,6 +4683,74 @@ changes and the present one. Raises 400 for a cursor of somebody else, 410 for o
 restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
 the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;
+
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
+)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
+as $$
+begin
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
+    ),
+    event, 'user:' || users.id, true
+  )
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
+exception
+  -- The write must succeed even if Realtime fails or does not exist.
+  when others then
+    raise warning 'Could not broadcast %: %', event, sqlstate;
+end
+$$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_closed()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_users.
+set lock_timeout = '50ms'
+as $$
+begin
+  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_closed() is
+  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
+because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
+
+create trigger broadcast_closed
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active)
+  execute function private.broadcast_closed();
+
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
+alter publication supabase_realtime add table public.messages;
 
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. docs/search.md is
 -- its design on a page. What a query passes through, in this order:
@@ -8270,74 +8302,6 @@ comment on function private.describe_search() is
   'The state of the queue: how many texts wait, how many are dead letters, and the age of the oldest that waits, in
 seconds. Definer, because edge_functions has no rights on it.';
 grant execute on function private.describe_search() to edge_functions;
-
--- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
--- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_users(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
-)
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
--- two events may wait this long.
-set lock_timeout = '50ms'
-as $$
-begin
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
-      'user_id', broadcast_to_users.user_id
-    ),
-    event, 'user:' || users.id, true
-  )
-  from public.users
-  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
-  where users.id in (one, other) and users.is_active;
-exception
-  -- The write must succeed even if Realtime fails or does not exist.
-  when others then
-    raise warning 'Could not broadcast %: %', event, sqlstate;
-end
-$$;
-comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
-
-create function private.broadcast_closed()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_users.
-set lock_timeout = '50ms'
-as $$
-begin
-  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
-  from public.conversations
-  where new.id in (voyager_id, local_id);
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
-    return null;
-end
-$$;
-comment on function private.broadcast_closed() is
-  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
-because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
-
-create trigger broadcast_closed
-  after update of is_active on public.users
-  for each row
-  when (old.is_active and not new.is_active)
-  execute function private.broadcast_closed();
-
--- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
--- sends only the primary key, which is all that the default replica identity logs.
-alter publication supabase_realtime add table public.messages;
 
 -- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
 --   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
