@@ -8324,35 +8324,24 @@ on conflict (id) do update set
   file_size_limit = excluded.file_size_limit,
   allowed_mime_types = excluded.allowed_mime_types;
 
-create function private.attachment_folders()
-returns setof text
-language sql stable security invoker set search_path = ''
-as $$
-  select id::text from private.my_conversations() as id
-$$;
-comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller can read.';
-grant execute on function private.attachment_folders() to authenticated;
-
 create policy "participants read the files of their conversations" on storage.objects
   for select to authenticated
   using (
     bucket_id = 'attachments'
-    and (storage.foldername(name))[1] in (select private.attachment_folders())
+    and (storage.foldername(name))[1] in (select id::text from private.my_conversations() as id)
   );
 
 create function private.is_upload()
 returns boolean
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return coalesce(
+  select coalesce(
     storage.operation() in (
       'storage.object.upload', 'storage.object.upload_update',
       'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
     ),
     false
-  );
-end
+  )
 $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
@@ -8459,23 +8448,11 @@ comment on function api.list_avatars() is
 Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 
-create function private.is_storage_path(attachment jsonb)
-returns boolean
-language sql stable security invoker set search_path = ''
-as $$
-  select attachment ->> 'url' !~* '^https://'
-$$;
-comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
-
 create function private.check_attachment()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not private.is_storage_path(new.attachment) then
-    return null;
-  end if;
   if not exists (
     select
     from storage.objects
@@ -8496,13 +8473,13 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. Definer, because the sender may not read all of storage.objects.';
+Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
   for each row
-  when (new.attachment is not null)
+  when (new.attachment ->> 'url' !~* '^https://')
   execute function private.check_attachment();
 
 -- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
@@ -9834,27 +9811,6 @@ response metadata has the seconds. An error of the write rolls the count back; t
 grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;
 
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
-returns setof public.messages
-language plpgsql stable security invoker
-set search_path = ''
--- As in api.list_messages.
-set enable_bitmapscan = off
-as $$
-begin
-  return query
-    select *
-    from public.messages
-    where conversation_id = conversation and id > after_id
-    order by id
-    limit max_rows;
-end
-$$;
-comment on function private.messages_after(bigint, bigint, integer) is
-  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
-bitmap scans that are off here.';
-grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
-
 create function private.export_account()
 returns json
 language sql stable security definer set search_path = ''
@@ -9881,7 +9837,10 @@ grant execute on function private.export_account() to authenticated;
 
 create function api.export_me(place jsonb)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
 as $$
 declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
@@ -9901,12 +9860,12 @@ begin
 
   for entry in
     select
-      conversations.id,
+      participants.id,
       participants.voyager_id,
       json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
       json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
         'Voyager', json_build_object(
           'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
         ),
@@ -9914,24 +9873,23 @@ begin
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
         'Reservations', (
-          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at),
-        'state', private.my_state(conversations.id)
+        'createdAt', private.iso(participants.created_at),
+        'state', private.my_state(participants.id)
       )::text as body
-    from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
-    join private.participants_of(
+    from private.participants_of(
       array(
         select id
-        from public.conversations
+        from private.my_conversations() as id
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
       ),
       emails => true
-    ) as participants on participants.id = conversations.id
-    order by conversations.id
+    ) as participants
+    order by participants.id
   loop
     if entry.id > at_conversation or after_id is null then
       if remaining <= 0 then
@@ -9956,7 +9914,13 @@ begin
       count(*) as length,
       max(message.id) as last_id
     into page
-    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > after_id
+      order by id
+      limit remaining + 1
+    ) as message;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
       perform private.set_response_metadata(

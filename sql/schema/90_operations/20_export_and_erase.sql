@@ -1,25 +1,4 @@
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
-returns setof public.messages
-language plpgsql stable security invoker
-set search_path = ''
--- As in api.list_messages.
-set enable_bitmapscan = off
-as $$
-begin
-  return query
-    select *
-    from public.messages
-    where conversation_id = conversation and id > after_id
-    order by id
-    limit max_rows;
-end
-$$;
-comment on function private.messages_after(bigint, bigint, integer) is
-  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
-bitmap scans that are off here.';
-grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
-
 create function private.export_account()
 returns json
 language sql stable security definer set search_path = ''
@@ -46,7 +25,10 @@ grant execute on function private.export_account() to authenticated;
 
 create function api.export_me(place jsonb)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
 as $$
 declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
@@ -66,12 +48,12 @@ begin
 
   for entry in
     select
-      conversations.id,
+      participants.id,
       participants.voyager_id,
       json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
       json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
         'Voyager', json_build_object(
           'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
         ),
@@ -79,24 +61,23 @@ begin
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
         'Reservations', (
-          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at),
-        'state', private.my_state(conversations.id)
+        'createdAt', private.iso(participants.created_at),
+        'state', private.my_state(participants.id)
       )::text as body
-    from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
-    join private.participants_of(
+    from private.participants_of(
       array(
         select id
-        from public.conversations
+        from private.my_conversations() as id
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
       ),
       emails => true
-    ) as participants on participants.id = conversations.id
-    order by conversations.id
+    ) as participants
+    order by participants.id
   loop
     if entry.id > at_conversation or after_id is null then
       if remaining <= 0 then
@@ -121,7 +102,13 @@ begin
       count(*) as length,
       max(message.id) as last_id
     into page
-    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > after_id
+      order by id
+      limit remaining + 1
+    ) as message;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
       perform private.set_response_metadata(

@@ -117,8 +117,8 @@ select is(
   ),
   array[
     'anon: find_me, iso, my_id, set_response_metadata',
-    'authenticated: attachment_folders, can_upload_attachment, export_account, find_me, history_of, interests_of, '
-      || 'is_upload, iso, messages_after, my_conversations, my_id, my_inbox, '
+    'authenticated: can_upload_attachment, export_account, find_me, history_of, interests_of, '
+      || 'is_upload, iso, my_conversations, my_id, my_inbox, '
       || 'my_profile_id, my_reports_after, my_state, my_states, my_unread, '
       || 'my_writable_conversations, participants_of, present, require_participant, reservations_of, '
       || 'reservations_with_history, scope_to_conversation, set_response_metadata, settled, status_at, '
