@@ -3,7 +3,8 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
 --   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access
+--   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant is
+--            only called by definer functions
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
@@ -267,7 +268,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. Only for definer functions.';
+what was read hold; those that share the lock do not.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -315,15 +316,11 @@ create trigger handle_deleted_user
 
 create function private.account_status()
 returns text
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return (
-    select case when is_active then 'active' else 'inactive' end
-    from public.users
-    where auth_id = (select auth.uid()) and confirmed_at is not null
-  );
-end
+  select case when is_active then 'active' else 'inactive' end
+  from public.users
+  where auth_id = (select auth.uid()) and confirmed_at is not null
 $$;
 comment on function private.account_status() is
   'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot
@@ -363,14 +360,10 @@ grant all on public.interests to service_role;
 
 create function private.parse_ids(list jsonb)
 returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
+  select coalesce(array_agg(distinct id::bigint), '{}')
+  from jsonb_array_elements_text(list) as id
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
 
@@ -845,7 +838,7 @@ $$;
 comment on function private.remove_pending_account(text) is
   'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
 whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
-password. Only for definer functions.';
+password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
@@ -944,18 +937,16 @@ would learn who has blocked them.';
 
 create function private.refusal_code(me bigint, partner bigint)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return case
+  select case
     when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
     else 'forbidden'
-  end;
-end
+  end
 $$;
 comment on function private.refusal_code(bigint, bigint) is
   'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
-it from other reasons. Only for definer functions.';
+it from other reasons.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -1012,8 +1003,7 @@ begin
 end
 $$;
 comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
-functions.';
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
 returns json
@@ -1119,7 +1109,7 @@ end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
   'The stored answer to this request of the caller, or null; sets its response metadata and replayed. Raises 422 if the
-key was used for another request. Without a key null. Only for definer functions.';
+key was used for another request. Without a key null.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'
@@ -1140,8 +1130,7 @@ begin
 end
 $$;
 comment on function private.store_reply(text, uuid, jsonb, bigint, json, jsonb) is
-  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it. Only for definer
-functions.';
+  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it.';
 
 -- Conversations: exactly two participants, and at most one conversation for each pair of users.
 create table public.conversations (
@@ -3529,6 +3518,7 @@ begin
     )
     returning * into report;
     perform private.copy_evidence(report);
+    perform private.notify(event => 'report.created', conversation => null, subject => report.id);
   elsif shares and not report.shares_messages then
     -- The consent came with a repeat.
     update public.reports set shares_messages = true where id = report.id returning * into report;
@@ -8628,8 +8618,7 @@ begin
 end
 $$;
 comment on function private.notification_settings_of(bigint) is
-  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
-functions.';
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null.';
 
 create function api.get_notification_settings()
 returns json
@@ -8702,11 +8691,9 @@ declare
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
-  wanted := private.notification_settings_of(me);
-  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
-  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
-  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
-  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  wanted := jsonb_populate_record(
+    private.notification_settings_of(me), jsonb_strip_nulls(changes) - 'user_id'
+  );
   if changes ? 'quiet_hours' then
     wanted.quiet_from := (quiet ->> 'from')::time;
     wanted.quiet_to := (quiet ->> 'to')::time;
@@ -8751,7 +8738,7 @@ comment on function private.sign_unsubscribing(bigint) is
   'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
 kept for years.';
 
-create function api.unsubscribe(token text)
+create function api.unsubscribe(token text, confirmed boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -8763,37 +8750,21 @@ begin
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
     raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
-  insert into private.notification_settings (user_id, email)
-  select id, false
-  from public.users
-  where id = person and erased_at is null
-  on conflict (user_id) do update set email = false;
-  return json_build_object('email', false);
-end
-$$;
-comment on function api.unsubscribe(text) is
-  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
-log-in.';
-grant execute on function api.unsubscribe(text) to edge_functions;
-
-create function api.check_unsubscribe(token text)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
-begin
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  if confirmed then
+    insert into private.notification_settings (user_id, email)
+    select id, false
+    from public.users
+    where id = person and erased_at is null
+    on conflict (user_id) do update set email = false;
   end if;
-  return json_build_object('email', (private.notification_settings_of(person)).email);
+  return json_build_object('email', not confirmed and (private.notification_settings_of(person)).email);
 end
 $$;
-comment on function api.check_unsubscribe(text) is
-  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
-before anybody reads the mail. Definer, as unsubscribe.';
-grant execute on function api.check_unsubscribe(text) to edge_functions;
+comment on function api.unsubscribe(text, boolean) is
+  'Turns off the mails of the user whom the token names, if that is confirmed, and returns whether they get any, as
+{email}. Without it nothing changes, because mail programs follow links before anybody reads the mail. Definer, because
+it is called without log-in.';
+grant execute on function api.unsubscribe(text, boolean) to edge_functions;
 
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
@@ -8900,23 +8871,6 @@ what by_id did, or an admin or the clock if that is null. The ids of one convers
 which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create function private.notify_of_report()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(event => 'report.created', conversation => null, subject => new.id);
-  return null;
-end
-$$;
-comment on function private.notify_of_report() is
-  'For the webhook. Definer, because callers have no grant on the outbox.';
-
-create trigger notify_of_report
-  after insert on public.reports
-  for each row
-  execute function private.notify_of_report();
-
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
 language sql volatile security definer set search_path = ''
@@ -8936,12 +8890,13 @@ language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
-    json_build_object('depth', depth, 'age', age, 'dead', dead)
+    json_build_object('depth', depth, 'due', due, 'age', age, 'dead', dead)
   )
   from (
     select
       channels.channel,
       count(outbox.id) filter (where attempts < 8) as depth,
+      count(outbox.id) filter (where attempts < 8 and due_at <= private.present()) as due,
       greatest(
         0,
         extract(epoch from max(
@@ -8955,31 +8910,9 @@ as $$
   ) as counts
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
+  'For each channel: how many rows wait, how many of them are due, for how many seconds the oldest could have been sent,
+and the number of dead letters. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.describe_outbox() to edge_functions;
-
-create function private.count_due()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_object_agg(
-    channel,
-    (
-      select count(*)
-      from (
-        select
-        from private.outbox
-        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
-        limit 100
-      ) as due
-    )
-  )
-  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-$$;
-comment on function private.count_due() is
-  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.count_due() to edge_functions;
 
 -- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
 -- (50_notification_claims.sql), commits, sends, and says what became of it. Whether a person still wants to hear is
@@ -9013,7 +8946,7 @@ begin
 end
 $$;
 comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation. Only for definer functions.';
+  'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text);
 comment on type private.notice is
@@ -9075,7 +9008,7 @@ end
 $$;
 comment on function private.step_notice(bigint, bigint, bigint) is
   'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
-to a reservation. Only for definer functions.';
+to a reservation.';
 
 create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -9110,7 +9043,7 @@ $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
 (last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
-they have muted the conversation or archived it since. The one place that decides it. Only for definer functions.';
+they have muted the conversation or archived it since. The one place that decides it.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -9169,7 +9102,7 @@ end
 $$;
 comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
   'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
-hours end. Only for definer functions.';
+hours end.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json
@@ -9237,74 +9170,7 @@ begin
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and the name of its push service. Only for definer functions.';
-
-create function private.next_pushes(max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select entry.id
-    from (
-      select distinct on (user_id) id, was_silent
-      from (
-        select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
-        from private.outbox as due
-        -- A push whose device is gone is claimed, and dropped then.
-        left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
-        where channel = 'push' and due_at <= moment and attempts < 8
-          and coalesce(silent_until <= moment, true)
-          and not coalesce(private.push_receivers(devices) && avoided, false)
-        order by due_at, due.id
-        -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
-        limit 1000
-      ) as oldest
-      order by user_id, was_silent, due_at, id
-    ) as next
-    join private.outbox as entry using (id)
-    where due_at <= moment and attempts < 8
-    -- Those that answered last time come first.
-    order by was_silent, due_at, entry.id
-    limit max_rows
-    for update of entry skip locked
-  );
-end
-$$;
-comment on function private.next_pushes(integer, text[], timestamptz) is
-  'The due pushes to send next, locked: one for each person, none for the avoided receivers. Only for definer
-functions.';
-
-create function private.next_rows(wanted text, max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select outbox.id
-    from private.outbox
-    left join public.users on channel = 'mail' and users.id = user_id
-    where channel = wanted and due_at <= moment and attempts < 8
-      and not coalesce(split_part(email, '@', 2) = any (avoided), false)
-      -- A dead letter holds nothing up once its last attempt is over.
-      and (
-        channel <> 'webhook'
-        or not exists (
-          select
-          from private.outbox as earlier
-          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
-            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
-        )
-      )
-    order by due_at, outbox.id
-    limit max_rows
-    for update of outbox skip locked
-  );
-end
-$$;
-comment on function private.next_rows(text, integer, text[], timestamptz) is
-  'The due mails or webhooks to send next, locked: no mail to the avoided hosts, and of each conversation''s webhooks
-the first. Only for definer functions.';
+  'Who could hold up a push: the device, its owner and the name of its push service.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -9312,11 +9178,56 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   avoided constant text[] := array(select jsonb_array_elements_text(busy));
-  claimed constant bigint[] := case wanted
-    when 'push' then private.next_pushes(max_rows => max_rows, avoided => avoided, moment => moment)
-    else private.next_rows(wanted => wanted, max_rows => max_rows, avoided => avoided, moment => moment)
-  end;
+  claimed bigint[];
 begin
+  if wanted = 'push' then
+    claimed := array(
+      select entry.id
+      from (
+        select distinct on (user_id) id, was_silent
+        from (
+          select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
+          from private.outbox as due
+          -- A push whose device is gone is claimed, and dropped then.
+          left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
+          where channel = 'push' and due_at <= moment and attempts < 8
+            and coalesce(silent_until <= moment, true)
+            and not coalesce(private.push_receivers(devices) && avoided, false)
+          order by due_at, due.id
+          -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
+          limit 1000
+        ) as oldest
+        order by user_id, was_silent, due_at, id
+      ) as next
+      join private.outbox as entry using (id)
+      where due_at <= moment and attempts < 8
+      -- Those that answered last time come first.
+      order by was_silent, due_at, entry.id
+      limit max_rows
+      for update of entry skip locked
+    );
+  else
+    claimed := array(
+      select outbox.id
+      from private.outbox
+      left join public.users on channel = 'mail' and users.id = user_id
+      where channel = wanted and due_at <= moment and attempts < 8
+        and not coalesce(split_part(email, '@', 2) = any (avoided), false)
+        -- A dead letter holds nothing up once its last attempt is over.
+        and (
+          channel <> 'webhook'
+          or not exists (
+            select
+            from private.outbox as earlier
+            where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+              and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
+          )
+        )
+      order by due_at, outbox.id
+      limit max_rows
+      for update of outbox skip locked
+    );
+  end if;
   update private.outbox
   set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
   where id = any (claimed);
@@ -9324,8 +9235,8 @@ begin
 end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy. Only for definer functions.';
+  'Claims the rows of a channel to send next, which no other worker gets before they are due again: pushes one for each
+person, mails, and of each conversation''s webhooks the first; none for the receivers that are busy.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -9353,7 +9264,7 @@ end
 $$;
 comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
-the others. Only for definer functions.';
+the others.';
 
 create function private.quote(value text, longest integer default 60)
 returns text
@@ -9403,7 +9314,7 @@ $$;
 comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
 more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
-previews. Only for definer functions.';
+previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -9458,69 +9369,65 @@ grant execute on function private.claim_pushes(integer, jsonb) to edge_functions
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    with mine as (
-      select id from public.conversations where voyager_id = person
-      union all
-      select id from public.conversations where local_id = person
+  with mine as (
+    select id from public.conversations where voyager_id = person
+    union all
+    select id from public.conversations where local_id = person
+  ),
+  messages as materialized (
+    select
+      unread.conversation_id, count(*) as unread,
+      private.notice_of(
+        person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
+        last_id => max(id)
+      ) as notice
+    from public.messages as unread
+    where conversation_id in (select id from mine) and user_id <> person and not read
+    group by unread.conversation_id
+  ),
+  changes as materialized (
+    select
+      id, conversation_id,
+      private.notice_of(
+        person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      ) as notice
+    from public.reservation_history
+    where id = any (steps)
+  ),
+  told as (
+    select conversation_id, unread, notice
+    from messages
+    where (notice).id is not null
+  ),
+  changed as (
+    select distinct on (conversation_id) conversation_id, notice
+    from changes
+    where (notice).id is not null
+    order by conversation_id, id desc
+  )
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'name', private.quote((private.partner_in(person, conversation_id)).name),
+        'unread', coalesce(told.unread, 0),
+        'status', (changed.notice).status,
+        'text', case
+          when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
+        end
+      )
+      order by coalesce((told.notice).id, 0) desc, conversation_id desc
     ),
-    messages as materialized (
-      select
-        unread.conversation_id, count(*) as unread,
-        private.notice_of(
-          person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
-          last_id => max(id)
-        ) as notice
-      from public.messages as unread
-      where conversation_id in (select id from mine) and user_id <> person and not read
-      group by unread.conversation_id
-    ),
-    changes as materialized (
-      select
-        id, conversation_id,
-        private.notice_of(
-          person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        ) as notice
-      from public.reservation_history
-      where id = any (steps)
-    ),
-    told as (
-      select conversation_id, unread, notice
-      from messages
-      where (notice).id is not null
-    ),
-    changed as (
-      select distinct on (conversation_id) conversation_id, notice
-      from changes
-      where (notice).id is not null
-      order by conversation_id, id desc
-    )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'name', private.quote((private.partner_in(person, conversation_id)).name),
-          'unread', coalesce(told.unread, 0),
-          'status', (changed.notice).status,
-          'text', case
-            when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
-          end
-        )
-        order by coalesce((told.notice).id, 0) desc, conversation_id desc
-      ),
-      '[]'
-    )
-    from told
-    full join changed using (conversation_id)
-  );
-end
+    '[]'
+  )
+  from told
+  full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations. Only for definer functions.';
+messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -9615,7 +9522,7 @@ end
 $$;
 comment on function private.webhook_data(private.outbox) is
   'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone. Only for definer functions.';
+is gone.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json

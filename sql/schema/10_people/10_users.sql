@@ -98,7 +98,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. Only for definer functions.';
+what was read hold; those that share the lock do not.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -146,15 +146,11 @@ create trigger handle_deleted_user
 
 create function private.account_status()
 returns text
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return (
-    select case when is_active then 'active' else 'inactive' end
-    from public.users
-    where auth_id = (select auth.uid()) and confirmed_at is not null
-  );
-end
+  select case when is_active then 'active' else 'inactive' end
+  from public.users
+  where auth_id = (select auth.uid()) and confirmed_at is not null
 $$;
 comment on function private.account_status() is
   'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot

@@ -20,14 +20,10 @@ grant all on public.interests to service_role;
 
 create function private.parse_ids(list jsonb)
 returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
+  select coalesce(array_agg(distinct id::bigint), '{}')
+  from jsonb_array_elements_text(list) as id
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
 

@@ -165,7 +165,7 @@ $$;
 comment on function private.remove_pending_account(text) is
   'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
 whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
-password. Only for definer functions.';
+password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json

@@ -27,18 +27,16 @@ would learn who has blocked them.';
 
 create function private.refusal_code(me bigint, partner bigint)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return case
+  select case
     when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
     else 'forbidden'
-  end;
-end
+  end
 $$;
 comment on function private.refusal_code(bigint, bigint) is
   'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
-it from other reasons. Only for definer functions.';
+it from other reasons.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -95,8 +93,7 @@ begin
 end
 $$;
 comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
-functions.';
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
 returns json
