@@ -526,12 +526,7 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.profiles
-  set is_searchable = set_searchable.searchable
-  where user_id = private.my_id();
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform api.update_profile(jsonb_build_object('is_searchable', searchable));
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
