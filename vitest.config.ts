@@ -4,6 +4,8 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
+// As .ci/run: what waits in one project lies beside what works in another.
+const isAll = Boolean(process.env.ALL_TESTS)
 
 // Each file runs once: on a server what needs one, or is quicker there, and the endpoints as they are deployed; on
 // PGlite the rules, and what the local stack has of its own.
@@ -12,10 +14,9 @@ const onServer = [
   'tests/{fuzz,mutants}/*.test.ts',
   'tests/http/*.test.ts',
   'tests/attack/{mass_assignment,matrix}.test.ts',
-  'tests/clients/{account_switch,live}.test.ts',
+  'tests/clients/live.test.ts',
   'tests/contract/{auth,realtime_client}.test.ts',
   'tests/crash/postgres.test.ts',
-  'tests/db/schedules.test.ts',
   'tests/doctor/doctor.test.ts',
   'tests/notifications/{kills,post}.test.ts',
   'tests/realtime/postgres.test.ts',
@@ -28,28 +29,32 @@ const onBundled = ['tests/http/*.test.ts', 'tests/contract/auth.test.ts']
 // npm run test:platform and test:generators run these.
 const onDemand = ['tests/{platform,generators}/**']
 
-// These take longest, so they start first.
+// What takes longest starts first, the longest before the others.
 const slow = [
-  ...['attack/data_api', 'attack/matrix', 'clients/live', 'clients/package', 'contract/auth', 'crash/pglite'],
-  ...['demo/chat', 'demo/people', 'demo/pages', 'demo/together', 'doctor/doctor', 'doctor/faults', 'fuzz/cost'],
-  ...['http/embeddings', 'http/hostile', 'http/limits', 'http/protocol', 'local/checks', 'local/lifecycle'],
-  ...['mutants/mutants', 'notifications/kills', 'notifications/worker', 'postgres/outage', 'postgres/starvation'],
-  ...['postgres/walk', 'rules/rules'],
+  ...['mutants/mutants', 'postgres/walk', 'contract/auth', 'generators/generators', 'http/embeddings', 'rules/rules'],
+  ...['local/lifecycle', 'local/checks', 'clients/network_faults', 'contract/realtime_client', 'demo/people'],
+  ...['demo/pages', 'fuzz/cost', 'demo/account', 'demo/chat', 'http/hostile', 'crash/pglite', 'http/limits'],
+  ...['attack/matrix', 'clients/live', 'demo/together', 'postgres/deploy', 'search/quality', 'reference/examples'],
+  ...['realtime/postgres', 'clients/package', 'postgres/embed_killed', 'postgres/pooler', 'doctor/doctor'],
+  ...['demo/dashboard', 'crash/storage', 'clients/service', 'notifications/worker', 'crash/postgres', 'http/protocol'],
 ]
+const place = ({ moduleId }: TestSpecification): number => {
+  const index = slow.findIndex((name) => moduleId.endsWith(`tests/${name}.test.ts`))
+  return index < 0 ? slow.length : index
+}
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification) => slow.some((name) => moduleId.endsWith(`tests/${name}.test.ts`))
-    return (await super.sort(files)).toSorted((one, other) => Number(isSlow(other)) - Number(isSlow(one)))
+    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other))
   }
 }
 
 const shared = {
   // A test without an assertion cannot fail.
   expect: { requireAssertions: true },
-  testTimeout: 120_000,
-  // The first who needs a stack with demo data makes it.
-  hookTimeout: 240_000,
+  // Ten times what the longest test takes on a quiet machine: only what hangs meets them.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   // A process for each file took a tenth of the processor time.
   isolate: false,
 }
@@ -84,11 +89,15 @@ const onServerProjects = () => [
   ...denoVersions().map(onBundles).slice(process.env.BUNDLES === 'both' ? 0 : 1),
 ]
 
-// The root's stack is that of both.
+// The root's stack is that of both. Beside the projects on the server each has its own.
+const onPglite = isAll
+  ? { globalSetup: [stack], env: { TEST_DATABASE_URL: '', PGTAP_DATABASE_URL: '', PLATFORM_URL: '' } }
+  : { env: {} }
 const onPgliteProjects = () => [
   {
     test: {
       ...shared,
+      ...onPglite,
       name: 'desktop',
       include: ['tests/**/*.test.ts'],
       exclude: [...onServer, ...onDemand],
@@ -98,17 +107,30 @@ const onPgliteProjects = () => [
   {
     test: {
       ...shared,
+      ...onPglite,
       name: 'phone',
       include: ['tests/demo/pages.test.ts'],
-      env: { SCREEN: 'phone' },
+      env: { ...onPglite.env, SCREEN: 'phone' },
     },
   },
 ]
+
+// Clients made from the document, and a foreign fuzzer, where there are runtimes.
+const generators = {
+  test: { ...shared, ...onPglite, name: 'generators', include: ['tests/generators/*.test.ts'] },
+}
+
+const projects = () => {
+  if (process.env.GENERATORS) return [generators]
+  if (!hasServer) return onPgliteProjects()
+  return [...onServerProjects(), ...isAll ? [...onPgliteProjects(), generators] : []]
+}
 
 export default defineConfig({
   test: {
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
-    ...(hasServer ? { projects: onServerProjects() } : { globalSetup: [stack], projects: onPgliteProjects() }),
+    ...(hasServer ? {} : { globalSetup: [stack] }),
+    projects: projects(),
   },
 })

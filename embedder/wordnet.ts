@@ -26,53 +26,56 @@ const linesOf = (path: string): string[] =>
   new TextDecoder('latin1').decode(Deno.readFileSync(path)).split('\n').filter((line) => line !== '')
 
 /**
- * A line of a data file: `offset file type count(hex) {lemma id}… count {relation offset type source/target}… | gloss`.
+ * A line of a data file: `offset file type count(hex) {word id}… count {relation offset type source/target}… | gloss`.
  * Its pointers name synsets by part of speech and offset, which only later lines may define.
  */
-const parseSynset = (line: string) => {
+const parseSynset = (part: string, line: string) => {
   const bar = line.indexOf(' | ')
   const fields = line.slice(0, bar).split(' ')
-  const lemmaCount = parseInt(fields[3]!, 16)
+  const wordCount = parseInt(fields[3]!, 16)
   // Adjectives may carry their syntactic position, as in `asleep(p)`.
-  const lemmas = Array.from({ length: lemmaCount }, (_, i) => fields[4 + 2 * i]!.toLowerCase().replace(/\(.+\)$/, ''))
-  const pointersAt = 4 + 2 * lemmaCount
+  const words = Array.from({ length: wordCount }, (_, i) => fields[4 + 2 * i]!.replace(/\(.+\)$/, ''))
+  const pointersAt = 4 + 2 * wordCount
   const pointers = Array.from({ length: Number(fields[pointersAt]) }, (_, i) => {
     const [relation, offset, part] = fields.slice(pointersAt + 1 + 4 * i) as [string, string, string]
     return { relation, target: (part === 's' ? 'a' : part) + offset }
   })
-  return { offset: fields[0]!, lemmas, pointers, gloss: line.slice(bar + 3).trim() }
+  return { key: part + fields[0]!, file: fields[1]!, words, pointers, gloss: line.slice(bar + 3).trim() }
 }
 
-/**
- * Reads data.* and index.sense from a folder. The order of the files numbers synsets and lemmas, the same each time.
- */
-export const readWordNet = (folder: string): WordNet => {
-  const parsed = Object.entries(partsOfSpeech).flatMap(([file, part]) =>
-    linesOf(`${folder}/data.${file}`)
-      // The licence at the head of each file is indented.
-      .filter((line) => !line.startsWith(' '))
-      .map(parseSynset)
-      .map((synset) => ({ ...synset, key: part + synset.offset }))
+/** The synsets of data.* in a folder, whose keys are the part of speech and the offset. */
+export const readSynsets = (folder: string) =>
+  Object.entries(partsOfSpeech).flatMap(([file, part]) =>
+    // The licence at the head of each file is indented.
+    linesOf(`${folder}/data.${file}`).filter((line) => !line.startsWith(' ')).map((line) => parseSynset(part, line))
   )
+
+/** The lines of index.sense: `hike%2:38:00:: 01921101 1 2` has the sense key, the offset, rank and tag count. */
+export const readSenses = (folder: string) =>
+  linesOf(`${folder}/index.sense`).map((line) => {
+    const [key, offset, rank, tagCount] = line.split(' ') as [string, string, string, string]
+    const [lemma, rest] = key.split('%') as [string, string]
+    return { lemma, key: partByNumber[Number(rest.charAt(0))] + offset, tagCount: Number(tagCount), rank: Number(rank) }
+  })
+
+/** The order of the files numbers synsets and lemmas, the same each time. */
+export const readWordNet = (folder: string): WordNet => {
+  const parsed = readSynsets(folder)
   const byKey = new Map(parsed.map(({ key }, i) => [key, i]))
-  const synsets = parsed.map(({ lemmas, pointers, gloss }) => ({
-    lemmas,
+  const synsets = parsed.map(({ words, pointers, gloss }) => ({
+    lemmas: words.map((word) => word.toLowerCase()),
     gloss,
     pointers: pointers.flatMap(({ relation, target }) => {
       const synset = byKey.get(target)
       return synset === undefined ? [] : [{ relation, synset }]
     }),
   }))
-
   const senses = new Map<string, Sense[]>()
-  for (const line of linesOf(`${folder}/index.sense`)) {
-    // `hike%2:38:00:: 01921101 1 2`: sense key, offset, rank, tag count.
-    const [key, offset, rank, tagCount] = line.split(' ') as [string, string, string, string]
-    const [lemma, rest] = key.split('%') as [string, string]
-    const synset = byKey.get(partByNumber[Number(rest.charAt(0))] + offset)
+  for (const { lemma, key, tagCount, rank } of readSenses(folder)) {
+    const synset = byKey.get(key)
     if (synset === undefined) continue
     const known = senses.get(lemma)
-    const sense = { synset, tagCount: Number(tagCount), rank: Number(rank) }
+    const sense = { synset, tagCount, rank }
     if (known) known.push(sense)
     else senses.set(lemma, [sense])
   }

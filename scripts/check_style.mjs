@@ -13,7 +13,7 @@ const words = {
   tamed: 'patched',
   settle_in: 'handle_new_user',
   retire_user: 'handle_deleted_user',
-  look_at: 'scope_to_conversation',
+  look_at: 'require_participant',
   take_turn: 'consume_rate_limit',
   whole_at: 'tat',
   is_sought: 'matches_filter',

@@ -52,18 +52,21 @@ const insertMessage = `
   returning json_build_object('id', id)::text as body`
 
 /** By API function; `:user` is the caller. */
-export const bareSql = {
+const bareSql: Record<string, string> = {
   list_conversations: conversationList,
   list_messages: messagePage,
   send_message: insertMessage,
 }
+
+/** Whether there is bare SQL for a call of an API function. */
+export const hasBareSql = (call: string): boolean => call.replace(/\(.*/s, '') in bareSql
 
 /** A session in which an insert runs none of our triggers; foreign keys are still checked (see fixture.sql). */
 export const withoutTriggers = { session_replication_role: 'replica' }
 
 /** Translates a statement of an Edge Function into bare SQL with the same parameters. */
 export const bareStatement = (text: string, [claims, argument]: unknown[]) => {
-  const bare = bareSql[/then api\.(\w+)/.exec(text)?.[1] as keyof typeof bareSql]
+  const bare = bareSql[/then api\.(\w+)/.exec(text)![1]!]!
   const known: Record<string, unknown> = {
     user: Number((claims as { sub: string }).sub.slice(-6)) - 100_000,
     conversation: argument,

@@ -6,34 +6,16 @@ set maintenance_work_mem = '512MB';
 set work_mem = '256MB';
 select setseed(0.5);
 
--- Tables of the bench itself. One user signed up before; all users get the password hash that Auth created for them.
+-- For what the bench keeps itself.
 create schema bench;
 grant usage on schema bench to edge_functions, authenticated;
-create table bench.password as
-select encrypted_password as hash
-from auth.users;
 set client_min_messages = warning;
 truncate auth.users, public.users cascade;
 
 -- Ids of auth users end in 100,000 plus the user's id, because pgbench cannot pad numbers.
-insert into auth.users (id, email, encrypted_password, email_confirmed_at)
-select ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'person' || id || '@example.com', hash, now()
-from generate_series(1, :users) as id
-cross join bench.password;
-create procedure bench.reset_sessions()
-language sql
-as $$
-  delete from auth.sessions;
-  insert into auth.sessions (id, user_id, aal)
-  select overlay(id::text placing '1' from 1 for 1)::uuid, id, 'aal1'
-  from auth.users;
-  insert into auth.refresh_tokens (id, token, user_id, session_id)
-  select
-    overlay(id::text placing '3' from 1 for 1), overlay(id::text placing '2' from 1 for 1),
-    id, overlay(id::text placing '1' from 1 for 1)::uuid
-  from auth.users
-$$;
-call bench.reset_sessions();
+insert into auth.users (id, email, email_confirmed_at)
+select ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'person' || id || '@example.com', now()
+from generate_series(1, :users) as id;
 insert into public.users (id, auth_id, name, email) overriding system value
 select id, ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'Person ' || id, 'person' || id || '@example.com'
 from generate_series(1, :users) as id;
@@ -98,38 +80,18 @@ order by shuffle;
 select definition from dropped_indexes \gexec
 
 -- As the triggers would have filled it.
-insert into private.conversation_activity
-  (
-    conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread,
-    voyager_has_written, local_has_written
-  )
-select
-  conversations.id, voyager_id, local_id, latest.id, latest.created_at, unread.by_voyager, unread.by_local, true, true
+insert into private.inbox_entries (conversation_id, user_id, last_message_id, active_at, unread, has_written)
+select conversations.id, person, latest.id, latest.created_at, unread.count, true
 from public.conversations
+cross join unnest(array[voyager_id, local_id]) as person
 cross join lateral (
   select id, created_at from public.messages where conversation_id = conversations.id order by id desc limit 1
 ) as latest
 cross join lateral (
-  select
-    count(*) filter (where user_id <> voyager_id) as by_voyager,
-    count(*) filter (where user_id <> local_id) as by_local
+  select count(*) as count
   from public.messages
-  where conversation_id = conversations.id and not read
+  where conversation_id = conversations.id and user_id <> person and not read
 ) as unread;
-
--- The latest unread message of each conversation.
-create table bench.unread as
-select row_number() over (order by random()) as number, latest.*
-from (
-  select distinct on (conversation_id)
-    messages.id, conversation_id as conversation, voyager_id + local_id - user_id as reader
-  from public.messages
-  join public.conversations on conversations.id = conversation_id
-  where not read
-  order by conversation_id, messages.id desc
-) as latest;
-alter table bench.unread add primary key (number);
-grant select on bench.unread to edge_functions, authenticated;
 
 select setval('public.users_id_seq', :users), setval('public.profiles_id_seq', :users),
   setval('public.conversations_id_seq', :conversations) \g /dev/null

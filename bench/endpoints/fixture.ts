@@ -1,12 +1,10 @@
 /** Starts a Postgres for the bench and loads fixture.sql. */
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
-import { openPostgres } from '../../supabase/local/database.ts'
-import { openPlatform } from '../../supabase/local/platform.ts'
-import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
 import type { Query } from '../search/generated.ts'
-import { jwtSecret, password, publishableKey, secretKey, uuidOf } from './keys.ts'
+import { openEmpty } from '../search/labelled.ts'
+import { jwtSecret, uuidOf } from './keys.ts'
 import type { Defer } from './defer.ts'
 import { fillSearchData } from './search_data.ts'
 
@@ -20,8 +18,6 @@ export interface Size {
 export interface Fixture extends Size {
   url: string
   postmaster: number
-  /** Where tests/postgres/install.sh has put the programs. */
-  prefix: string
   bin: string
   wrk: string
   sql: postgres.Sql
@@ -29,7 +25,7 @@ export interface Fixture extends Size {
   queries: Query[]
   token: (user: number) => Promise<string>
   /** Copies the data into a database without row level security. Call it before anything else connects. */
-  withoutPolicies: () => Promise<{ url: string; sql: postgres.Sql }>
+  withoutPolicies: () => Promise<string>
 }
 
 const root = new URL('../../', import.meta.url).pathname
@@ -63,27 +59,8 @@ begin
 end
 $$`
 
-const build = async (url: string): Promise<void> => {
-  const database = await openPostgres(url)
-  const keys = { jwtSecret, publishableKey, secretKey }
-  const app = await openPlatform(database, keys, readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' }))
-  const { ok } = await app.fetch(
-    new Request('http://localhost/auth/v1/signup', {
-      method: 'POST',
-      headers: { apikey: publishableKey, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: 'somebody@example.com', password }),
-    }),
-  )
-  if (!ok) throw new Error('The sign-up failed')
-  await database.close()
-}
-
-export const postmasterOf = async (url: string): Promise<number> => {
-  const sql = postgres(url, { max: 1 })
-  const [found] = await sql`select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer as pid`
-  await sql.end()
-  return found!.pid
-}
+/** The same database with the Edge Functions' role. */
+export const asEdgeFunctions = (url: string): string => Object.assign(new URL(url), { username: 'edge_functions' }).href
 
 export const openFixture = async (size: Size, defer: Defer): Promise<Fixture> => {
   // With fewer, the users that fixture.sql leaves out would have conversations with each other.
@@ -108,7 +85,7 @@ export const openFixture = async (size: Size, defer: Defer): Promise<Fixture> =>
   const at = (database: string) => `postgresql://supabase_admin@127.0.0.1:${port}/${database}`
   await run(`${bin}/createdb`, ['--maintenance-db', at('postgres'), 'bench'])
   const url = at('bench')
-  await build(url)
+  await (await openEmpty(url)).close()
   const sizes = Object.entries(size).flatMap(([name, value]) => ['-v', `${name}=${value}`])
   await run(`${bin}/psql`, ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...sizes, '-f', 'bench/endpoints/fixture.sql', url])
   const psql = (database: string, ...statements: string[]) =>
@@ -120,21 +97,18 @@ export const openFixture = async (size: Size, defer: Defer): Promise<Fixture> =>
   return {
     ...size,
     url,
-    postmaster: await postmasterOf(url),
-    prefix,
+    postmaster: Number(Deno.readTextFileSync(`${folder}/data/postmaster.pid`).split('\n')[0]),
     bin,
     wrk: `${prefix}/usr/bin/wrk`,
     sql,
     queries,
     token: (user) =>
-      new SignJWT({ sub: uuidOf('0', user), session_id: uuidOf('1', user), role: 'authenticated' })
+      new SignJWT({ sub: uuidOf(user), role: 'authenticated' })
         .setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated').setExpirationTime('12h').sign(key),
     withoutPolicies: async () => {
       await psql('postgres', 'create database bench_open template bench strategy file_copy')
       await psql('bench_open', disablePolicies)
-      const sql = postgres(at('bench_open'), { max: 1, onnotice: () => {} })
-      defer(() => sql.end())
-      return { url: at('bench_open'), sql }
+      return at('bench_open')
     },
   }
 }

@@ -1,14 +1,13 @@
 -- The script for wrk: sends the requests of a file (method, path, token, body; separated by tabs) in random order and
--- prints the result as JSON. NEW_UUID in a body becomes a new UUID each time. Arguments: the file, the mean pause of a
--- connection between two requests in milliseconds, the random seed, and the index to start from, which sends in order.
+-- prints the result as JSON. NEW_UUID in a body becomes a new UUID each time. Arguments: the file, the random seed, and
+-- the index to start from, which sends in order.
 local requests = {}
 local length = 0
-local pause
 local from
 local placeholder = ('#'):rep(36)
 
 function init(args)
-  math.randomseed(os.time() * 1000 + tonumber(args[3] or 0))
+  math.randomseed(os.time() * 1000 + tonumber(args[2] or 0))
   for line in io.lines(args[1]) do
     local method, path, token, body = line:match('^(%S+)\t(%S+)\t(%S*)\t(.*)$')
     local headers = {
@@ -23,11 +22,7 @@ function init(args)
     body = body:gsub('NEW_UUID', placeholder)
     requests[length] = wrk.format(method, path, headers, body ~= '' and body or nil)
   end
-  pause = tonumber(args[2] or 0)
-  from = tonumber(args[4])
-  if pause > 0 then
-    delay = function() return math.floor(-math.log(1 - math.random()) * pause + 0.5) end
-  end
+  from = tonumber(args[3])
 end
 
 local function uuid()

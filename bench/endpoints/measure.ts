@@ -1,8 +1,8 @@
 /** Runs wrk and pgbench, and the servers under test. */
-import { statementOf } from './cases.ts'
-import type { Case, CaseRequest } from './cases/case.ts'
+import type postgres from 'postgres'
+import { type Case, type CaseRequest, statementOf } from './cases/case.ts'
 import type { Defer } from './defer.ts'
-import type { Fixture } from './fixture.ts'
+import { asEdgeFunctions, type Fixture } from './fixture.ts'
 import { jwtSecret } from './keys.ts'
 
 export interface Measurement {
@@ -28,8 +28,8 @@ export interface Load {
   connections: number
 }
 
-const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
-  const { success, stdout, stderr } = await new Deno.Command(command, { args, env }).output()
+const run = async (command: string, args: string[]): Promise<string> => {
+  const { success, stdout, stderr } = await new Deno.Command(command, { args }).output()
   const output = new TextDecoder().decode(stdout)
   if (!success) throw new Error(`${command} failed: ${output}${new TextDecoder().decode(stderr)}`)
   return output
@@ -47,11 +47,18 @@ const ticksOfPostgres = (postmaster: number): number => {
   return children.trim().split(' ').reduce((sum, child) => sum + ticksOfServer(Number(child)), user! + system!)
 }
 
+/** Processor time of an idle process of one thread, in milliseconds and finer than in ticks. */
+export const processorTime = (pid: number): number =>
+  Number(Deno.readTextFileSync(`/proc/${pid}/schedstat`).split(' ')[0]) / 1e6
+
+export const backendOf = async (sql: postgres.Sql): Promise<number> =>
+  (await sql`select pg_backend_pid() as pid`)[0]!.pid
+
 type Output = Omit<Measurement, 'database' | 'server'>
 
 /** Adds the processor time, which other work on the machine disturbs less than the rate. */
 const withProcessorTime = async (
-  fixture: Pick<Fixture, 'postmaster'>,
+  fixture: Fixture,
   pid: number | null,
   work: () => Promise<Output>,
 ): Promise<Measurement> => {
@@ -100,45 +107,37 @@ export const start = async (
   }
 }
 
-/**
- * Sends requests with wrk. `pause` is a connection's mean pause in ms; with `from`, requests go in order from that
- * index.
- */
+/** Sends requests with wrk; with `from`, they go in order from that index. */
 export const runWrk = (
-  fixture: Pick<Fixture, 'postmaster' | 'wrk'>,
+  fixture: Fixture,
   { base, pid }: Server,
   file: string,
   { seconds, connections }: Load,
-  { pause = 0, from }: { pause?: number; from?: number } = {},
+  from?: number,
 ) =>
   withProcessorTime(fixture, pid, async () => {
     const output = await run(fixture.wrk, [
       ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s'],
       ...['-s', new URL('load.lua', import.meta.url).pathname, base],
-      ...['--', file, String(pause), String(Math.floor(Math.random() * 1e6))],
+      ...['--', file, String(Math.floor(Math.random() * 1e6))],
       ...from === undefined ? [] : [String(from)],
     ])
     const { seconds: took, ...result } = JSON.parse(output.trim().split('\n').at(-1)!)
     return { ...result, rate: result.requests / took } as Output
   })
 
-const oneLine = (sql: string): string => sql.trim().replaceAll(/\n */g, ' ')
-
-const runPgbench = (
-  fixture: Fixture,
-  script: string,
-  { seconds, connections }: Load,
-  { database, user, options }: { database: string; user: string; options: string },
-) =>
+/** Runs the statement of a case's Edge Function with pgbench, with the Edge Functions' role. */
+export const runStatement = (fixture: Fixture, testCase: Case, { seconds, connections }: Load, from = 0) =>
   withProcessorTime(fixture, null, async () => {
+    // Each of pgbench's clients takes its share of the requests: with 16 clients every sixteenth.
+    const inOrder = `\\set step :step + 1\n\\set index ${from} + :step * ${connections} + :client_id\n`
+    const statement = statementOf(testCase).replaceAll(/\n */g, ' ')
     const file = await Deno.makeTempFile({ suffix: '.sql' })
-    await Deno.writeTextFile(file, script)
-    const url = new URL(database)
-    url.username = user
+    await Deno.writeTextFile(file, `${testCase.once ? inOrder : ''}${testCase.variables}\n${statement};\n`)
     const output = await run(`${fixture.bin}/pgbench`, [
       ...['-n', '-M', 'prepared', '-D', 'step=-1', '-c', String(connections)],
-      ...['-T', String(seconds), '-f', file, url.href],
-    ], { PGOPTIONS: options })
+      ...['-T', String(seconds), '-f', file, asEdgeFunctions(fixture.url)],
+    ])
     await Deno.remove(file)
     const number = (pattern: RegExp) => Number(pattern.exec(output)?.[1])
     return {
@@ -150,42 +149,20 @@ const runPgbench = (
     }
   })
 
-/**
- * Runs the statement of a case's Edge Function with pgbench, with the Edge Functions' role, by default on the fixture.
- */
-export const runStatement = (
-  fixture: Fixture,
-  testCase: Case,
-  load: Load,
-  { database = fixture.url, options = '', from = 0 }: { database?: string; options?: string; from?: number } = {},
-) => {
-  // Each of pgbench's clients takes its share of the requests: with 16 clients every sixteenth.
-  const inOrder = `\\set step :step + 1\n\\set index ${from} + :step * ${load.connections} + :client_id\n`
-  const script = `${testCase.once ? inOrder : ''}${testCase.variables ?? ''}\n${oneLine(statementOf(testCase)!)};\n`
-  return runPgbench(fixture, script, load, { database, user: 'edge_functions', options })
-}
-
-/** Runs the bare SQL of a case with pgbench, as the owner of the tables. */
-export const runBareSql = (fixture: Fixture, { variables, bareSql }: Case, load: Load, options = '') =>
-  runPgbench(fixture, `${variables}\n${oneLine(bareSql!)};\n`, load, {
-    database: fixture.url,
-    user: 'supabase_admin',
-    options: `-c session_replication_role=replica ${options}`,
-  })
+const tokens = new Map<number, string>()
 
 /** Writes the requests of a case for load.lua and returns the file's name. */
 export const writeRequests = async (
   fixture: Fixture,
   { method, requests }: Case,
-  pathOf: (request: CaseRequest) => string,
-  tokens: Map<number, string>,
+  pathOf: (request: CaseRequest) => string = ({ path }) => path,
 ) => {
   const file = await Deno.makeTempFile({ suffix: '.tsv' })
   const lines: string[] = []
   for (const request of requests) {
-    const { user, token, body = '' } = request
+    const { user, body = '' } = request
     if (!tokens.has(user)) tokens.set(user, await fixture.token(user))
-    lines.push([method, pathOf(request), token ?? tokens.get(user), body].join('\t'))
+    lines.push([method, pathOf(request), tokens.get(user), body].join('\t'))
   }
   await Deno.writeTextFile(file, lines.join('\n') + '\n')
   return file

@@ -3,9 +3,8 @@
  * policies, as medians. Then the sizes of tables.
  */
 import postgres from 'postgres'
-import type { Case } from './cases/case.ts'
-import { statementOf } from './cases.ts'
-import type { Fixture } from './fixture.ts'
+import { type Case, statementOf } from './cases/case.ts'
+import { asEdgeFunctions, type Fixture } from './fixture.ts'
 import { median, row } from './table.ts'
 
 const runs = 320
@@ -16,17 +15,11 @@ const fillVariables = async (sql: postgres.Sql, testCase: Case, index: number): 
   const values: Record<string, number> = { index }
   const fill = (text: string): string =>
     text.replaceAll(/(?<!:):([a-z]+)\b/g, (whole, name) => name in values ? `${values[name]}::bigint` : whole)
-  for (const [, name, expression] of (testCase.variables ?? '').matchAll(/\\set (\w+) (.+)/g)) {
+  for (const [, name, expression] of testCase.variables.matchAll(/\\set (\w+) (.+)/g)) {
     const [found] = await sql.unsafe(`select (${fill(expression!)})::integer as value`)
     values[name!] = found!.value
   }
-  return fill(statementOf(testCase)!)
-}
-
-const connectAsEdgeFunctions = (url: string): postgres.Sql => {
-  const login = new URL(url)
-  login.username = 'edge_functions'
-  return postgres(login.href, { max: 1, onnotice: () => {} })
+  return fill(statementOf(testCase))
 }
 
 /** The pages and milliseconds of one statement. */
@@ -37,16 +30,12 @@ const explain = async (sql: postgres.Sql, statement: string): Promise<{ read: nu
 }
 
 /** Runs each statement on both databases in alternating order, so that other work on the machine affects both alike. */
-export const pages = async (
-  fixture: Fixture,
-  cases: Case[],
-  copy: { url: string; sql: postgres.Sql },
-): Promise<void> => {
-  const withRls = connectAsEdgeFunctions(fixture.url)
-  const withoutRls = connectAsEdgeFunctions(copy.url)
+export const pages = async (fixture: Fixture, cases: Case[], copy: string): Promise<void> => {
+  const [withRls, withoutRls] = [fixture.url, copy].map((url) =>
+    postgres(asEdgeFunctions(url), { max: 1, onnotice: () => {} })
+  ) as [postgres.Sql, postgres.Sql]
   console.log(row('', ['pages', 'most', 'ms', 'of RLS off', 'kB sent']))
-  for (const testCase of cases.filter(statementOf)) {
-    if (testCase.setup) { for (const { sql } of [fixture, copy]) await sql.unsafe(testCase.setup) }
+  for (const testCase of cases) {
     const results: { read: number; took: number; tookWithoutRls: number }[] = []
     let sent = 0
     for (let index = 0; index < runs; index++) {

@@ -112,18 +112,6 @@ app.get('/conversations', requireUser, async ({ me }, response) => {
   response.json(list)
 })
 
-app.get('/conversations/unread', requireUser, async ({ me }, response) => {
-  const conversations = await Message.findAll({
-    attributes: ['conversation_id', [fn('count', col('message.id')), 'unread']],
-    where: { read: false, user_id: { [Op.ne]: me } },
-    include: { model: Conversation, as: 'Conversation', attributes: [], where: isMine(me) },
-    group: ['conversation_id'],
-    raw: true,
-  })
-  const counts = conversations.map(({ conversation_id, unread }) => ({ conversation_id, unread: Number(unread) }))
-  response.json({ total: counts.reduce((sum, { unread }) => sum + unread, 0), conversations: counts })
-})
-
 app.post('/conversations', requireUser, async ({ me, body }, response) => {
   if (body.other_user_id === me) fail(400, 'Nobody converses with themselves')
   const pair = {
@@ -140,11 +128,11 @@ app.post('/conversations', requireUser, async ({ me, body }, response) => {
 })
 
 app.get('/conversations/:id/messages', requireUser, async (request, response) => {
-  const { limit = 50, offset = 0, before_id } = request.query
+  const { limit = 50, offset = 0 } = request.query
   const { id } = await myConversation(request)
   response.json(
     await Message.findAll({
-      where: { conversation_id: id, ...before_id && { id: { [Op.lt]: before_id } } },
+      where: { conversation_id: id },
       include: person('Sender'),
       order: [['id', 'DESC']],
       limit: Math.min(limit, 100),
@@ -161,17 +149,38 @@ app.post('/conversations/:id/messages', requireUser, async (request, response) =
   response.status(201).json({ ...message.toJSON(), Sender: Voyager.id === me ? Voyager : Local })
 })
 
-app.patch('/conversations/:id/messages/:message/read', requireUser, async (request, response) => {
-  const { id } = await myConversation(request)
-  const [count] = await Message.update({ read: true }, {
-    where: { id: request.params.message, conversation_id: id, user_id: { [Op.ne]: request.me } },
-  })
-  if (count === 0) fail(404, 'Message not found')
-  response.json({ success: true })
-})
-
 app.get('/users/me', requireUser, async ({ me }, response) => {
   response.json(await User.findByPk(me, { include: { model: Profile, as: 'Profile', include: interests } }))
+})
+
+// Plain full text; as in ours a profile is found by any word of the query. peer.ts fills peer.search.
+app.get('/users/search', async ({ query }, response) => {
+  const [interests, cities, countries] = ['filterInterests', 'filterCity', 'filterCountry']
+    .map((name) => [query[name] ?? []].flat())
+  const hits = await sequelize.query(
+    `select
+      id, user_id, name, biography, city, country, interests, image_url, ts_rank_cd(words, wanted) as score,
+      (count(*) over ())::integer as total
+    from peer.search
+    cross join websearch_to_tsquery('english', $1) as wanted
+    where words @@ wanted
+      and ($2::text[] = '{}' or interests && $2)
+      and ($3::text[] = '{}' or city = any ($3))
+      and ($4::text[] = '{}' or country = any ($4))
+    order by score desc, id
+    limit 20`,
+    {
+      bind: [query.q.trim().replaceAll(/\s+/g, ' or '), interests, cities, countries],
+      type: Sequelize.QueryTypes.SELECT,
+    },
+  )
+  response.json({
+    hits: hits.map(({ total: _, ...hit }) => hit),
+    query: query.q,
+    estimatedTotalHits: hits[0]?.total ?? 0,
+    limit: 20,
+    offset: 0,
+  })
 })
 
 app.get('/users/:id', async ({ params }, response) => {

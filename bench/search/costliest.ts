@@ -6,15 +6,12 @@
  *
  *   deno run -A bench/search/costliest.ts [--profiles=10000] [--seconds=120] [--tries=…] [--seed=1] [--details]
  *
- * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts.
+ * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this before.
  * --details adds facets and nearness to a profile.
  */
-import postgres from 'postgres'
-import { makeProfiles, makeQueries, model } from './generated.ts'
-import { fill } from './fill.ts'
-import { openEmpty } from './labelled.ts'
+import { openFilled } from './fill.ts'
+import { makeQueries, model } from './generated.ts'
 import { readQuery } from '../../functions/users/read_query.ts'
-import type { Query } from '../../functions/_shared/postgres.ts'
 import { seededRandom } from '../../tests/tools/random.ts'
 
 const option = (name: string, standard: number): number =>
@@ -26,29 +23,15 @@ const below = (limit: number): number => Math.floor(random() * limit)
 const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)]!
 const chance = (share: number): boolean => random() < share
 
-/** Opens the database, and fills it unless it is filled. The caller with a token also has a search context. */
-const openProfiles = async (): Promise<{ query: Query; queries: ReturnType<typeof makeQueries> }> => {
-  const url = Deno.env.get('DATABASE_URL')
-  const sql = url ? postgres(url, { max: 1, onnotice: () => {} }) : null
-  const server: Query | null = sql && ((text, values) => sql.unsafe(text, values as never[], { prepare: true }))
-  const isFilled = await server?.('select from private.search_entries limit 1', []).then(
-    (rows) => rows.length > 0,
-    () => false,
-  )
-  const database = isFilled ? null : await openEmpty()
-  const query = server ?? database!.query
-  const interests = (await query('select name from public.interests order by name', [])).map(({ name }) => String(name))
-  const profiles = makeProfiles(count, interests)
-  if (database) await fill(database, profiles)
-  await query(
-    `insert into private.search_contexts (user_id, content_hash, model, embedding)
-     select user_id, '', model, embedding from private.search_entries where user_id = 1
-     on conflict do nothing`,
-    [],
-  )
-  return { query, queries: makeQueries(200, profiles) }
-}
-const { query, queries } = await openProfiles()
+const { database: { query }, profiles } = await openFilled(count)
+const queries = makeQueries(200, profiles)
+// The caller with a token also has a search context.
+await query(
+  `insert into private.search_contexts (user_id, content_hash, model, embedding)
+   select user_id, '', model, embedding from private.search_entries where user_id = 1
+   on conflict do nothing`,
+  [],
+)
 
 const column = async (text: string): Promise<string[]> => (await query(text, [])).map((row) => String(row.value))
 const words = await column(

@@ -1,9 +1,10 @@
-/** Fills a database with the generated profiles of generated.ts, for speed.ts and costliest.ts. */
+/** Fills a database with the generated profiles of generated.ts, for speed.ts, writes.ts and costliest.ts. */
 import type { Database } from '../../supabase/local/database.ts'
-import { model, type Profile } from './generated.ts'
+import { makeProfiles, model, type Profile } from './generated.ts'
+import { openEmpty } from './labelled.ts'
 
 // Bypasses the triggers, which work row by row, and calls the same functions for a thousand profiles at once.
-export const fill = async (database: Database, profiles: Profile[]): Promise<void> => {
+const fill = async (database: Database, profiles: Profile[]): Promise<void> => {
   const indexes = await database.query(
     `select indexname, indexdef from pg_indexes
      where schemaname = 'private' and indexname in (
@@ -64,4 +65,15 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
   for (const table of ['entries', 'words', 'lexicon', 'sentences']) {
     await database.run(`vacuum analyze private.search_${table}`)
   }
+}
+
+/** The database of DATABASE_URL, or PGlite in memory, which is empty or was filled by this before. */
+export const openFilled = async (count: number): Promise<{ database: Database; profiles: Profile[] }> => {
+  const database = await openEmpty()
+  const interests = await database.query('select name from public.interests order by name', [])
+  const profiles = makeProfiles(count, interests.map(({ name }) => String(name)))
+  const [before] = await database.query('select count(*)::integer as entries from private.search_entries', [])
+  if (before!.entries === 0) await fill(database, profiles)
+  else if (before!.entries !== count) throw new Error(`The database holds ${before!.entries} profiles already`)
+  return { database, profiles }
 }

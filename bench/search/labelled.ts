@@ -43,9 +43,9 @@ type LabelledSet = typeof sets[number]
 export const read = (set: LabelledSet, name: string) =>
   JSON.parse(Deno.readTextFileSync(new URL(`../../tests/search/${set}/${name}`, import.meta.url)))
 
-/** A database with the schema and interests only: the empty one of DATABASE_URL, or PGlite in memory. */
-export const openEmpty = async (): Promise<Database> => {
-  const settings = readSettings({ DATABASE_URL: Deno.env.get('DATABASE_URL'), DATA_DIR: 'memory', SEED: 'none' })
+/** A database with the schema and interests only: the empty one of this address, or PGlite in memory. */
+export const openEmpty = async (url = Deno.env.get('DATABASE_URL')): Promise<Database> => {
+  const settings = readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' })
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(null)
   const keys = { jwtSecret: 'x'.repeat(32), publishableKey: 'sb_publishable_x', secretKey: 'sb_secret_x' }
   await openPlatform(database, keys, settings)

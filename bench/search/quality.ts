@@ -2,31 +2,18 @@
  * Measures how well the search ranks: the labelled queries of tests/search through private.find_profiles, by words
  * alone, by meaning alone and by both, with the offline provider's embeddings. `token` is both with a token, `own` and
  * `stranger` for callers whose interests, bio and location are those of somebody who is exactly meant (which gains most
- * by that), or of the set's caller, and those of somebody irrelevant. For every kind of query it prints
- *   nDCG@10     order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5; of kind
- *               taste, 1 if the first hit is of the caller's kind
- *   MRR         1 / rank of the first hit with grade 2 or 3
- *   recall@20   share of the profiles with grade 2 or 3 among the first twenty
- *   total       mean estimatedTotalHits
- * and with --each every query whose hybrid order is worse by .1 or more than that of words or meaning alone; with
- * --curve the share of the hits by meaning alone that are graded, by the score that they show. The last
- * line is the nDCG of every kind and mode as JSON, which tests/search/quality.test.ts compares with figures.json.
+ * by that), or of the set's caller, and those of somebody irrelevant. For every kind of query it prints nDCG@10: the
+ * order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5; of kind taste, 1 if the
+ * first hit is of the caller's kind. With --curve also the share of the hits by meaning alone that are graded, by the
+ * score that they show. The last line is the nDCG of every kind and mode as JSON, which tests/search/quality.test.ts
+ * compares with figures.json.
  *
- *   deno run -A bench/search/quality.ts [--set=unseen] [--each] [--curve] [--try=similarity_floor,similarity_ceiling,
- *     similarity_threshold] [--deployed=URL]
+ *   deno run -A bench/search/quality.ts [--set=unseen] [--curve] [--deployed=URL]
  *
- * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --try replaces the similarities of private.search_models.
- * --deployed also sends every query to this address of the function `users`, which uses the same database; what it
- * answers should be as good as `both`.
+ * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --deployed also sends every query to this address of the
+ * function `users`, which uses the same database; what it answers should be as good as `both`.
  */
 import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query, sets } from './labelled.ts'
-
-interface Scores {
-  ndcg: number
-  mrr: number
-  recall: number
-  total: number
-}
 
 interface Setting {
   vector: boolean
@@ -44,29 +31,18 @@ const modes = {
   'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
   ...deployed && { deployed: { vector: true, ratio: 0.5, url: deployed } },
 } satisfies Record<string, Setting>
-type Mode = keyof typeof modes
 
 const wantedSet = Deno.args.find((arg) => arg.startsWith('--set='))?.slice('--set='.length) ?? 'labelled'
 const set = sets.find((name) => name === wantedSet)
 if (!set) throw new Error(`--set must be one of ${sets.join(', ')}`)
 const database = await openEmpty()
 const queries = await loadLabelled(database, set)
-const numbers = Deno.args.find((arg) => arg.startsWith('--try='))?.slice('--try='.length).split(',').map(Number)
-if (numbers) {
-  await database.query(
-    `update private.search_models
-     set similarity_floor = $2::text::real, similarity_ceiling = $3::text::real, similarity_threshold = $4::text::real
-     where name = $1`,
-    [embedder.model, ...numbers.map(String)],
-  )
-}
 
 const gains = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, place) => sum + (2 ** grade - 1) / Math.log2(place + 2), 0)
 
 interface Answer {
   hits: { id: number; _rankingScore: number }[]
-  estimatedTotalHits: number
 }
 
 const ask = async (url: string, { q, filters: { interests, cities, countries } }: Query): Promise<Answer> => {
@@ -95,66 +71,30 @@ const find = async (query: Query, { vector, ratio, context }: Setting, limit = 2
   return JSON.parse(row!.answer as string)
 }
 
-const measure = async (query: Query, setting: Setting): Promise<Scores> => {
-  const answer = await (setting.url ? ask(setting.url, query) : find(query, setting))
-  const found = answer.hits.map(({ id }) => query.grades.get(id) ?? 0)
+const measure = async (query: Query, setting: Setting): Promise<number> => {
+  const { hits } = await (setting.url ? ask(setting.url, query) : find(query, setting))
   const wanted = [...query.grades.values()]
-  if (wanted.length === 0) {
-    const isSure = answer.hits.some(({ _rankingScore }) => _rankingScore > 0.5)
-    return { ndcg: isSure ? 0 : 1, mrr: 1, recall: 1, total: answer.estimatedTotalHits }
-  }
-  const first = found.findIndex((grade) => grade >= 2)
-  return {
-    ndcg: query.kind === 'taste' ? Number(first === 0) : gains(found) / gains(wanted.toSorted((a, b) => b - a)),
-    mrr: first < 0 ? 0 : 1 / (first + 1),
-    recall: found.filter((grade) => grade >= 2).length / wanted.filter((grade) => grade >= 2).length,
-    total: answer.estimatedTotalHits,
-  }
+  if (wanted.length === 0) return hits.some(({ _rankingScore }) => _rankingScore > 0.5) ? 0 : 1
+  const found = hits.map(({ id }) => query.grades.get(id) ?? 0)
+  return query.kind === 'taste' ? Number(found[0]! >= 2) : gains(found) / gains(wanted.toSorted((a, b) => b - a))
 }
 
-const results: { query: Query; scores: Record<Mode, Scores> }[] = []
+const results: { kind: string; scores: Record<string, number> }[] = []
 for (const query of queries) {
-  const scores = {} as Record<Mode, Scores>
-  for (const [name, mode] of Object.entries(modes)) scores[name as Mode] = await measure(query, mode)
-  results.push({ query, scores })
+  const scores: Record<string, number> = {}
+  for (const [name, mode] of Object.entries(modes)) scores[name] = await measure(query, mode)
+  results.push({ kind: query.kind, scores })
 }
 
-const kinds = [...new Set(queries.map(({ kind }) => kind))]
 const row = (label: string, cells: string[]): string =>
-  label.padEnd(18) + cells.map((cell) => cell.padStart(22)).join('')
-console.log('nDCG@10 / MRR / recall@20 / total')
-console.log(row('', Object.keys(modes)))
+  label.padEnd(18) + cells.map((cell) => cell.padStart(10)).join('')
+console.log(row('nDCG@10', Object.keys(modes)))
 const ndcg: Record<string, Record<string, number>> = {}
-for (const kind of [...kinds, 'all']) {
-  const some = results.filter(({ query }) => kind === 'all' || query.kind === kind)
-  ndcg[kind] = Object.fromEntries(
-    (Object.keys(modes) as Mode[]).map((mode) => [
-      mode,
-      Number(mean(some.map(({ scores }) => scores[mode].ndcg)).toFixed(3)),
-    ]),
-  )
-  const cells = (Object.keys(modes) as Mode[]).map((mode) =>
-    (['ndcg', 'mrr', 'recall'] as const)
-      .map((name) => mean(some.map(({ scores }) => scores[mode][name])).toFixed(3).replace(/^0/, ''))
-      .concat(mean(some.map(({ scores }) => scores[mode].total)).toFixed(0).padStart(3))
-      .join(' ')
-  )
-  console.log(row(`${kind} (${some.length})`, cells))
-}
-
-if (Deno.args.includes('--each')) {
-  console.log(
-    '\nnDCG@10 of queries where both is worse than words or meaning alone: words, meaning, both',
-  )
-  for (const { query, scores } of results) {
-    const [words, meaning, hybrid] = (Object.keys(modes) as Mode[]).map((mode) => scores[mode].ndcg)
-    if (Math.max(words!, meaning!) - hybrid! < 0.1) continue
-    console.log(
-      `${query.id} ${query.kind.padEnd(11)}${
-        [words, meaning, hybrid].map((value) => value!.toFixed(2)).join(' ')
-      }  ${query.q}`,
-    )
-  }
+for (const kind of [...new Set(queries.map(({ kind }) => kind)), 'all']) {
+  const some = results.filter((result) => kind === 'all' || result.kind === kind)
+  const means = Object.keys(modes).map((mode) => mean(some.map(({ scores }) => scores[mode]!)).toFixed(3))
+  console.log(row(`${kind} (${some.length})`, means))
+  ndcg[kind] = Object.fromEntries(Object.keys(modes).map((mode, at) => [mode, Number(means[at])]))
 }
 
 if (Deno.args.includes('--curve')) {

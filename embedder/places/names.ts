@@ -1,13 +1,6 @@
 /** Which of a place's untagged names somebody uses, and which names are also ordinary words. */
-import {
-  languages,
-  localLanguages,
-  readFrequencies,
-  readGivenNames,
-  readSenses,
-  readWordNet,
-  wordsOf,
-} from './sources.ts'
+import { readSenses, readSynsets } from '../wordnet.ts'
+import { languages, localLanguages, readFrequencies, readGivenNames, wordnetFolder } from './sources.ts'
 
 const frequencies = new Map([...languages, ...localLanguages].map((language) => [language, readFrequencies(language)]))
 
@@ -96,15 +89,14 @@ export const namesInUse = (
 }
 
 /** English words, in lower case: those that are in the texts that WordNet counted. */
-const words = new Set<string>()
 const counted = new Set(
-  readSenses().filter((line) => !line.endsWith(' 0')).map((line) => line.split(' ', 2)[1] + line.split('%', 1)[0]!),
+  readSenses(wordnetFolder).filter(({ tagCount }) => tagCount > 0).map(({ lemma, key }) => `${key} ${lemma}`),
 )
-for (const part of ['noun', 'verb', 'adj', 'adv']) {
-  for (const line of readWordNet(part)) {
-    for (const word of wordsOf(line)) if (/^[a-z]+$/.test(word) && counted.has(line.slice(0, 8) + word)) words.add(word)
-  }
-}
+const words = new Set(
+  readSynsets(wordnetFolder).flatMap(({ key, words }) =>
+    words.filter((word) => /^[a-z]+$/.test(word) && counted.has(`${key} ${word}`))
+  ),
+)
 const given = new Set([
   ...readGivenNames(300),
   ...('ali ahmed omar hassan fatima aisha layla amir yusuf mehmet ayse sofia victoria florence maria marta lucia ana ' +

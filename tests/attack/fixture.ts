@@ -120,7 +120,7 @@ export const createFixture = async (): Promise<Fixture> => {
 export type Row = Record<string, unknown>
 
 /** All rows of these users, by table. */
-export const rowsOf = async ({ userIds, profileIds }: Fixture): Promise<Record<string, Row[]>> => {
+const rowsOf = async ({ userIds, profileIds }: Fixture): Promise<Record<string, Row[]>> => {
   const list = (ids: number[]) => `in.(${ids.join(',')})`
   const read = async (table: string, filter: string): Promise<Row[]> =>
     (await asAdmin('GET', `${table}?${filter}`)).body

@@ -112,7 +112,7 @@ playAll([
 // A composer stores each draft and then sends it. Pages are killed at random moments, storages fail now and then, and
 // the network is bad. What is shown as stored may neither be lost nor doubled; what is a draft after a kill is sent by
 // the next page.
-test.each(Array.from({ length: 30 }, (_, seed) => seed))(
+test.each(Array.from({ length: 15 }, (_, seed) => seed))(
   'of 40 messages from killed pages none is lost, doubled or reordered (seed %i)',
   async (seed) => {
     const random = seededRandom(seed)

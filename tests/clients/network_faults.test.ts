@@ -111,7 +111,7 @@ const simulateFaults = async (seed: number) => {
   expect(sides.flatMap(({ client }) => client.channels)).toEqual([])
 }
 
-test.each(Array.from({ length: 14 }, (_, seed) => seed))(
+test.each(Array.from({ length: 8 }, (_, seed) => seed))(
   'after random network faults both clients show exactly the messages of the table (seed %i)',
   simulateFaults,
 )
@@ -127,12 +127,12 @@ playAll([
     { messages: [] }, 61_000, { isComplete: true, unread: 219 }],
 ])
 
-test('of 2000 messages that events overtake each is shown within 5 s, and none is missing while live', async () => {
+test('of 400 messages that events overtake each is shown within 5 s, and none is missing while live', async () => {
   const simulator = createSimulator()
   const { chat, inbox } = openAs(simulator, 1, withoutPolling)
   await advance(1000)
   const worst = { shown: 0, live: 0 }
-  for (let count = 0; count < 2000; count++) {
+  for (let count = 0; count < 400; count++) {
     simulator.setNetwork({ invisibility: count % 10 ? 62 : 4000 })
     const { id } = simulator.insertMessage(1 + count % 2, { content: `${count}` })
     const isShown = () => chat.view.messages.at(-1)?.id === id && inbox.view.conversations[0]?.Messages[0]?.id === id
@@ -146,18 +146,18 @@ test('of 2000 messages that events overtake each is shown within 5 s, and none i
   }
   expect(worst.shown).toBeLessThan(5000)
   expect(worst.live).toBeLessThan(1000)
-  expect(chat.view.messages).toHaveLength(2000)
+  expect(chat.view.messages).toHaveLength(400)
 })
 
 test('beyond the limit of the Free plan, three devices lag by a minute at most and end with all messages', async () => {
   const simulator = createSimulator()
   const { server, table, insertMessage, markRead } = simulator
-  server.eventLimit = createEventLimit(100)
+  server.eventLimit = createEventLimit(25)
   const devices = [1, 1, 2].map((user) => openAs(simulator, user))
   const views = () => devices.map(({ chat, inbox }) => ({ ...chat.view, latest: inbox.view.conversations[0] }))
   await advance(1000)
   // Each message is two events and three deliveries, so this is twice the limit.
-  const messagesPerSecond = 40
+  const messagesPerSecond = 10
   for (let second = 0; second < 120; second++) {
     devices[2]!.chat.typing()
     for (let count = 0; count < messagesPerSecond; count++) {
@@ -186,4 +186,4 @@ test('beyond the limit of the Free plan, three devices lag by a minute at most a
   await advance(100)
   expect(server.droppedEvents).toBe(droppedEvents)
   for (const view of views()) expect(view).toMatchObject({ status: 'live', messages: table })
-}, 300_000)
+})

@@ -6,4 +6,4 @@ const actions = '100'
 
 test('the simulated service answers, broadcasts and logs what the service does', async () => {
   expect(await runScript('tests/clients/beside_the_service.ts', [seeds, actions])).toEqual([])
-}, 600_000)
+})

@@ -55,7 +55,7 @@ test('a kill during uploads leaves whole files with a row and nothing else', asy
   expect((await fetch(address(second.base, 'begun.png'))).status).toBe(400)
   const left = await filesIn(join(DATA_DIR, 'storage'))
   expect([left.includes(orphan), left.length]).toEqual([false, acknowledged.size])
-}, 240_000)
+})
 
 test('nothing is left of a file that a full disk refused, that was cut off, or is too large', async () => {
   const path = await makeFolder()

@@ -126,8 +126,9 @@ begin
   insert into public.messages (conversation_id, user_id, content, client_id)
   values (conversation, tests.id_of(voyager), 'Hello', gen_random_uuid())
   returning id into message;
-  insert into private.conversation_states (user_id, conversation_id, is_pinned)
-  values (tests.id_of(voyager), conversation, true);
+  update private.inbox_entries
+  set is_pinned = true
+  where inbox_entries.conversation_id = conversation and user_id = tests.id_of(voyager);
   insert into public.reservations (conversation_id, title, price, date, offered_by)
   values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
   returning id into reservation;
@@ -159,11 +160,6 @@ returns bigint
 language sql stable security definer set search_path = ''
 as $$ select id from public.conversations where voyager_id = tests.id_of(voyager) order by id limit 1 $$;
 
-create or replace function tests.message_of(sender text)
-returns bigint
-language sql stable security definer set search_path = ''
-as $$ select id from public.messages where user_id = tests.id_of(sender) order by id limit 1 $$;
-
 -- Calls a function of schema api as functions/_shared/rpc.ts does. Afterwards the role is edge_functions again.
 create or replace function tests.ask(person text, call text)
 returns jsonb
@@ -180,11 +176,6 @@ begin
   return answer;
 end
 $$;
-
-create or replace function tests.report_of(reporter text)
-returns bigint
-language sql stable security definer set search_path = ''
-as $$ select id from public.reports where reporter_id = tests.id_of(reporter) order by id limit 1 $$;
 
 -- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)
@@ -207,19 +198,17 @@ language sql volatile security definer set search_path = ''
 as $$
   select conversations.id, to_jsonb(kept), to_jsonb(counted)
   from public.conversations
+  cross join unnest(array[voyager_id, local_id]) as participant
   left join lateral (
-    select voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread
-    from private.conversation_activity
-    where conversation_id = conversations.id
+    select last_message_id, active_at, unread
+    from private.inbox_entries
+    where conversation_id = conversations.id and user_id = participant
   ) as kept on true
   cross join lateral (
     select
-      conversations.voyager_id,
-      conversations.local_id,
       coalesce(max(id), 0) as last_message_id,
       coalesce((array_agg(messages.created_at order by id desc))[1], conversations.created_at) as active_at,
-      count(*) filter (where not read and user_id <> conversations.voyager_id) as voyager_unread,
-      count(*) filter (where not read and user_id <> conversations.local_id) as local_unread
+      count(*) filter (where not read and user_id <> participant) as unread
     from public.messages
     where conversation_id = conversations.id
   ) as counted
@@ -228,10 +217,8 @@ as $$
     or exists (
       select
       from public.messages
-      join private.conversation_activity as written using (conversation_id)
-      where conversation_id = conversations.id
-        and (user_id = written.voyager_id and not voyager_has_written
-          or user_id = written.local_id and not local_has_written)
+      join private.inbox_entries as entries using (conversation_id, user_id)
+      where conversation_id = conversations.id and user_id = participant and not entries.has_written
     )
 $$;
 

@@ -4,10 +4,10 @@ import { describe, expect, inject, test } from 'vitest'
 import { call, signUp } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
 import { storageRefusals } from '../tools/storage_answers.ts'
-import { expectSoon, hasBrowser, isFocused, isShown, openDemo, patient } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo } from './browser.ts'
 import { holdUploads, pickLarge, picture } from './uploads.ts'
 
-describe.skipIf(!hasBrowser)('an account of the demo', patient, () => {
+describe.skipIf(!hasBrowser)('an account of the demo', () => {
   const { open, openOne, sideOf, callAsInes, mailedCode, base, url } = openDemo()
   const openMe = async (refusals: number[] = []) => {
     const you = await openOne('/demo/me', { refusals })

@@ -22,9 +22,8 @@ const args = [
 ]
 export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath, args })
 
-// On a quiet machine a step takes a second at most, and a test ten.
+// On a quiet machine a step takes a second at most.
 const timeout = 120_000
-export const patient = { timeout: 300_000 }
 
 /** For what may come a moment later: polls `read` until the matcher that follows is content. */
 export const expectSoon = <T>(read: () => T) => expect.poll(read, { timeout, interval: 50 })
@@ -223,7 +222,7 @@ export const openDemo = () => {
     stack = await startStack({ SEED: 'demo' })
     stack.process.stdout!.on('data', (text) => output += text)
     browser = await openBrowser()
-  }, 300_000)
+  })
   afterEach(async ({ task }) => {
     const visited = visits.splice(0).map((visit) => ({ ...visit, errors: [...visit.errors] }))
     const { SCREENSHOTS } = process.env

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { storageRefusals } from '../tools/storage_answers.ts'
-import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, patient, type Side } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, type Side } from './browser.ts'
 import { holdUploads, pickLarge, picture } from './uploads.ts'
 
 /** A subscription as browsers give it. Real ones need a push service on the internet. */
@@ -28,7 +28,7 @@ const cutConnection = async (side: Side) => {
   await side.find('.bar .status', 'offline').waitFor()
 }
 
-describe.skipIf(!hasBrowser)('a conversation of the demo', patient, () => {
+describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
   const { open, openOne, openTwo, base } = openDemo()
 
   test('is live: messages, unread count, who types, what is read, and what is announced', async () => {

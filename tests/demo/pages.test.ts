@@ -4,7 +4,7 @@ import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { signUp } from '../tools/people.ts'
-import { expectSoon, hasBrowser, isFocused, isPhone, openDemo, patient, type Side } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isPhone, openDemo, type Side } from './browser.ts'
 
 /** What axe-core finds on the page as it is now, ids that are there twice, and whether the page fits the width. */
 const findings = (page: Page): Promise<unknown[]> =>
@@ -44,7 +44,7 @@ const checkOnItsSide = async (you: Side) => {
   await you.page.setViewportSize({ width, height })
 }
 
-describe.skipIf(!hasBrowser)('every page of the demo', patient, () => {
+describe.skipIf(!hasBrowser)('every page of the demo', () => {
   const { open, openOne, openSideBySide, callAsInes, base, url } = openDemo()
 
   test('has nothing that axe-core finds, and nothing that is cut off', async () => {

@@ -2,9 +2,9 @@
 import type { Request, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { signUp } from '../tools/people.ts'
-import { expectSoon, hasBrowser, isFocused, isShown, openDemo, patient } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo } from './browser.ts'
 
-describe.skipIf(!hasBrowser)('people of the demo', patient, () => {
+describe.skipIf(!hasBrowser)('people of the demo', () => {
   const { open, openOne, base, url } = openDemo()
   const openPeople = async () => {
     const you = await openOne()

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
 import { signUp } from '../tools/people.ts'
-import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, patient, type Side } from './browser.ts'
+import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, type Side } from './browser.ts'
 
-describe.skipIf(!hasBrowser)('two people of the demo', patient, () => {
+describe.skipIf(!hasBrowser)('two people of the demo', () => {
   const { openOne, openTwo, callAsInes, base, url } = openDemo()
 
   test('begin with a first message, which is kept until it is sent; a block and its end are shown', async () => {

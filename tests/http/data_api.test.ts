@@ -1,4 +1,4 @@
-/** What a client app does with supabase-js. tests/attack/data_api.test.ts tries what it may not do. */
+/** What a client app does with supabase-js. What each role reaches is in tests/db/access. */
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import { beforeAll, expect, inject, test } from 'vitest'
@@ -52,6 +52,22 @@ test('users read their own rows, and write none', async () => {
     const { error } = await app.from(table).update({ is_active: true, city: 'Faro' }).gt('id', 0)
     expect(error).not.toBeNull()
   }
+})
+
+const hidden = ['api', 'private', 'auth', 'storage', 'pg_catalog', 'information_schema', 'supabase_migrations']
+test.each(hidden)('nobody sees the schema %s, nor calls its functions', async (schema) => {
+  const headers = { apikey: publishableKey, 'Accept-Profile': schema, 'Content-Profile': schema }
+  for (const token of [undefined, ana.token]) {
+    for (const [method, path, given] of [['GET', 'users'], ['POST', 'rpc/get_me', {}]] as const) {
+      const { status, body } = await call(method, `${origin}/rest/v1/${path}`, given, { token, headers })
+      expect([method, status, body.code]).toEqual([method, 406, 'PGRST106'])
+    }
+  }
+  const { status, body } = await call('POST', `${origin}/rest/v1/rpc/get_me`, {}, {
+    token: ana.token,
+    headers: { apikey: publishableKey },
+  })
+  expect([status, body.code]).toEqual([404, 'PGRST202'])
 })
 
 test('nobody changes or deletes rows without a filter, and with one admins do', async () => {

@@ -55,6 +55,27 @@ check(
     equal(await searchAndDrain(), { vector: null, made: 0, refused: [false] })
   },
 )
+check('what is no vector of 384 numbers for each text is no vector', { OPENAI_API_KEY: 'sk-test' }, async () => {
+  const data = (...list: unknown[]) => Response.json({ data: list.map((embedding, index) => ({ index, embedding })) })
+  const answers = [
+    () => new Response('<h1>Hello</h1>', { headers: { 'Content-Type': 'text/html' } }),
+    () => Response.json({ hello: 'world' }),
+    () => data(),
+    () => data(vector.slice(1)),
+    () => data(Array(4).fill(vector).flat()),
+    () => data([...vector.slice(1), null]),
+    () => data(vector.map(String)),
+  ]
+  let answer = answers[0]!
+  const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, () => answer())
+  Deno.env.set('OPENAI_BASE_URL', `http://127.0.0.1:${server.addr.port}/v1`)
+  const { currentProvider } = await import('../../functions/_shared/embeddings/current_provider.ts')
+  const { embedInTime } = await import('../../functions/_shared/embeddings/provider.ts')
+  for (answer of answers) {
+    const found = await embedInTime(currentProvider(), ['hiking'], 60_000).then(() => 'a vector', () => 'none')
+    equal([`${answer}`, found], [`${answer}`, 'none'])
+  }
+})
 check(
   'without the file of the offline model searches have no vector, and no job is begun; with it they go on',
   {},

@@ -21,7 +21,7 @@ const withoutTimes = (text: string): unknown =>
       .replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"<time>"'),
   )
 
-test('the commands of docs/tour.md answer as shown', { timeout: 300_000 }, async () => {
+test('the commands of docs/tour.md answer as shown', async () => {
   expect(steps.length).toBeGreaterThanOrEqual(10)
   // The embeddings of the demo data are made in the first seconds.
   const pending = async () => (await call('GET', `${stack.base}/health`)).body.embeddings.pending

@@ -1,10 +1,12 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
  * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--only=PATTERN]
- * All mutants of the functions whose text differs from that of REF are tried, for so many seconds; so many of all other
- * functions; every one of policies and row level security; and one in so many of grants (0: none). PATTERN chooses
- * functions by name. Prints a Report as JSON.
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--each=10]
+ *     [--only=PATTERN]
+ * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; every one
+ * of policies and row level security; and one in so many of grants (0: none). Each of the four kinds ends after so many
+ * seconds, and a mutant that nothing has noticed after `each` is left undecided. PATTERN chooses functions by name.
+ * Prints a Report as JSON.
  */
 import { parseArgs } from 'node:util'
 import { connection, loadRules, runTests } from '../rules/fixture.ts'
@@ -15,8 +17,9 @@ import { type Mutant, mutantsOf, sample } from './functions.ts'
 export interface Report {
   /** What fails without a mutant; the mutants are not tried then. */
   broken: string[]
-  /** How many were tried, by kind, and how many of them no database takes. */
+  /** How many were tried, by kind, how many of them in vain for want of time, and how many no database takes. */
   tried: Record<string, number>
+  undecided: number
   invalid: number
   /** What nothing noticed, without those of accepted.txt. */
   survivors: string[]
@@ -31,10 +34,11 @@ const options = {
   grants: { type: 'string', default: '40' },
   base: { type: 'string', default: '' },
   seconds: { type: 'string', default: '60' },
+  each: { type: 'string', default: '10' },
   only: { type: 'string', default: '' },
 } as const
 const { values: { base, only, ...numbers } } = parseArgs({ args: Deno.args, options })
-const { seed, functions, grants, seconds } = Object.fromEntries(
+const { seed, functions, grants, seconds, each } = Object.fromEntries(
   Object.entries(numbers).map(([name, value]) => [name, Number(value)]),
 ) as Record<keyof typeof numbers, number>
 
@@ -84,8 +88,13 @@ const pgtapFailure = async (file: string): Promise<string | null> => {
 const noticed = new Map<string, number>()
 const byUse = (one: string, other: string) =>
   (noticed.get(other) ?? 0) - (noticed.get(one) ?? 0) || (durations.get(one) ?? 0) - (durations.get(other) ?? 0)
+class Undecided extends Error {}
+const undecided = 'nothing, for want of time'
+/** When the present mutant has had its time. */
+let end = Infinity
 const firstToFail = async (names: string[], fails: (name: string) => Promise<boolean>): Promise<string | null> => {
   for (const name of names.toSorted(byUse)) {
+    if (performance.now() > end) throw new Undecided()
     if (!await fails(name)) continue
     noticed.set(name, (noticed.get(name) ?? 0) + 1)
     return name
@@ -113,15 +122,18 @@ const accepted = new Set(
   Deno.readTextFileSync(new URL('accepted.txt', import.meta.url)).split('\n').filter((line) => line.startsWith('- '))
     .map((line) => line.slice(2)),
 )
-const report: Report = { broken: [], tried: {}, invalid: 0, survivors: [], outdated: [], seconds: 0 }
-const tryAll = async (kind: string, mutants: Mutant[], until = Infinity): Promise<void> => {
+const report: Report = { broken: [], tried: {}, undecided: 0, invalid: 0, survivors: [], outdated: [], seconds: 0 }
+const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
+  const until = performance.now() + seconds * 1000
   for (const mutant of mutants) {
     if (performance.now() > until) break
     await connection.run('begin')
     const isValid = await connection.run(mutant.statement).then(() => true, () => false)
     if (!isValid) report.invalid++
     else {
+      end = performance.now() + each * 1000
       const detector = await detect(mutant).catch(async (error) => {
+        if (error instanceof Undecided) return undecided
         // A mutant may not end, and the time limit of an anonymous caller closes the connection.
         if (!/connection|queryable/i.test(String(error))) throw error
         await connection.open?.()
@@ -129,7 +141,8 @@ const tryAll = async (kind: string, mutants: Mutant[], until = Infinity): Promis
         return 'the connection'
       })
       report.tried[kind] = (report.tried[kind] ?? 0) + 1
-      if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
+      if (detector === undecided) report.undecided++
+      else if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
       if (!detector && !accepted.has(mutant.what)) report.survivors.push(mutant.what)
       if (!detector) say(`survives: ${mutant.what}`)
     }
@@ -168,14 +181,15 @@ if (report.broken.length === 0) {
     mutants.filter(({ subject }) => changed.has(subject) === isChanged)
   )
   say(`${definitions.length} functions, ${changed.size} changed, ${mutants.length} mutants, ${allRules.length} rules`)
-  await tryAll('changed', sample(own!, own!.length, seed), performance.now() + seconds * 1000)
+  await tryAll('changed', sample(own!, own!.length, seed))
   await tryAll('function', sample(others!, functions, seed))
   if (grants > 0) {
     const all =
       (await connection.query(read('../mutants/rights.sql'), []) as Record<'kind' | 'what' | 'statement', string>[])
         .map(({ kind, what, statement }) => ({ subject: kind, what: `${kind}: ${what}`, statement }))
     const isEvery = ({ subject }: Mutant) => subject === 'policy' || subject === 'row level security'
-    await tryAll('policy', all.filter(isEvery))
+    const every = all.filter(isEvery)
+    await tryAll('policy', sample(every, every.length, seed))
     const rest = all.filter((mutant) => !isEvery(mutant))
     await tryAll('grant', sample(rest, Math.ceil(rest.length / grants), seed))
   }

@@ -110,7 +110,7 @@ test('with more running transactions than a cursor names, changes are shown once
     if (page === 1) await Promise.all(many.map((sql) => sql`commit`))
   }
   expect(reader.seen).toEqual([sent])
-}, 30_000)
+})
 
 const gone = /read everything anew/
 

@@ -138,7 +138,7 @@ test('with the offline model a backlog stays within the processor time of an iso
     select count(*)::integer as sentences, count(distinct profile_id)::integer as profiles
     from private.search_sentences`
   expect(counts).toEqual({ sentences: 400 * 32, profiles: 400 })
-}, 120_000)
+})
 
 test('if a worker is killed, its embeddings stay, and only what it had begun has an attempt', async () => {
   const provider = await startProvider()
@@ -177,7 +177,7 @@ test('a text that kills its worker each time becomes a dead letter, and kills no
   await passTime()
   expect(await (await startIsolate(provider.env)).embed()).toBe(3)
   expect(await embedded()).toEqual(others)
-}, 120_000)
+})
 
 test('GET /health names the model without loading it', () => {
   const script = `
@@ -216,7 +216,7 @@ describe('with a provider that embeds a batch in one call', () => {
     expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 8 }])
   })
 
-  test.each([400, 401, 403, 404, 422, 429, 500, 503, 'drops'] as const)(
+  test.each([400, 503, 'drops'] as const)(
     'while it answers %s to everything, however long, no text becomes a dead letter; afterwards all are embedded',
     async (outage) => {
       await addProfiles('one', 'three', 'two')

@@ -55,4 +55,4 @@ test('without any of its locks a race fails', async () => {
     }
   }
   expect(survivors, `of ${mutants.length} locks`).toEqual([])
-}, 120_000)
+})

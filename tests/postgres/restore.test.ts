@@ -83,4 +83,4 @@ test('a restored dump has the same rows and returns the same responses', async (
   expect((await after.post(messages, { content: 'After it' })).body.id).toBeGreaterThan(sent.body.id)
   const [audit] = await connected(second, (sql) => sql`select private.audit_search_index() as findings`)
   expect(new Set(Object.values(audit!.findings))).toEqual(new Set([0]))
-}, 120_000)
+})

@@ -91,8 +91,8 @@ const tolerated = {
     ...[
       'any_term', 'context_bonus', 'context_nearness', 'denied', 'either', 'either_number', 'final_score', 'hit_body',
       'iso', 'lacking', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'phrase', 'placed_score',
-      'semantic_score', 'semantic_weight', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'typo_budget',
-      'undoubled', 'weight_value',
+      'semantic_score', 'semantic_weight', 'shown_score', 'tags_of', 'term_query', 'to_message_view', 'to_state',
+      'typo_budget', 'undoubled', 'weight_value',
     ],
   ],
 }

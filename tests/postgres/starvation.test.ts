@@ -45,7 +45,7 @@ beforeAll(async () => {
     return { ...person, path, partner, strangers }
   }))
   interests = (await call('GET', `${stack.base}/users/interests`)).body.map(({ id }: { id: number }) => id)
-}, 120_000)
+})
 
 const letters = (number: number): string => String(number).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!)
 let words = 0

@@ -173,7 +173,7 @@ test('every command line of docs/deploy.md works, or is known not to be possible
   expect(project.management.unknown).toEqual([])
   // The page says to wait a minute.
   await expectRuns(commands.find(({ text }) => text.includes('job_run_details order'))!.text)
-}, 600_000)
+})
 
 test('what the schedule sends is taken by the functions that are deployed', async () => {
   const [job] = await project.sql`select command from cron.job where jobname = 'drain the embedding queue'`
@@ -312,4 +312,4 @@ test('an upgrade of a project in use keeps nobody waiting for a second, and no r
   const stored = await project.sql`select id::int from public.messages where conversation_id = ${conversation}`
   expect(new Set(stored.map(({ id }) => id))).toEqual(sent)
   isGreen(await runLine(filledIn('npm run doctor -- --remote https://<ref>.supabase.co --write')))
-}, 900_000)
+})

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { type OperationId, reference } from '../../docs/reference/index.ts'
 import type { Example } from '../../docs/reference/types.ts'
-import { expectSoon, hasBrowser, openBrowser, patient } from '../demo/browser.ts'
+import { expectSoon, hasBrowser, openBrowser } from '../demo/browser.ts'
 import { shortMetrics, toExample } from '../tools/example_values.ts'
 import { faults, operations } from '../tools/openapi.ts'
 import { useStack } from '../tools/own_stack.ts'
@@ -16,7 +16,7 @@ const stack = useStack({ SEED: 'demo' })
 const run = promisify(execFile)
 const addresses = { tomas: 'tomas.novak@example.com', ines: 'ines.carvalho@example.com' }
 
-test('the demo world has something for an admin to do', patient, async () => {
+test('the demo world has something for an admin to do', async () => {
   const { origin } = new URL(stack.base)
   const dataApi = async (path: string, json?: object) =>
     (await call(json ? 'POST' : 'GET', `${origin}/rest/v1/${path}`, json, { headers: { apikey: testKeys.secretKey } }))
@@ -45,7 +45,7 @@ test('the demo world has something for an admin to do', patient, async () => {
   await expectDeadMail()
 })
 
-test('the calls of the client in the reference compile', patient, async () => {
+test('the calls of the client in the reference compile', async () => {
   const calls = operations.flatMap(({ samples }) => samples.filter(({ label }) => label === 'client'))
   expect(calls.length).toBeGreaterThan(40)
   const folder = mkdtempSync('tests/reference/calls-')
@@ -79,7 +79,6 @@ const send = async (id: OperationId, { as }: Example, sessions: Awaited<ReturnTy
 
 test(
   'every example of the reference works on the demo world, as it says',
-  patient,
   async () => {
     const sessions = await logIn()
     const answers: Record<string, unknown> = {}
@@ -104,7 +103,6 @@ test(
 
 test.skipIf(!hasBrowser)(
   'the page shows and tries operations, in both themes, as people and nobody',
-  patient,
   async () => {
     const browser = await openBrowser()
     onTestFinished(() => browser.close())

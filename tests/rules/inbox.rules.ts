@@ -11,7 +11,8 @@ const states = (who: Person): Promise<Json> => who.get('/conversations/states')
 const list = async (who: Person, query = '') => idsOf(await who.get(`/conversations?${query}`))
 /** What is in the inbox, and what in the archive. */
 const places = async (who: Person) => [await list(who, 'archived=false'), await list(who, 'archived=true')]
-const endMutes = () => sql("update private.conversation_states set muted_until = now() - interval '1 second'")
+const endMutes = () =>
+  sql("update private.inbox_entries set muted_until = now() - interval '1 second' where muted_until > now()")
 
 test('a conversation is archived, muted and pinned for oneself; what is absent stays unchanged', async () => {
   const { ana, ben, cat, dan, ab, ca } = await meet()
@@ -157,9 +158,8 @@ test('the list is filtered by what is archived, and begins with what is pinned; 
 test('twenty conversations can be pinned, whatever is muted and whatever others have pinned', async () => {
   const { host, paths } = await hostOf(22)
   await sql(
-    `insert into private.conversation_states (user_id, conversation_id, is_pinned, muted_until)
-     select person, id, person <> $1, case person when $1 then 'infinity'::timestamptz end
-     from public.conversations cross join unnest(array[voyager_id, local_id]) as person`,
+    `update private.inbox_entries
+     set is_pinned = user_id <> $1, muted_until = case user_id when $1 then 'infinity'::timestamptz end`,
     [host.id],
   )
   for (const path of paths.slice(0, 20)) await arrange(host, path, { pinned: true }, 200, { pinned: true })
@@ -175,9 +175,9 @@ test('an erasure forgets what was arranged and keeps what the partners have', as
   const { ana, ben, cat, ab, ca } = await meet()
   for (const [who, path] of [[ana, ab], [ana, ca], [cat, ca], [ben, ab]] as const) await arrange(who, path, everything)
   await ana.delete('/users/me')
-  equal(await sql('select user_id from private.conversation_states order by user_id'), [ben.id, cat.id])
-  const archived = 'select voyager_archived, local_archived from private.conversation_activity order by conversation_id'
-  equal(await sql(archived), [[false, true], [true, false]])
+  const arranged = `select user_id, is_archived, is_pinned, muted_until is not null from private.inbox_entries
+    where archived_id is not null or is_pinned or muted_until is not null order by user_id`
+  equal(await sql(arranged), [[ben.id, true, true, true], [cat.id, true, true, true]])
   for (const [who, path] of [[ben, ab], [cat, ca]] as const) equal(await list(who, 'archived=true'), [idOf(path)])
   // Who was deactivated or erased while the request waited changes nothing.
   await activate(ben, false)

@@ -271,8 +271,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
   // A new table that can name a user has to be used above.
   // deno-fmt-ignore
   equal((await namedIn(ana.id)).false, [
-    'private.changes.other_id', 'private.conversation_activity.local_id', 'public.conversations.local_id',
-    'public.reservations.host_id',
+    'public.conversations.local_id', 'public.reservations.host_id',
   ])
   const others = async () => [await namedIn(ben.id), await namedIn(cleo.id)]
   const unchanged = await others()
@@ -289,13 +288,14 @@ test('of an erased user the tables keep what partners and moderators need, and n
   ])
   // deno-fmt-ignore
   equal((await namedIn(ana.id)).true, [
-    'private.changes.user_id', 'private.conversation_activity.voyager_id', 'public.conversations.voyager_id',
+    'private.changes.other_id', 'private.changes.user_id', 'private.inbox_entries.user_id',
+    'public.conversations.voyager_id',
     'public.messages.user_id', 'public.moderation_log.user_id', 'public.reports.reporter_id', 'public.reports.user_id',
     'public.reservation_history.by_id', 'public.reservations.offered_by',
   ])
   equal(await sql(`select count(*) from private.changes where other_id is null and user_id = ${ana.id}`), [0])
-  const archived = 'select voyager_archived_id, local_archived_id is null from private.conversation_activity'
-  equal(await sql(`${archived} where voyager_id = ${ana.id}`), [[null, false]])
+  const archived = 'select user_id from private.inbox_entries where archived_id is not null'
+  equal(await sql(archived), [ben.id])
   equal(await sql('select name from private.sign_ups'), ['Ben'])
   equal(await sql(`select role, erased_at = now() from public.users where id = ${ana.id}`), [['user', true]])
 })

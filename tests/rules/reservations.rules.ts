@@ -1,4 +1,4 @@
-/** Reservations: what participants, admins, the clock and an erasure do with them. tests/db/schedules explores more. */
+/** Reservations: what participants, admins, the clock and an erasure do with them. tests/fuzz/model tries any order. */
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
@@ -395,7 +395,10 @@ test('readers see the steps of the clock at once, and settle_reservations writes
   // The step is due at that very moment.
   const statusAt = (moment: string) =>
     sql(
-      `select private.status_at(status, '2036-01-02', '${moment}') from unnest(array['pending', 'accepted']) as status`,
+      `select (private.reservation_at(jsonb_populate_record(
+         null::public.reservations, jsonb_build_object('status', status, 'due_at', '2036-01-02')
+       ), '${moment}')).status
+       from unnest(array['pending', 'accepted']) as status`,
     )
   equal(await statusAt('2036-01-01 23:59:59.999'), ['pending', 'accepted'])
   equal(await statusAt('2036-01-02'), ['cancelled', 'completed'])

@@ -14,7 +14,7 @@ describe.each(['labelled', 'unseen', 'third', 'fourth', 'tastes'])('the set %s',
   beforeAll(async () => {
     const DATABASE_URL = await makeDatabase(set)
     measured = await runScript<Figures>('bench/search/quality.ts', [`--set=${set}`], { DATABASE_URL })
-  }, 180_000)
+  })
 
   test('has every kind of query', () => {
     const modesOf = (figures: Figures) => Object.entries(figures).map(([kind, modes]) => [kind, Object.keys(modes)])

@@ -17,8 +17,8 @@ export interface HttpResponse {
 export class ResponseTimeout extends Error {}
 
 /** A client with its own connections, whose requests fail with a ResponseTimeout after so many milliseconds. */
-export const openHttpClient = (timeout: number, maxSockets = Infinity) => {
-  const agent = new Agent({ keepAlive: true, maxSockets })
+export const openHttpClient = (timeout: number) => {
+  const agent = new Agent({ keepAlive: true })
   return (base: string, { method, path, headers, body }: HttpRequest): Promise<HttpResponse> =>
     new Promise((resolve, reject) => {
       const url = new URL(base)

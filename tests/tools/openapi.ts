@@ -41,12 +41,8 @@ export interface Operation {
   body?: Schema
   /** The example of the body. */
   example?: Record<string, unknown>
-  /** Whether a request may come without a body. */
-  isBodyOptional: boolean
   /** The response schema of each status; undefined without a body. */
   answers: Record<string, Schema | undefined>
-  /** The media type of each status. */
-  types: Record<string, string | undefined>
   /** The headers of each status. */
   headers: Record<string, NonNullable<Response['headers']>>
   token: 'needed' | 'optional' | 'ignored'
@@ -94,12 +90,8 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
       parameters,
       body: requestBody?.content?.['application/json']?.schema,
       example: requestBody?.content?.['application/json']?.example,
-      isBodyOptional: requestBody?.required === false,
       answers: Object.fromEntries(
         responses.map(([status, { content = {} }]) => [status, Object.values(content)[0]?.schema]),
-      ),
-      types: Object.fromEntries(
-        responses.map(([status, { content = {} }]) => [status, Object.keys(content)[0]]),
       ),
       headers: Object.fromEntries(responses.map(([status, { headers = {} }]) => [status, headers])),
       token: tokenOf(security),

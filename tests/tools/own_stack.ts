@@ -17,7 +17,7 @@ export const useStack = (env: Record<string, string>): OwnStack => {
       stream?.on('data', (text) => stack.output += text)
     }
     // The first who needs one makes the data folder that all others copy.
-  }, 300_000)
+  })
   afterAll(() => stopStack(stack.process))
   return stack
 }

@@ -4,36 +4,38 @@ export interface CaseRequest {
   user: number
   path: string
   body?: string
-  /** Sent instead of the user's own token. */
-  token?: string
 }
 
+/** An endpoint as HTTP requests, as the statement of its Edge Function, and as requests to @supabase/lite. */
 export interface Case {
   name: string
   method: string
   /** Some thousand requests to choose from. */
   requests: CaseRequest[]
-  /** SQL to run before each run, which restores the initial state. */
-  setup?: string
   /** Each request can be made only once, so they run in order. pgbench's number of the request is `:index`, from 0. */
   once?: true
   /**
    * The API function as the Edge Function calls it, in pgbench's syntax: `:user` is the caller, `:conversation` theirs.
    */
-  rpc?: string
-  /** The SQL expression for the caller's id, if not `:user`. */
-  callerId?: string
+  rpc: string
   /** Endpoints that ignore the token, or that work without one too. */
   auth?: 'none' | 'optional'
-  /** Instead of `rpc`: the private function that the Edge Function calls as itself. */
-  serviceFunction?: string
   /** pgbench's `\set` commands. */
-  variables?: string
-  bareSql?: string
-  /** The path of the same request to the Data API or the Auth of @supabase/lite. */
+  variables: string
+  /** The path of the same request to the Data API of @supabase/lite. */
   litePath?: (request: CaseRequest) => string
-  /** Auth does most of the work. There is one Auth, on the database with policies. */
-  usesAuth?: true
+}
+
+/**
+ * The statement of functions/_shared/rpc.ts. Postgres builds the claims, because pgbench cannot put a variable into a
+ * string.
+ */
+export const statementOf = ({ rpc, auth }: Case): string => {
+  const claims = auth === 'none'
+    ? 'null'
+    : `('{"sub": "00000000-0000-4000-8000-000000' || (100000 + :user)::text || '", "role": "authenticated"}')::jsonb`
+  return `select reply.body, current_setting('api.response_metadata', true) as metadata
+    from (select case when private.act_as(${claims}, ${!auth}) then api.${rpc}::text end as body) as reply`
 }
 
 export const repeat = <Value>(count: number, make: (index: number) => Value): Value[] =>
@@ -47,14 +49,14 @@ interface RandomUserOptions {
   variables?: string
 }
 
-export const casesFor = ({ users }: Fixture) => ({
-  /** The same request of 5,000 random users, for wrk and pgbench. */
-  byRandomUsers: (method: string, path: string, { body, variables = '' }: RandomUserOptions = {}) => ({
-    method,
-    requests: repeat(5000, () => ({ user: randomUpTo(users), path, ...(body && json(body())) })),
-    variables: `\\set user random(1, ${users})\n${variables}`,
-  }),
-  /** A user without a conversation with this one: fixture.sql leaves ten for each. In TypeScript and in SQL. */
-  newPartnerOf: (user: number, next = 0): number => 1 + (user + 2000 + next) % users,
-  sqlNewPartnerOf: (user: string, next = '0'): string => `1 + (${user} + 2000 + ${next}) % ${users}`,
+/** The same request of 5,000 random users, for wrk and pgbench. */
+export const byRandomUsers = (
+  { users }: Fixture,
+  method: string,
+  path: string,
+  { body, variables = '' }: RandomUserOptions = {},
+) => ({
+  method,
+  requests: repeat(5000, () => ({ user: randomUpTo(users), path, ...(body && json(body())) })),
+  variables: `\\set user random(1, ${users})\n${variables}`,
 })

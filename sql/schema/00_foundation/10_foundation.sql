@@ -1,8 +1,8 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
 --   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant is
---            only called by definer functions
+--   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant
+--            is only called by definer functions
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
@@ -93,6 +93,23 @@ comment on function private.set_response_metadata(jsonb) is
   'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
+
+create function private.to_page(listed anyarray, page_limit bigint, next bigint)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', next));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
+end
+$$;
+comment on function private.to_page(anyarray, bigint, bigint) is
+  'The page of what was listed: one row more than the limit, so that next is in the response metadata if another page
+follows. A limit of null takes all.';
+grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
 
 create function private.present()
 returns timestamptz

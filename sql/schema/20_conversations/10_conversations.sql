@@ -35,15 +35,7 @@ language plpgsql stable security definer rows 10 set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
-  scoped_to bigint := nullif(current_setting('api.conversation', true), '')::bigint;
 begin
-  if scoped_to is not null then
-    return query
-      select id
-      from public.conversations
-      where id = scoped_to and me in (voyager_id, local_id);
-    return;
-  end if;
   return query
     select id
     from public.conversations
@@ -55,24 +47,10 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
-messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
-costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
+  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set
+instead of running a policy for each row: on a scan of 5,000 messages the set costs nothing measurable, a function of
+the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
-
-create function private.scope_to_conversation(conversation bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform set_config('api.conversation', coalesce(conversation::text, ''), true);
-end
-$$;
-comment on function private.scope_to_conversation(bigint) is
-  'Narrows my_conversations to one conversation, until it is set to null again or the transaction ends. It grants
-nothing: a non-participant gets an empty set. For API functions about one conversation, whose policies would otherwise
-gather the whole inbox: 100 µs for an inbox of 246, where a page takes 300.';
-grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
 create function private.my_writable_conversations()
 returns setof bigint
@@ -213,7 +191,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  listed text[];
+  listed json[];
 begin
   -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
   select array_agg(
@@ -245,7 +223,7 @@ begin
           end
         )
       end
-    )
+    )::json
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
   into listed
@@ -254,11 +232,7 @@ begin
     with_profile => with_partner
   ) as page;
 
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
-    listed := listed[:page_limit];
-  end if;
-  return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
+  return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
@@ -270,28 +244,24 @@ grant execute on function api.list_conversations(integer, bigint, boolean, boole
 
 create function api.get_conversation(conversation bigint)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   participants record;
-  reservations json;
 begin
   -- Empty for non-participants, as in list_messages.
   select * into participants from private.participants_of(array[conversation]);
   if not found then
     perform private.require_participant(conversation);
   end if;
-  perform private.scope_to_conversation(conversation);
-  reservations := private.reservations_of(conversation);
-  perform private.scope_to_conversation(null);
   return json_build_object(
     'id', participants.id,
     'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
     'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
-    'Reservations', reservations
+    'Reservations', private.reservations_of(conversation)
   );
 end
 $$;
 comment on function api.get_conversation(bigint) is
-  'A conversation with its two participants and its reservations, ordered by date.';
+  'A conversation with its two participants and its reservations, ordered by date. Definer, as list_messages.';
 grant execute on function api.get_conversation(bigint) to edge_functions;

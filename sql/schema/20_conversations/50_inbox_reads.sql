@@ -6,12 +6,10 @@ returns setof private.inbox_entries
 language sql stable security invoker
 as $$
   (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and not voyager_archived
+    select *
+    from private.inbox_entries
+    where user_id = person
+      and not is_archived
       and archived is distinct from true
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
@@ -20,40 +18,10 @@ as $$
   )
   union all
   (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and not local_archived
-      and archived is distinct from true
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and voyager_archived
-      and archived is distinct from false
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and local_archived
+    select *
+    from private.inbox_entries
+    where user_id = person
+      and is_archived
       and archived is distinct from false
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
@@ -62,8 +30,8 @@ as $$
   )
 $$;
 comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
-of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many of what
+is archived and of what is not, because Postgres does not merge parts of a union that have a condition each. Without
 `set search_path`, so that it is inlined.';
 
 create function private.my_inbox(
@@ -104,11 +72,7 @@ begin
       select entries.conversation_id
       from private.inbox_entries as entries
       where entries.user_id = me
-        and entries.conversation_id = any (array(
-          select states.conversation_id
-          from private.conversation_states as states
-          where states.user_id = me and states.is_pinned
-        ))
+        and entries.is_pinned
         and (archived is null or entries.is_archived = archived)
       order by entries.active_at desc, entries.conversation_id desc
     );
@@ -129,19 +93,29 @@ begin
   end if;
   select name, email into my_name, my_email from public.users where users.id = me;
   return query
-    with page as materialized (
-      select *, true as is_pinned
-      from private.inbox_entries as entries
-      where entries.user_id = me and entries.conversation_id = any (shown)
+    with entries as materialized (
+      select known.*, true as is_shown_first
+      from private.inbox_entries as known
+      where known.user_id = me and known.conversation_id = any (shown)
       union all
       (
-        select *, false
-        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
-        order by entries.active_at desc, entries.conversation_id desc
+        select latest.*, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as latest
+        order by latest.active_at desc, latest.conversation_id desc
         limit page_limit - cardinality(shown)
       )
-    )
+    ),
     -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
+    page as materialized (
+      select
+        entries.conversation_id, conversations.voyager_id, conversations.local_id, conversations.created_at,
+        entries.active_at, entries.is_shown_first, entries.last_message_id,
+        conversations.voyager_id + conversations.local_id - me as partner_id
+      from entries
+      join public.conversations
+        on conversations.id = entries.conversation_id
+        and conversations.id = any (array(select entries.conversation_id from entries))
+    )
     select
       page.conversation_id,
       page.voyager_id,
@@ -150,16 +124,13 @@ begin
       page.local_id,
       case me when page.local_id then my_name else partner.name end,
       case me when page.local_id then my_email else shown.email end,
-      conversations.created_at, page.active_at, page.is_pinned,
+      page.created_at, page.active_at, page.is_shown_first,
       messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
       profile.id, profile.image_url
     from page
-    join public.conversations
-      on conversations.id = page.conversation_id
-      and conversations.id = any (array(select page.conversation_id from page))
     join public.users as partner
-      on partner.id = page.voyager_id + page.local_id - me
-      and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
+      on partner.id = page.partner_id
+      and partner.id = any (array(select page.partner_id from page))
     cross join lateral (
       select
         case
@@ -173,7 +144,7 @@ begin
       on profile.user_id = partner.id
       and profile.is_searchable
       and shown.profile
-      and profile.user_id = any (array(select page.voyager_id + page.local_id - me from page where with_profile))
+      and profile.user_id = any (array(select page.partner_id from page where with_profile))
     left join public.messages
       on messages.id = page.last_message_id
       and messages.id = any (array(select page.last_message_id from page));
@@ -182,22 +153,6 @@ $$;
 comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
-Definer, because callers cannot read conversation_activity and other users, and the policy on messages would gather all
+Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
 grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
-
-create function private.my_unread()
-returns table (conversation_id bigint, unread integer)
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return query
-    select entries.conversation_id, entries.unread::integer
-    from private.inbox_entries as entries
-    where entries.user_id = private.my_id() and entries.unread > 0;
-end
-$$;
-comment on function private.my_unread() is
-  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
-conversation_activity.';
-grant execute on function private.my_unread() to authenticated;

@@ -4,38 +4,40 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  voyager bigint;
-  local bigint;
+  recipient bigint;
+  takes_part boolean;
   previous_id bigint;
 begin
-  update private.conversation_activity
-  set
-    previous_message_id = last_message_id,
-    last_message_id = greatest(last_message_id, new.id),
-    -- An admin may insert a message with a lower id.
-    active_at = case when new.id > last_message_id then new.created_at else active_at end,
-    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
-    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
-    local_has_written = local_has_written or local_id = new.user_id
-  where conversation_id = new.conversation_id
-  returning voyager_id, local_id, nullif(previous_message_id, 0)
-  into voyager, local, previous_id;
-  if new.user_id not in (voyager, local) then
+  with entries as (
+    update private.inbox_entries
+    set
+      previous_message_id = last_message_id,
+      last_message_id = greatest(last_message_id, new.id),
+      -- An admin may insert a message with a lower id.
+      active_at = case when new.id > last_message_id then new.created_at else active_at end,
+      unread = unread + (user_id <> new.user_id and not new.read)::integer,
+      has_written = has_written or user_id = new.user_id
+    where conversation_id = new.conversation_id
+    returning user_id, previous_message_id
+  )
+  select max(user_id) filter (where user_id <> new.user_id), bool_or(user_id = new.user_id), max(previous_message_id)
+  into recipient, takes_part, previous_id
+  from entries;
+  if takes_part is not true then
     raise check_violation using
       message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
   end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  values (voyager, local, 'message', new.conversation_id, new.id);
+  values (new.user_id, recipient, 'message', new.conversation_id, new.id);
 
   perform private.notify(
     event => 'message.created', conversation => new.conversation_id, subject => new.id, by_id => new.user_id,
-    people => array[case new.user_id when voyager then local else voyager end]
+    people => array[recipient]
   );
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
-    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
-    other => local
+    previous_id => case when previous_id between 1 and new.id - 1 then previous_id end, user_id => new.user_id,
+    one => new.user_id, other => recipient
   );
   return null;
 end
@@ -83,11 +85,9 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  update private.conversation_activity
-  set
-    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
-    local_unread = local_unread + case when local_id <> sender then amount else 0 end
-  where conversation_id = conversation;
+  update private.inbox_entries
+  set unread = unread + amount
+  where conversation_id = conversation and user_id <> sender;
 end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
@@ -110,7 +110,7 @@ begin
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
+  perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
     from old_rows
@@ -145,7 +145,7 @@ begin
   where not read
   group by conversation_id, user_id
   order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
+  perform private.refresh_entries(conversation_id)
   from (select distinct conversation_id from old_rows) as shortened
   order by conversation_id;
   return null;

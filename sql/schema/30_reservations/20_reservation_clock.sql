@@ -1,27 +1,12 @@
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.status_at(status text, due_at timestamptz, moment timestamptz)
-returns text
+create function private.reservation_at(reservation public.reservations, moment timestamptz)
+returns public.reservations
 language plpgsql immutable parallel safe security invoker set search_path = ''
 as $$
 begin
-  return case
-    when due_at <= moment then case status when 'pending' then 'cancelled' else 'completed' end
-    else status
-  end;
-end
-$$;
-comment on function private.status_at(text, timestamptz, timestamptz) is
-  'The status of a reservation at this moment, whether or not the clock has written it.';
-grant execute on function private.status_at(text, timestamptz, timestamptz) to authenticated;
-
-create function private.settled(reservation public.reservations, moment timestamptz)
-returns public.reservations
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
   if reservation.due_at <= moment then
-    reservation.status := private.status_at(reservation.status, reservation.due_at, moment);
+    reservation.status := case reservation.status when 'pending' then 'cancelled' else 'completed' end;
     -- An admin may write a date that has passed.
     reservation.updated_at := greatest(reservation.due_at, reservation.updated_at);
     reservation.due_at := null;
@@ -29,9 +14,10 @@ begin
   return reservation;
 end
 $$;
-comment on function private.settled(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, with the step of the clock that is due.';
-grant execute on function private.settled(public.reservations, timestamptz) to authenticated;
+comment on function private.reservation_at(public.reservations, timestamptz) is
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
+nothing.';
+grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
 returns void
@@ -114,7 +100,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, moment);
+    settled := private.reservation_at(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -227,7 +213,7 @@ returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled constant public.reservations := private.settled(reservation, moment);
+  settled constant public.reservations := private.reservation_at(reservation, moment);
 begin
   if settled.status = reservation.status then
     return reservation;

@@ -259,7 +259,7 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
-  if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
+  if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
     note := null;
   end if;
   wanted := current;

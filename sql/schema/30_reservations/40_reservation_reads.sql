@@ -12,7 +12,7 @@ begin
         json_build_object(
           'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
           'date', private.iso(reservations.date),
-          'status', private.status_at(reservations.status, reservations.due_at, moment)
+          'status', (private.reservation_at(reservations, moment)).status
         )
         order by reservations.date, reservations.id
       ),
@@ -32,7 +32,7 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  settled constant public.reservations := private.settled(reservation, moment);
+  settled constant public.reservations := private.reservation_at(reservation, moment);
 begin
   return (
     select json_agg(
@@ -46,7 +46,7 @@ begin
     from (
       select id, status, by_id, note, title, price, date, ends_at, created_at
       from public.reservation_history
-      where reservation_id = reservation.id
+      where reservation_id = reservation.id and conversation_id = reservation.conversation_id
       union all
       -- The step of the clock, as it will be written.
       select
@@ -73,7 +73,7 @@ begin
     from (
       select view.*, private.history_of(reservations, moment) as history
       from public.reservations
-      cross join lateral private.to_reservation_view(private.settled(reservations, moment)) as view
+      cross join lateral private.to_reservation_view(private.reservation_at(reservations, moment)) as view
       where reservations.conversation_id = conversation
         and (reservation is null or reservations.id = reservation)
       order by reservations.date, reservations.id
@@ -86,24 +86,23 @@ grant execute on function private.reservations_with_history(bigint, bigint) to a
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   found_one json;
 begin
   perform private.require_participant(conversation);
-  perform private.scope_to_conversation(conversation);
   select body
   into found_one
   from private.reservations_with_history(conversation, reservation);
-  perform private.scope_to_conversation(null);
   if found_one is null then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
   return found_one;
 end
 $$;
-comment on function api.get_reservation(bigint, bigint) is 'A reservation of a conversation with its history.';
+comment on function api.get_reservation(bigint, bigint) is
+  'A reservation of a conversation with its history. Definer, as list_messages.';
 grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
 
 create function api.list_my_reservations(page jsonb)
@@ -118,17 +117,16 @@ declare
   from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
   to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
   listed json[];
-  last_id bigint;
 begin
   with mine as materialized (
-    -- Read one more than the page to know whether another page follows.
+    -- One more than the page, as in list_messages.
     select reservations as entry, reservations.id, reservations.conversation_id
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
       and reservations.date >= from_date
       and reservations.date < to_date
-      and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
+      and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1
   ),
@@ -140,19 +138,14 @@ begin
         else json_build_object('id', voyager_id, 'name', voyager_name)
       end as partner
     from mine
-    cross join lateral private.to_reservation_view(private.settled(mine.entry, moment)) as view
+    cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
       on participants.id = mine.conversation_id
   )
-  select
-    array_agg(row_to_json(entries) order by entries.id desc),
-    (array_agg(entries.id order by entries.id desc))[page_limit]
-  into listed, last_id
+  select array_agg(row_to_json(entries) order by entries.id desc)
+  into listed
   from entries;
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', last_id));
-  end if;
-  return coalesce(array_to_json(listed[:page_limit]), '[]');
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reservations(jsonb) is

@@ -202,30 +202,24 @@ declare
   page_limit constant integer := (page ->> 'limit')::integer;
   before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed json[];
-  last_id bigint;
 begin
-  select
-    array_agg(
-      json_build_object(
-        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )
-      order by id desc
-    ),
-    (array_agg(id order by id desc))[page_limit]
-  into listed, last_id
+  select array_agg(
+    json_build_object(
+      'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )
+    order by id desc
+  )
+  into listed
   from (
-    -- One more than the page, to know whether another page follows.
+    -- One more than the page, as in list_messages.
     select *
     from public.reports
     where reporter_id = (select private.my_id()) and id < before_id
     order by id desc
     limit page_limit + 1
   ) as reports;
-  if cardinality(listed) > page_limit then
-    perform private.set_response_metadata(jsonb_build_object('next', last_id));
-  end if;
-  return coalesce(array_to_json(listed[:page_limit]), '[]');
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reports(jsonb) is

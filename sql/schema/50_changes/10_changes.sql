@@ -24,8 +24,8 @@ comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
 comment on column private.changes.user_id is
-  'The voyager; of what only one of the two may learn, as of a state, that one.';
-comment on column private.changes.other_id is 'The local; null if only one of the two may learn of it.';
+  'One of the two participants; of what only one of them may learn, as of a state, that one.';
+comment on column private.changes.other_id is 'The other; null if only one of the two may learn of it.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 
@@ -176,8 +176,8 @@ begin
 end
 $$;
 comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or removed
-them. Definer, as record_conversation.';
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
+removed them. Definer, as record_conversation.';
 
 create trigger record_changed_messages
   after update on public.messages

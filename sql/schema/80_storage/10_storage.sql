@@ -168,7 +168,8 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of storage.objects.';
+Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of
+storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment

@@ -122,10 +122,11 @@ select is(
   string_to_array(
     'any_term, context_bonus, context_nearness, denied, either, either_number, final_score, hit_body, iso, lacking, '
       || 'latest_entries_of, lexeme, matches_filter, my_id, naming, phrase, placed_score, semantic_score, '
-      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, typo_budget, undoubled, weight_value',
+      || 'semantic_weight, shown_score, tags_of, term_query, to_message_view, to_state, typo_budget, '
+      || 'undoubled, weight_value',
     ', '
   ),
-  'every function except the 26 that must be inlined sets search_path'
+  'every function except the 27 that must be inlined sets search_path'
 );
 select is(
   array(select replace(name, 'public.', '') from keys where confdeltype = on_delete order by name collate "C"),
@@ -136,9 +137,9 @@ from (
   values
     (
       'c'::"char", 'cascade',
-      'private.blocks (blocked_id); private.blocks (blocker_id); private.conversation_activity (conversation_id); '
-        || 'private.conversation_states (conversation_id); private.conversation_states (user_id); '
-        || 'private.devices (user_id); private.notification_settings (user_id); private.report_evidence (report_id); '
+      'private.blocks (blocked_id); private.blocks (blocker_id); private.devices (user_id); '
+        || 'private.inbox_entries (conversation_id); private.notification_settings (user_id); '
+        || 'private.report_evidence (report_id); '
         || 'private.search_completions (profile_id); private.search_contexts (user_id); '
         || 'private.search_entries (profile_id); private.search_entries (user_id); '
         || 'private.search_locks (profile_id); private.search_sentences (profile_id); '
@@ -151,7 +152,7 @@ from (
     ),
     (
       'r', 'restrict',
-      'private.conversation_activity (local_id); private.conversation_activity (voyager_id); conversations (local_id); '
+      'private.inbox_entries (user_id); conversations (local_id); '
         || 'conversations (voyager_id); hidden_profiles (report_id); messages (user_id); moderation_log (report_id); '
         || 'moderation_log (user_id); reports (reporter_id); reports (user_id); reservation_history (by_id); '
         || 'reservations (host_id); reservations (offered_by)'

@@ -118,10 +118,10 @@ select is(
   array[
     'anon: find_me, iso, my_id, set_response_metadata',
     'authenticated: can_upload_attachment, export_account, find_me, history_of, interests_of, is_upload, iso, '
-      || 'my_conversations, my_id, my_inbox, my_profile_id, my_reports_after, my_state, my_states, my_unread, '
-      || 'my_writable_conversations, participants_of, present, require_participant, reservations_of, '
-      || 'reservations_with_history, scope_to_conversation, set_response_metadata, settled, status_at, '
-      || 'to_message_view, to_reservation_view, typing_conversation_id',
+      || 'my_conversations, my_id, my_inbox, my_profile_id, my_reports_after, my_state, '
+      || 'my_writable_conversations, participants_of, present, require_participant, reservation_at, '
+      || 'reservations_of, reservations_with_history, set_response_metadata, '
+      || 'to_message_view, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
       || 'count_pending_embeddings, describe_outbox, describe_search, fail_embeddings, find_me, finish_outbox, '

@@ -90,10 +90,15 @@ select is_empty('select * from tests.inbox_drift()', 'nor after an erasure');
 delete from public.conversations where id = (select id from talks where place = 4);
 select is_empty('select * from tests.inbox_drift()', 'nor after an admin deletes a conversation');
 select is_empty(
-  'select from private.conversation_activity where conversation_id not in (select id from public.conversations)',
-  'and there is no row without a conversation'
+  $$
+    select from private.inbox_entries
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  $$,
+  'and there is no row without a conversation of that user'
 );
 select throws_like(
-  $$ update private.conversation_activity set voyager_unread = -1 $$, '%the unread count is not negative%',
+  $$ update private.inbox_entries set unread = -1 $$, '%the unread count is not negative%',
   'a count below zero is refused'
 );

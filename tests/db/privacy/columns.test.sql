@@ -16,13 +16,10 @@ from (
     ('private.changes', 'none', 'id xid user_id other_id kind conversation_id entity_id created_at'),
     ('private.devices', 'both', 'id endpoint p256dh auth created_at'),
     ('private.devices', 'erase', 'user_id silences silent_until'),
-    ('private.conversation_activity', 'erase', 'voyager_archived_id local_archived_id'),
-    ('private.conversation_activity', 'both', 'voyager_archived local_archived'),
-    ('private.conversation_activity', 'none', 'conversation_id voyager_id local_id last_message_id active_at'),
-    ('private.conversation_activity', 'none', 'previous_message_id voyager_unread local_unread'),
-    ('private.conversation_activity', 'none', 'voyager_has_written local_has_written'),
-    ('private.conversation_states', 'erase', 'user_id conversation_id'),
-    ('private.conversation_states', 'both', 'is_pinned muted_until'),
+    ('private.inbox_entries', 'erase', 'archived_id'),
+    ('private.inbox_entries', 'both', 'is_archived is_pinned muted_until'),
+    ('private.inbox_entries', 'none', 'conversation_id user_id last_message_id previous_message_id active_at'),
+    ('private.inbox_entries', 'none', 'unread has_written'),
     ('private.embedding_queue', 'erase', 'kind id attempts failures due_at last_error queued_at model'),
     ('private.notification_settings', 'erase', 'user_id'),
     ('private.notification_settings', 'both', 'push email delay_minutes quiet_from quiet_to time_zone previews'),
@@ -97,15 +94,14 @@ select is_empty(
         ('public.reservations', '{conversations,0,Reservations,0}'),
         ('public.reservation_history', '{conversations,0,Reservations,0,history,0}'), ('private.blocks', '{blocks,0}'),
         ('private.devices', '{devices,0}'), ('private.notification_settings', '{notifications}'),
-        ('private.conversation_activity', '{conversations,0,state}'),
-        ('private.conversation_states', '{conversations,0,state}')
+        ('private.inbox_entries', '{conversations,0,state}')
     ) as parts (name, path) using (name)
     where rule in ('export', 'both') and (select body #> path::text[] from export) ? coalesce(
       '{
         "created_at": "createdAt", "updated_at": "updatedAt", "by_id": "by", "blocked_id": "user_id",
         "p256dh": "keys", "auth": "keys", "quiet_from": "quiet_hours", "quiet_to": "quiet_hours",
-        "time_zone": "quiet_hours", "is_pinned": "pinned", "voyager_archived": "archived",
-        "local_archived": "archived", "shares_messages": "share_messages", "resolved_at": "resolvedAt"
+        "time_zone": "quiet_hours", "is_pinned": "pinned", "is_archived": "archived",
+        "shares_messages": "share_messages", "resolved_at": "resolvedAt"
       }'::jsonb ->> col,
       col
     ) is not true

@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: [
       'tests/platform/realtime/*.test.ts',
-      'tests/clients/{live,account_switch}.test.ts',
+      'tests/clients/live.test.ts',
       'tests/contract/realtime*.test.ts',
     ],
     globalSetup: ['tests/platform/realtime/project.ts'],

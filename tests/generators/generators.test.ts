@@ -1,7 +1,9 @@
+/** Programs of others meet the service by its document: generated clients, and a fuzzer. */
 import { cpSync, mkdirSync, readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { openConversation, type Person, signUp } from '../tools/people.ts'
-import { generate, javaLibraries, missing, python, run } from './tools.ts'
+import { cache, generate, javaLibraries, missing, python, run } from './tools.ts'
 
 // Each program logs in, lists, sends, searches and exports with a client generated from docs/openapi.json, and prints
 // what it has read.
@@ -64,4 +66,37 @@ describe.each(languages)('a generated client in %s', (name, programs, round) => 
   test.skipIf(reason)('compiles, logs in, lists, sends, searches and exports', async () => {
     expectRound(await round())
   })
+})
+
+const noPython = missing(['python3'])
+if (noPython) console.log(`Skipped: Schemathesis: ${noPython}`)
+
+// Opinions that the service does not share: that whatever the schema allows succeeds (it cannot say that nobody blocks
+// themselves, or that two fields exclude each other), and that whatever it does not mention is refused (a limit above
+// its maximum is reduced, and unknown keys and headers are ignored).
+const opinions = ['positive_data_acceptance', 'negative_data_rejection']
+
+// Administration needs the secret key; erasing and logging out would end the session of the run.
+const excluded = 'eraseMe|logOut|embedQueue|sendNotifications|getMetrics'
+
+test.skipIf(noPython)('Schemathesis finds nothing that the document does not say', async () => {
+  const { token } = await signUp('Cat')
+  const given = [
+    ...['run', resolve('docs/openapi.json'), '--url', base, '--header', `Authorization: Bearer ${token}`],
+    ...['--exclude-checks', opinions.join(), '--exclude-operation-id-regex', `^(${excluded})$`],
+    ...[
+      '--max-examples',
+      '5',
+      '--seed',
+      '42',
+      '--phases',
+      'examples,coverage,fuzzing',
+      '--generation-database',
+      'none',
+    ],
+    ...['--no-color', '--warnings', 'off', '--suppress-health-check', 'all'],
+  ]
+  expect(await run(python, ['-m', 'schemathesis.cli', ...given], cache)).toMatch(
+    /^ +[1-9]\d{2,} generated, [1-9]\d{2,} passed(, \d+ skipped)?$/m,
+  )
 })
