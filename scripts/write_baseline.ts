@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 
 const root = new URL('../', import.meta.url)
-const realtimePolicies = '70_events/20_realtime_policies.sql'
+const realtimePolicies = '50_changes/40_realtime_policies.sql'
 
 const names = readdirSync(new URL('sql/schema/', root), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.sql')).sort()

@@ -591,8 +591,6 @@ export type Database = {
           is_active: boolean
           location: string | null
           name: string
-          public_image_url: string | null
-          public_profile_id: number | null
           role: string
         }
         Insert: {
@@ -606,8 +604,6 @@ export type Database = {
           is_active?: boolean
           location?: string | null
           name: string
-          public_image_url?: string | null
-          public_profile_id?: number | null
           role?: string
         }
         Update: {
@@ -621,8 +617,6 @@ export type Database = {
           is_active?: boolean
           location?: string | null
           name?: string
-          public_image_url?: string | null
-          public_profile_id?: number | null
           role?: string
         }
         Relationships: []

@@ -74,8 +74,6 @@ interface SignUp {
  */
 export const beginSignUp = async (user: NewUser, secretKey?: string): Promise<SignUp> => {
   const { email, password, captcha_token, name, ...fields } = user
-  // First, because Auth would report an unknown interest as an unspecified failure.
-  await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
   if (signUpDisabled) httpError('switched_off', 'Signing up is switched off')
   const { user_id, ...begun }: { ticket: string; user_id: number; pending: boolean } = JSON.parse(

@@ -39,8 +39,8 @@ const plan = async (isTime: () => boolean): Promise<number> => {
 const prepare = async (isTime: () => boolean) => {
   await adopt()
   const planned = await plan(isTime)
-  const due: Record<'push' | 'mail' | 'webhook', number> = JSON.parse(await asService`count_due()`)
-  return { planned, due }
+  const channels: Record<'push' | 'mail' | 'webhook', { due: number }> = JSON.parse(await asService`describe_outbox()`)
+  return { planned, channels }
 }
 let preparing: ReturnType<typeof prepare> | undefined
 
@@ -51,12 +51,13 @@ let preparing: ReturnType<typeof prepare> | undefined
 export const notify = async (): Promise<Report> => {
   const end = performance.now() + runMilliseconds
   const isTime = () => performance.now() < end
-  const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
+  const { planned, channels: { push, mail, webhook } } =
+    await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
   const [pushes, mails, webhooks] = await Promise.allSettled([
-    due.push > 0 && settings.vapid ? drainPushes(isTime) : 0,
-    due.mail > 0 && settings.smtpUrl ? drainMails(isTime) : 0,
-    due.webhook > 0 && settings.webhook ? drainWebhooks(isTime) : 0,
+    push.due > 0 && settings.vapid ? drainPushes(isTime) : 0,
+    mail.due > 0 && settings.smtpUrl ? drainMails(isTime) : 0,
+    webhook.due > 0 && settings.webhook ? drainWebhooks(isTime) : 0,
   ])
   const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
   if (failed) throw (failed as PromiseRejectedResult).reason

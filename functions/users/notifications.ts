@@ -106,7 +106,7 @@ notifications.get(
   errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
-  async (c) => pageOrJson(c, await c.var.db`check_unsubscribe(${c.var.query.token})`),
+  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${false})`),
 )
 
 notifications.post(
@@ -118,5 +118,5 @@ notifications.post(
   errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
-  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token})`),
+  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${true})`),
 )

@@ -3,7 +3,8 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
 --   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access
+--   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant
+--            is only called by definer functions
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
@@ -204,13 +205,10 @@ create table public.users (
   created_at timestamptz not null default now(),
   confirmed_at timestamptz default now(),
   erased_at timestamptz,
-  public_profile_id bigint,
-  public_image_url text,
   constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
-      and public_profile_id is null and public_image_url is null
   )
 );
 comment on table public.users is
@@ -223,9 +221,6 @@ comment on column public.users.confirmed_at is
 with the same address replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
-comment on column public.users.public_profile_id is
-  'The profile while it is searchable, and beside it its photo: what GET /users/:id shows while the user is active. Kept
-here by private.publish_profile(), because a list that read the profiles of its partners would read a quarter more.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
@@ -290,7 +285,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. Only for definer functions.';
+what was read hold; those that share the lock do not.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -338,15 +333,11 @@ create trigger handle_deleted_user
 
 create function private.account_status()
 returns text
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return (
-    select case when is_active then 'active' else 'inactive' end
-    from public.users
-    where auth_id = (select auth.uid()) and confirmed_at is not null
-  );
-end
+  select case when is_active then 'active' else 'inactive' end
+  from public.users
+  where auth_id = (select auth.uid()) and confirmed_at is not null
 $$;
 comment on function private.account_status() is
   'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot
@@ -386,17 +377,12 @@ grant all on public.interests to service_role;
 
 create function private.parse_ids(list jsonb)
 returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
+  select coalesce(array_agg(distinct id::bigint), '{}')
+  from jsonb_array_elements_text(list) as id
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-grant execute on function private.parse_ids(jsonb) to anon;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -415,31 +401,13 @@ begin
 end
 $$;
 comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
-grant execute on function private.check_interests(bigint[]) to anon;
-
-create function api.check_interests(wanted jsonb)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  perform private.check_interests(private.parse_ids(wanted -> 'ids'));
-  return to_json(true);
-end
-$$;
-comment on function api.check_interests(jsonb) is
-  'Lets sign-up refuse unknown interests before Auth creates the account.';
-grant execute on function api.check_interests(jsonb) to edge_functions;
 
 create function api.list_interests()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-    from public.interests
-  );
-end
+  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+  from public.interests
 $$;
 comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
 grant execute on function api.list_interests() to edge_functions;
@@ -483,32 +451,6 @@ create policy "users read their own profile" on public.profiles
 grant select on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
-create function private.publish_profile()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  shown public.profiles;
-begin
-  if new.is_searchable then
-    shown := new;
-  end if;
-  update public.users
-  set public_profile_id = shown.id, public_image_url = shown.image_url
-  where id = new.user_id
-    and (public_profile_id, public_image_url) is distinct from (shown.id, shown.image_url);
-  return null;
-end
-$$;
-comment on function private.publish_profile() is
-  'Keeps users.public_profile_id and users.public_image_url. Definer, because users may not write them.';
-
--- Its name comes before sync_profile, so that the user is locked before the search entry, as by a new name.
-create trigger publish_profile
-  after insert or update of is_searchable, image_url on public.profiles
-  for each row
-  execute function private.publish_profile();
-
 create function private.my_profile_id()
 returns bigint
 language plpgsql stable security definer set search_path = ''
@@ -525,7 +467,7 @@ comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that the policies of one table do not run the policies of another.';
 grant execute on function private.my_profile_id() to authenticated;
 
-create function private.me_with_profile()
+create function api.get_me()
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -545,17 +487,6 @@ begin
     join public.profiles on profiles.user_id = users.id
     where users.id = (select private.my_id())
   );
-end
-$$;
-comment on function private.me_with_profile() is 'The caller with profile and interests, as GET /users/me returns it.';
-grant execute on function private.me_with_profile() to authenticated;
-
-create function api.get_me()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.me_with_profile();
 end
 $$;
 comment on function api.get_me() is 'The caller with profile and interests.';
@@ -599,7 +530,7 @@ begin
     perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
   end if;
 
-  return private.me_with_profile();
+  return api.get_me();
 end
 $$;
 comment on function api.update_profile(jsonb) is
@@ -612,12 +543,7 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.profiles
-  set is_searchable = set_searchable.searchable
-  where user_id = private.my_id();
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform api.update_profile(jsonb_build_object('is_searchable', searchable));
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
@@ -631,19 +557,11 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   visible boolean;
+  shown json;
 begin
-  select profiles.is_searchable and users.is_active
-  into visible
-  from public.profiles
-  join public.users on users.id = profiles.user_id
-  where profiles.id = profile and users.confirmed_at is not null;
-  if visible is null then
-    raise sqlstate 'PT404' using message = 'Profile not found';
-  elsif not visible then
-    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
-  end if;
-  return (
-    select json_build_object(
+  select
+    profiles.is_searchable and users.is_active,
+    json_build_object(
       'id', users.id,
       'name', users.name,
       'profile', json_build_object(
@@ -652,10 +570,16 @@ begin
         'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
       )
     )
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = profile
-  );
+  into visible, shown
+  from public.profiles
+  join public.users on users.id = profiles.user_id
+  where profiles.id = profile and users.confirmed_at is not null;
+  if visible is null then
+    raise sqlstate 'PT404' using message = 'Profile not found';
+  elsif not visible then
+    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
+  end if;
+  return shown;
 end
 $$;
 comment on function api.get_public_profile(bigint) is
@@ -732,11 +656,6 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(ids);
-  -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
-  perform from public.profiles where id = profile for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -745,17 +664,19 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400 and changes nothing. The caller has locked the profile:
+concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  profile bigint := private.my_profile_id();
+  me constant json := api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids'));
 begin
-  perform private.replace_interests(profile, private.parse_ids(wanted -> 'ids'));
-  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
+  return json_build_object(
+    'id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}'
+  );
 end
 $$;
 comment on function api.set_interests(jsonb) is
@@ -929,7 +850,7 @@ $$;
 comment on function private.remove_pending_account(text) is
   'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
 whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
-password. Only for definer functions.';
+password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
@@ -938,6 +859,8 @@ as $$
 declare
   begun private.sign_ups;
 begin
+  -- Auth would report an unknown interest as an unspecified failure.
+  perform private.check_interests(private.parse_ids(coalesce(fields -> 'interest_ids', '[]')));
   delete from private.sign_ups
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
@@ -960,7 +883,8 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and
+users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
@@ -1026,18 +950,16 @@ would learn who has blocked them.';
 
 create function private.refusal_code(me bigint, partner bigint)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return case
+  select case
     when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
     else 'forbidden'
-  end;
-end
+  end
 $$;
 comment on function private.refusal_code(bigint, bigint) is
   'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
-it from other reasons. Only for definer functions.';
+it from other reasons.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -1058,7 +980,7 @@ comment on function private.blocked_users_of(bigint) is
   'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
 definer functions, as is_blocked_between.';
 
-create function private.my_blocks()
+create function api.list_blocks()
 returns json
 language sql stable security definer set search_path = ''
 as $$
@@ -1073,18 +995,9 @@ as $$
   join public.users on users.id = blocks.blocked_id
   where blocks.blocker_id = (select private.my_id())
 $$;
-comment on function private.my_blocks() is
+comment on function api.list_blocks() is
   'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
 read neither blocks nor the names of other users.';
-grant execute on function private.my_blocks() to authenticated;
-
-create function api.list_blocks()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select private.my_blocks()
-$$;
-comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)
@@ -1103,8 +1016,7 @@ begin
 end
 $$;
 comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
-functions.';
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
 returns json
@@ -1210,7 +1122,7 @@ end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
   'The stored answer to this request of the caller, or null; sets its response metadata and replayed. Raises 422 if the
-key was used for another request. Without a key null. Only for definer functions.';
+key was used for another request. Without a key null.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'
@@ -1231,8 +1143,7 @@ begin
 end
 $$;
 comment on function private.store_reply(text, uuid, jsonb, bigint, json, jsonb) is
-  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it. Only for definer
-functions.';
+  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it.';
 
 -- Conversations: exactly two participants, and at most one conversation for each pair of users.
 create table public.conversations (
@@ -3428,6 +3339,7 @@ begin
     )
     returning * into report;
     perform private.copy_evidence(report);
+    perform private.notify(event => 'report.created', conversation => null, subject => report.id);
   elsif shares and not report.shares_messages then
     -- The consent came with a repeat.
     update public.reports set shares_messages = true where id = report.id returning * into report;
@@ -4068,6 +3980,13 @@ create index changes_other_id_idx on private.changes (other_id, xid, id) where o
 comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
 alter table private.changes enable row level security;
 
+create view private.changes_by_reader with (security_invoker = true) as
+select user_id as reader_id, changes.* from private.changes
+union all
+select other_id as reader_id, changes.* from private.changes;
+comment on view private.changes_by_reader is
+  'Each change once for whoever may learn of it. Postgres merges the two indexes, as neither part has a condition.';
+
 create materialized view private.changes_origin as
 select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
 from private.changes;
@@ -4108,8 +4027,7 @@ end
 $$;
 comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
   'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
-(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself. Only for definer
-functions.';
+(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
 create function private.record_conversation()
 returns trigger
@@ -4168,6 +4086,11 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'DELETE' then
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
   perform private.record_change(
     'read', marked.conversation_id, marked.id,
     actor => case marked.user_id when voyager_id then local_id else voyager_id end,
@@ -4200,8 +4123,8 @@ begin
 end
 $$;
 comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
-Definer, as record_conversation.';
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
+removed them. Definer, as record_conversation.';
 
 create trigger record_changed_messages
   after update on public.messages
@@ -4209,23 +4132,11 @@ create trigger record_changed_messages
   for each statement
   execute function private.record_changed_messages();
 
-create function private.record_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-  return null;
-end
-$$;
-comment on function private.record_deleted_messages() is
-  'An admin has removed messages. Definer, as record_conversation.';
-
 create trigger record_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.record_deleted_messages();
+  execute function private.record_changed_messages();
 
 create function private.record_changed_reservation()
 returns trigger
@@ -4399,37 +4310,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
 begin
   return query
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
+    select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
+    from private.changes_by_reader
+    where reader_id = person
+      and (xid, id) > (after_xid, after_id)
+      and xid < pg_snapshot_xmax(target)
+      and pg_visible_in_snapshot(xid, target)
+      and not pg_visible_in_snapshot(xid, seen)
+      and id > origin_id
     order by xid, id
     limit max_rows;
 end
 $$;
 comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
-  'The next changes of a user that are visible in target and not in seen. Only for definer functions.';
+  'The next changes of a user that are visible in target and not in seen.';
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
@@ -4444,38 +4338,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
   newest private.changes;
 begin
-  select *
+  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
   into newest
-  from (
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-  ) as last_of_each
+  from private.changes_by_reader
+  where reader_id = person
+    and xid < pg_snapshot_xmax(snapshot)
+    and pg_visible_in_snapshot(xid, snapshot)
+    and id > origin_id
   order by xid desc, id desc
   limit 1;
   return newest;
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
-  'A user''s newest change that is visible in this snapshot, by transaction. Only for definer functions.';
+  'A user''s newest change that is visible in this snapshot, by transaction.';
 
 create function private.require_current(cursor private.change_cursor)
 returns void
@@ -4581,6 +4457,74 @@ changes and the present one. Raises 400 for a cursor of somebody else, 410 for o
 restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
 the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;
+
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
+)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
+as $$
+begin
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
+    ),
+    event, 'user:' || users.id, true
+  )
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
+exception
+  -- The write must succeed even if Realtime fails or does not exist.
+  when others then
+    raise warning 'Could not broadcast %: %', event, sqlstate;
+end
+$$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_closed()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_users.
+set lock_timeout = '50ms'
+as $$
+begin
+  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_closed() is
+  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
+because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
+
+create trigger broadcast_closed
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active)
+  execute function private.broadcast_closed();
+
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
+alter publication supabase_realtime add table public.messages;
 
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. docs/search.md is
 -- its design on a page. What a query passes through, in this order:
@@ -7832,74 +7776,6 @@ comment on function private.describe_search() is
 seconds. Definer, because edge_functions has no rights on it.';
 grant execute on function private.describe_search() to edge_functions;
 
--- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
--- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_users(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
-)
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
--- two events may wait this long.
-set lock_timeout = '50ms'
-as $$
-begin
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
-      'user_id', broadcast_to_users.user_id
-    ),
-    event, 'user:' || users.id, true
-  )
-  from public.users
-  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
-  where users.id in (one, other) and users.is_active;
-exception
-  -- The write must succeed even if Realtime fails or does not exist.
-  when others then
-    raise warning 'Could not broadcast %: %', event, sqlstate;
-end
-$$;
-comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
-
-create function private.broadcast_closed()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_users.
-set lock_timeout = '50ms'
-as $$
-begin
-  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
-  from public.conversations
-  where new.id in (voyager_id, local_id);
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
-    return null;
-end
-$$;
-comment on function private.broadcast_closed() is
-  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
-because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
-
-create trigger broadcast_closed
-  after update of is_active on public.users
-  for each row
-  when (old.is_active and not new.is_active)
-  execute function private.broadcast_closed();
-
--- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
--- sends only the primary key, which is all that the default replica identity logs.
-alter publication supabase_realtime add table public.messages;
-
 -- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
 --   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
 --   avatars/<Auth account id>/<name>              public to read, writable by their owner
@@ -7921,35 +7797,24 @@ on conflict (id) do update set
   file_size_limit = excluded.file_size_limit,
   allowed_mime_types = excluded.allowed_mime_types;
 
-create function private.attachment_folders()
-returns setof text
-language sql stable security invoker set search_path = ''
-as $$
-  select id::text from private.my_conversations() as id
-$$;
-comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller can read.';
-grant execute on function private.attachment_folders() to authenticated;
-
 create policy "participants read the files of their conversations" on storage.objects
   for select to authenticated
   using (
     bucket_id = 'attachments'
-    and (storage.foldername(name))[1] in (select private.attachment_folders())
+    and (storage.foldername(name))[1] in (select id::text from private.my_conversations() as id)
   );
 
 create function private.is_upload()
 returns boolean
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return coalesce(
+  select coalesce(
     storage.operation() in (
       'storage.object.upload', 'storage.object.upload_update',
       'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
     ),
     false
-  );
-end
+  )
 $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
@@ -8056,23 +7921,11 @@ comment on function api.list_avatars() is
 Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 
-create function private.is_storage_path(attachment jsonb)
-returns boolean
-language sql stable security invoker set search_path = ''
-as $$
-  select attachment ->> 'url' !~* '^https://'
-$$;
-comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
-
 create function private.check_attachment()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not private.is_storage_path(new.attachment) then
-    return null;
-  end if;
   if not exists (
     select
     from storage.objects
@@ -8093,13 +7946,14 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. Definer, because the sender may not read all of storage.objects.';
+Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of
+storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
   for each row
-  when (new.attachment is not null)
+  when (new.attachment ->> 'url' !~* '^https://')
   execute function private.check_attachment();
 
 -- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
@@ -8129,41 +7983,26 @@ comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
 alter table private.devices enable row level security;
 
-create function private.my_devices()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-          'createdAt', private.iso(created_at)
-        )
-        order by created_at desc, id
-      ),
-      '[]'
-    )
-    from private.devices
-    where user_id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.my_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
-grant execute on function private.my_devices() to authenticated;
-
 create function api.list_devices()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return private.my_devices();
-end
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+        'createdAt', private.iso(created_at)
+      )
+      order by created_at desc, id
+    ),
+    '[]'
+  )
+  from private.devices
+  where user_id = (select private.my_id())
 $$;
-comment on function api.list_devices() is 'The caller''s devices, newest first.';
+comment on function api.list_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
@@ -8263,15 +8102,14 @@ begin
 end
 $$;
 comment on function private.notification_settings_of(bigint) is
-  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
-functions.';
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null.';
 
-create function private.describe_notification_settings(person bigint)
+create function api.get_notification_settings()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
+  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
     'push', chosen.push,
@@ -8290,8 +8128,10 @@ begin
   );
 end
 $$;
-comment on function private.describe_notification_settings(bigint) is
-  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+comment on function api.get_notification_settings() is
+  'The caller''s settings, with the defaults, as {push, email, delay_minutes, quiet_hours, previews}. Definer, because
+callers have no grant on them.';
+grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
@@ -8323,29 +8163,6 @@ $$;
 comment on function private.quiet_until(time, time, text, timestamptz) is
   'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
 
-create function private.my_notification_settings()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return private.describe_notification_settings(private.my_id());
-end
-$$;
-comment on function private.my_notification_settings() is
-  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function private.my_notification_settings() to authenticated;
-
-create function api.get_notification_settings()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_notification_settings();
-end
-$$;
-comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
-grant execute on function api.get_notification_settings() to edge_functions;
-
 create function api.update_notification_settings(changes jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -8358,11 +8175,9 @@ declare
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
-  wanted := private.notification_settings_of(me);
-  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
-  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
-  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
-  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  wanted := jsonb_populate_record(
+    private.notification_settings_of(me), jsonb_strip_nulls(changes) - 'user_id'
+  );
   if changes ? 'quiet_hours' then
     wanted.quiet_from := (quiet ->> 'from')::time;
     wanted.quiet_to := (quiet ->> 'to')::time;
@@ -8385,7 +8200,7 @@ begin
     set due_at = created_at + make_interval(mins => delay)
     where user_id = me and channel = 'person';
   end if;
-  return private.describe_notification_settings(me);
+  return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is
@@ -8407,7 +8222,7 @@ comment on function private.sign_unsubscribing(bigint) is
   'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
 kept for years.';
 
-create function api.unsubscribe(token text)
+create function api.unsubscribe(token text, confirmed boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -8419,37 +8234,21 @@ begin
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
     raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
-  insert into private.notification_settings (user_id, email)
-  select id, false
-  from public.users
-  where id = person and erased_at is null
-  on conflict (user_id) do update set email = false;
-  return json_build_object('email', false);
-end
-$$;
-comment on function api.unsubscribe(text) is
-  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
-log-in.';
-grant execute on function api.unsubscribe(text) to edge_functions;
-
-create function api.check_unsubscribe(token text)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
-begin
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  if confirmed then
+    insert into private.notification_settings (user_id, email)
+    select id, false
+    from public.users
+    where id = person and erased_at is null
+    on conflict (user_id) do update set email = false;
   end if;
-  return json_build_object('email', (private.notification_settings_of(person)).email);
+  return json_build_object('email', not confirmed and (private.notification_settings_of(person)).email);
 end
 $$;
-comment on function api.check_unsubscribe(text) is
-  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
-before anybody reads the mail. Definer, as unsubscribe.';
-grant execute on function api.check_unsubscribe(text) to edge_functions;
+comment on function api.unsubscribe(text, boolean) is
+  'Turns off the mails of the user whom the token names, if that is confirmed, and returns whether they get any, as
+{email}. Without it nothing changes, because mail programs follow links before anybody reads the mail. Definer, because
+it is called without log-in.';
+grant execute on function api.unsubscribe(text, boolean) to edge_functions;
 
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
@@ -8556,23 +8355,6 @@ what by_id did, or an admin or the clock if that is null. The ids of one convers
 which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create function private.notify_of_report()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(event => 'report.created', conversation => null, subject => new.id);
-  return null;
-end
-$$;
-comment on function private.notify_of_report() is
-  'For the webhook. Definer, because callers have no grant on the outbox.';
-
-create trigger notify_of_report
-  after insert on public.reports
-  for each row
-  execute function private.notify_of_report();
-
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
 language sql volatile security definer set search_path = ''
@@ -8592,12 +8374,13 @@ language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
-    json_build_object('depth', depth, 'age', age, 'dead', dead)
+    json_build_object('depth', depth, 'due', due, 'age', age, 'dead', dead)
   )
   from (
     select
       channels.channel,
       count(outbox.id) filter (where attempts < 8) as depth,
+      count(outbox.id) filter (where attempts < 8 and due_at <= private.present()) as due,
       greatest(
         0,
         extract(epoch from max(
@@ -8611,31 +8394,9 @@ as $$
   ) as counts
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
+  'For each channel: how many rows wait, how many of them are due, for how many seconds the oldest could have been sent,
+and the number of dead letters. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.describe_outbox() to edge_functions;
-
-create function private.count_due()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_object_agg(
-    channel,
-    (
-      select count(*)
-      from (
-        select
-        from private.outbox
-        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
-        limit 100
-      ) as due
-    )
-  )
-  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-$$;
-comment on function private.count_due() is
-  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.count_due() to edge_functions;
 
 -- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
 -- (50_notification_claims.sql), commits, sends, and says what became of it. Whether a person still wants to hear is
@@ -8669,7 +8430,7 @@ begin
 end
 $$;
 comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation. Only for definer functions.';
+  'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text);
 comment on type private.notice is
@@ -8731,7 +8492,7 @@ end
 $$;
 comment on function private.step_notice(bigint, bigint, bigint) is
   'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
-to a reservation. Only for definer functions.';
+to a reservation.';
 
 create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -8766,7 +8527,7 @@ $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
 (last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
-they have muted the conversation or archived it since. The one place that decides it. Only for definer functions.';
+they have muted the conversation or archived it since. The one place that decides it.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -8825,7 +8586,7 @@ end
 $$;
 comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
   'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
-hours end. Only for definer functions.';
+hours end.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json
@@ -8893,74 +8654,7 @@ begin
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and the name of its push service. Only for definer functions.';
-
-create function private.next_pushes(max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select entry.id
-    from (
-      select distinct on (user_id) id, was_silent
-      from (
-        select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
-        from private.outbox as due
-        -- A push whose device is gone is claimed, and dropped then.
-        left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
-        where channel = 'push' and due_at <= moment and attempts < 8
-          and coalesce(silent_until <= moment, true)
-          and not coalesce(private.push_receivers(devices) && avoided, false)
-        order by due_at, due.id
-        -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
-        limit 1000
-      ) as oldest
-      order by user_id, was_silent, due_at, id
-    ) as next
-    join private.outbox as entry using (id)
-    where due_at <= moment and attempts < 8
-    -- Those that answered last time come first.
-    order by was_silent, due_at, entry.id
-    limit max_rows
-    for update of entry skip locked
-  );
-end
-$$;
-comment on function private.next_pushes(integer, text[], timestamptz) is
-  'The due pushes to send next, locked: one for each person, none for the avoided receivers. Only for definer
-functions.';
-
-create function private.next_rows(wanted text, max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select outbox.id
-    from private.outbox
-    left join public.users on channel = 'mail' and users.id = user_id
-    where channel = wanted and due_at <= moment and attempts < 8
-      and not coalesce(split_part(email, '@', 2) = any (avoided), false)
-      -- A dead letter holds nothing up once its last attempt is over.
-      and (
-        channel <> 'webhook'
-        or not exists (
-          select
-          from private.outbox as earlier
-          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
-            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
-        )
-      )
-    order by due_at, outbox.id
-    limit max_rows
-    for update of outbox skip locked
-  );
-end
-$$;
-comment on function private.next_rows(text, integer, text[], timestamptz) is
-  'The due mails or webhooks to send next, locked: no mail to the avoided hosts, and of each conversation''s webhooks
-the first. Only for definer functions.';
+  'Who could hold up a push: the device, its owner and the name of its push service.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -8968,11 +8662,56 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   avoided constant text[] := array(select jsonb_array_elements_text(busy));
-  claimed constant bigint[] := case wanted
-    when 'push' then private.next_pushes(max_rows => max_rows, avoided => avoided, moment => moment)
-    else private.next_rows(wanted => wanted, max_rows => max_rows, avoided => avoided, moment => moment)
-  end;
+  claimed bigint[];
 begin
+  if wanted = 'push' then
+    claimed := array(
+      select entry.id
+      from (
+        select distinct on (user_id) id, was_silent
+        from (
+          select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
+          from private.outbox as due
+          -- A push whose device is gone is claimed, and dropped then.
+          left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
+          where channel = 'push' and due_at <= moment and attempts < 8
+            and coalesce(silent_until <= moment, true)
+            and not coalesce(private.push_receivers(devices) && avoided, false)
+          order by due_at, due.id
+          -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
+          limit 1000
+        ) as oldest
+        order by user_id, was_silent, due_at, id
+      ) as next
+      join private.outbox as entry using (id)
+      where due_at <= moment and attempts < 8
+      -- Those that answered last time come first.
+      order by was_silent, due_at, entry.id
+      limit max_rows
+      for update of entry skip locked
+    );
+  else
+    claimed := array(
+      select outbox.id
+      from private.outbox
+      left join public.users on channel = 'mail' and users.id = user_id
+      where channel = wanted and due_at <= moment and attempts < 8
+        and not coalesce(split_part(email, '@', 2) = any (avoided), false)
+        -- A dead letter holds nothing up once its last attempt is over.
+        and (
+          channel <> 'webhook'
+          or not exists (
+            select
+            from private.outbox as earlier
+            where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+              and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
+          )
+        )
+      order by due_at, outbox.id
+      limit max_rows
+      for update of outbox skip locked
+    );
+  end if;
   update private.outbox
   set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
   where id = any (claimed);
@@ -8980,8 +8719,8 @@ begin
 end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy. Only for definer functions.';
+  'Claims the rows of a channel to send next, which no other worker gets before they are due again: pushes one for each
+person, mails, and of each conversation''s webhooks the first; none for the receivers that are busy.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -9009,7 +8748,7 @@ end
 $$;
 comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
-the others. Only for definer functions.';
+the others.';
 
 create function private.quote(value text, longest integer default 60)
 returns text
@@ -9059,7 +8798,7 @@ $$;
 comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
 more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
-previews. Only for definer functions.';
+previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -9114,69 +8853,65 @@ grant execute on function private.claim_pushes(integer, jsonb) to edge_functions
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    with mine as (
-      select id from public.conversations where voyager_id = person
-      union all
-      select id from public.conversations where local_id = person
+  with mine as (
+    select id from public.conversations where voyager_id = person
+    union all
+    select id from public.conversations where local_id = person
+  ),
+  messages as materialized (
+    select
+      unread.conversation_id, count(*) as unread,
+      private.notice_of(
+        person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
+        last_id => max(id)
+      ) as notice
+    from public.messages as unread
+    where conversation_id in (select id from mine) and user_id <> person and not read
+    group by unread.conversation_id
+  ),
+  changes as materialized (
+    select
+      id, conversation_id,
+      private.notice_of(
+        person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      ) as notice
+    from public.reservation_history
+    where id = any (steps)
+  ),
+  told as (
+    select conversation_id, unread, notice
+    from messages
+    where (notice).id is not null
+  ),
+  changed as (
+    select distinct on (conversation_id) conversation_id, notice
+    from changes
+    where (notice).id is not null
+    order by conversation_id, id desc
+  )
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'name', private.quote((private.partner_in(person, conversation_id)).name),
+        'unread', coalesce(told.unread, 0),
+        'status', (changed.notice).status,
+        'text', case
+          when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
+        end
+      )
+      order by coalesce((told.notice).id, 0) desc, conversation_id desc
     ),
-    messages as materialized (
-      select
-        unread.conversation_id, count(*) as unread,
-        private.notice_of(
-          person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
-          last_id => max(id)
-        ) as notice
-      from public.messages as unread
-      where conversation_id in (select id from mine) and user_id <> person and not read
-      group by unread.conversation_id
-    ),
-    changes as materialized (
-      select
-        id, conversation_id,
-        private.notice_of(
-          person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        ) as notice
-      from public.reservation_history
-      where id = any (steps)
-    ),
-    told as (
-      select conversation_id, unread, notice
-      from messages
-      where (notice).id is not null
-    ),
-    changed as (
-      select distinct on (conversation_id) conversation_id, notice
-      from changes
-      where (notice).id is not null
-      order by conversation_id, id desc
-    )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'name', private.quote((private.partner_in(person, conversation_id)).name),
-          'unread', coalesce(told.unread, 0),
-          'status', (changed.notice).status,
-          'text', case
-            when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
-          end
-        )
-        order by coalesce((told.notice).id, 0) desc, conversation_id desc
-      ),
-      '[]'
-    )
-    from told
-    full join changed using (conversation_id)
-  );
-end
+    '[]'
+  )
+  from told
+  full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations. Only for definer functions.';
+messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -9271,7 +9006,7 @@ end
 $$;
 comment on function private.webhook_data(private.outbox) is
   'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone. Only for definer functions.';
+is gone.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -9467,30 +9202,36 @@ response metadata has the seconds. An error of the write rolls the count back; t
 grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;
 
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
-returns setof public.messages
+create function private.export_account()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'exported_at', private.iso(now()),
+    'user', json_build_object(
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+    ),
+    'profile', row_to_json(profiles),
+    'interests', private.interests_of(profiles.id),
+    'blocks', api.list_blocks(),
+    'devices', api.list_devices(),
+    'notifications', api.get_notification_settings()
+  )
+  from public.users
+  join public.profiles on profiles.user_id = users.id
+  where users.id = (select private.my_id())
+$$;
+comment on function private.export_account() is
+  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
+grant execute on function private.export_account() to authenticated;
+
+create function api.export_me(place jsonb)
+returns text
 language plpgsql stable security invoker
 set search_path = ''
 -- As in api.list_messages.
 set enable_bitmapscan = off
-as $$
-begin
-  return query
-    select *
-    from public.messages
-    where conversation_id = conversation and id > after_id
-    order by id
-    limit max_rows;
-end
-$$;
-comment on function private.messages_after(bigint, bigint, integer) is
-  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
-bitmap scans that are off here.';
-grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
-
-create function api.export_me(place jsonb)
-returns text
-language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
@@ -9505,35 +9246,17 @@ declare
   page record;
 begin
   if place is null then
-    select array[left(
-      json_build_object(
-        'exported_at', private.iso(now()),
-        'user', json_build_object(
-          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-        ),
-        'profile', row_to_json(profiles),
-        'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks(),
-        'devices', private.my_devices(),
-        'notifications', private.my_notification_settings()
-      )::text,
-      -1
-    ) || ',"conversations":[']
-    into pieces
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id());
+    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
   end if;
 
   for entry in
     select
-      conversations.id,
+      participants.id,
       participants.voyager_id,
       json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
       json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
         'Voyager', json_build_object(
           'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
         ),
@@ -9541,24 +9264,23 @@ begin
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
         'Reservations', (
-          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at),
-        'state', private.my_state(conversations.id)
+        'createdAt', private.iso(participants.created_at),
+        'state', private.my_state(participants.id)
       )::text as body
-    from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
-    join private.participants_of(
+    from private.participants_of(
       array(
         select id
-        from public.conversations
+        from private.my_conversations() as id
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
       ),
       emails => true
-    ) as participants on participants.id = conversations.id
-    order by conversations.id
+    ) as participants
+    order by participants.id
   loop
     if entry.id > at_conversation or after_id is null then
       if remaining <= 0 then
@@ -9583,7 +9305,13 @@ begin
       count(*) as length,
       max(message.id) as last_id
     into page
-    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > after_id
+      order by id
+      limit remaining + 1
+    ) as message;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
       perform private.set_response_metadata(
@@ -9644,8 +9372,6 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
-    public_profile_id = null,
-    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then

@@ -69,7 +69,8 @@ test('an account with an invalid profile is not made at all', async () => {
   await refused('23514', 'age is 18 to 120', { age: 7 })
   await refused('23514', 'image_url is an https address', { image_url: 'http://images.example/ben.jpg' })
   await refused('23514', 'name is one line that shows something', {}, '   ')
-  await refused('PT400', 'interest_ids: unknown interests 900001, 900002', { interest_ids: [1, 900_002, 900_001] })
+  const unknown = `select private.begin_sign_up('${address('ben')}', 'Ben', '{"interest_ids": [1, 900002, 900001]}')`
+  await refuses('PT400', 'interest_ids: unknown interests 900001, 900002', [unknown], 'edge_functions')
   const many = Array.from({ length: 51 }, (_, n) => n + 1)
   await refused('PT400', 'interest_ids: a profile has at most 50 interests', { interest_ids: many })
   await refused('23505', 'users_email_', {}, 'Ben', 'ANA')

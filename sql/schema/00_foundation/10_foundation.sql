@@ -1,7 +1,8 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
 --   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access
+--   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant
+--            is only called by definer functions
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';

@@ -18,13 +18,10 @@ create table public.users (
   created_at timestamptz not null default now(),
   confirmed_at timestamptz default now(),
   erased_at timestamptz,
-  public_profile_id bigint,
-  public_image_url text,
   constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
-      and public_profile_id is null and public_image_url is null
   )
 );
 comment on table public.users is
@@ -37,9 +34,6 @@ comment on column public.users.confirmed_at is
 with the same address replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
-comment on column public.users.public_profile_id is
-  'The profile while it is searchable, and beside it its photo: what GET /users/:id shows while the user is active. Kept
-here by private.publish_profile(), because a list that read the profiles of its partners would read a quarter more.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
@@ -104,7 +98,7 @@ $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits and
-what was read hold; those that share the lock do not. Only for definer functions.';
+what was read hold; those that share the lock do not.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -152,15 +146,11 @@ create trigger handle_deleted_user
 
 create function private.account_status()
 returns text
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return (
-    select case when is_active then 'active' else 'inactive' end
-    from public.users
-    where auth_id = (select auth.uid()) and confirmed_at is not null
-  );
-end
+  select case when is_active then 'active' else 'inactive' end
+  from public.users
+  where auth_id = (select auth.uid()) and confirmed_at is not null
 $$;
 comment on function private.account_status() is
   'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot

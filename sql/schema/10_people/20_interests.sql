@@ -20,17 +20,12 @@ grant all on public.interests to service_role;
 
 create function private.parse_ids(list jsonb)
 returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
+  select coalesce(array_agg(distinct id::bigint), '{}')
+  from jsonb_array_elements_text(list) as id
 $$;
 comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-grant execute on function private.parse_ids(jsonb) to anon;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -49,31 +44,13 @@ begin
 end
 $$;
 comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
-grant execute on function private.check_interests(bigint[]) to anon;
-
-create function api.check_interests(wanted jsonb)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  perform private.check_interests(private.parse_ids(wanted -> 'ids'));
-  return to_json(true);
-end
-$$;
-comment on function api.check_interests(jsonb) is
-  'Lets sign-up refuse unknown interests before Auth creates the account.';
-grant execute on function api.check_interests(jsonb) to edge_functions;
 
 create function api.list_interests()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-    from public.interests
-  );
-end
+  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+  from public.interests
 $$;
 comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
 grant execute on function api.list_interests() to edge_functions;

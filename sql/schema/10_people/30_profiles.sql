@@ -37,32 +37,6 @@ create policy "users read their own profile" on public.profiles
 grant select on public.profiles to authenticated;
 grant all on public.profiles to service_role;
 
-create function private.publish_profile()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  shown public.profiles;
-begin
-  if new.is_searchable then
-    shown := new;
-  end if;
-  update public.users
-  set public_profile_id = shown.id, public_image_url = shown.image_url
-  where id = new.user_id
-    and (public_profile_id, public_image_url) is distinct from (shown.id, shown.image_url);
-  return null;
-end
-$$;
-comment on function private.publish_profile() is
-  'Keeps users.public_profile_id and users.public_image_url. Definer, because users may not write them.';
-
--- Its name comes before sync_profile, so that the user is locked before the search entry, as by a new name.
-create trigger publish_profile
-  after insert or update of is_searchable, image_url on public.profiles
-  for each row
-  execute function private.publish_profile();
-
 create function private.my_profile_id()
 returns bigint
 language plpgsql stable security definer set search_path = ''
@@ -79,7 +53,7 @@ comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that the policies of one table do not run the policies of another.';
 grant execute on function private.my_profile_id() to authenticated;
 
-create function private.me_with_profile()
+create function api.get_me()
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -99,17 +73,6 @@ begin
     join public.profiles on profiles.user_id = users.id
     where users.id = (select private.my_id())
   );
-end
-$$;
-comment on function private.me_with_profile() is 'The caller with profile and interests, as GET /users/me returns it.';
-grant execute on function private.me_with_profile() to authenticated;
-
-create function api.get_me()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.me_with_profile();
 end
 $$;
 comment on function api.get_me() is 'The caller with profile and interests.';
@@ -153,7 +116,7 @@ begin
     perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
   end if;
 
-  return private.me_with_profile();
+  return api.get_me();
 end
 $$;
 comment on function api.update_profile(jsonb) is
@@ -166,12 +129,7 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.profiles
-  set is_searchable = set_searchable.searchable
-  where user_id = private.my_id();
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform api.update_profile(jsonb_build_object('is_searchable', searchable));
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
@@ -185,19 +143,11 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   visible boolean;
+  shown json;
 begin
-  select profiles.is_searchable and users.is_active
-  into visible
-  from public.profiles
-  join public.users on users.id = profiles.user_id
-  where profiles.id = profile and users.confirmed_at is not null;
-  if visible is null then
-    raise sqlstate 'PT404' using message = 'Profile not found';
-  elsif not visible then
-    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
-  end if;
-  return (
-    select json_build_object(
+  select
+    profiles.is_searchable and users.is_active,
+    json_build_object(
       'id', users.id,
       'name', users.name,
       'profile', json_build_object(
@@ -206,10 +156,16 @@ begin
         'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
       )
     )
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = profile
-  );
+  into visible, shown
+  from public.profiles
+  join public.users on users.id = profiles.user_id
+  where profiles.id = profile and users.confirmed_at is not null;
+  if visible is null then
+    raise sqlstate 'PT404' using message = 'Profile not found';
+  elsif not visible then
+    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
+  end if;
+  return shown;
 end
 $$;
 comment on function api.get_public_profile(bigint) is

@@ -67,11 +67,6 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(ids);
-  -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
-  perform from public.profiles where id = profile for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -80,17 +75,19 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400 and changes nothing. The caller has locked the profile:
+concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  profile bigint := private.my_profile_id();
+  me constant json := api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids'));
 begin
-  perform private.replace_interests(profile, private.parse_ids(wanted -> 'ids'));
-  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
+  return json_build_object(
+    'id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}'
+  );
 end
 $$;
 comment on function api.set_interests(jsonb) is

@@ -165,7 +165,7 @@ $$;
 comment on function private.remove_pending_account(text) is
   'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
 whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
-password. Only for definer functions.';
+password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
@@ -174,6 +174,8 @@ as $$
 declare
   begun private.sign_ups;
 begin
+  -- Auth would report an unknown interest as an unspecified failure.
+  perform private.check_interests(private.parse_ids(coalesce(fields -> 'interest_ids', '[]')));
   delete from private.sign_ups
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
@@ -196,7 +198,8 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and
+users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)

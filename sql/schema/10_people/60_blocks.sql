@@ -27,18 +27,16 @@ would learn who has blocked them.';
 
 create function private.refusal_code(me bigint, partner bigint)
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return case
+  select case
     when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
     else 'forbidden'
-  end;
-end
+  end
 $$;
 comment on function private.refusal_code(bigint, bigint) is
   'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
-it from other reasons. Only for definer functions.';
+it from other reasons.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -59,7 +57,7 @@ comment on function private.blocked_users_of(bigint) is
   'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
 definer functions, as is_blocked_between.';
 
-create function private.my_blocks()
+create function api.list_blocks()
 returns json
 language sql stable security definer set search_path = ''
 as $$
@@ -74,18 +72,9 @@ as $$
   join public.users on users.id = blocks.blocked_id
   where blocks.blocker_id = (select private.my_id())
 $$;
-comment on function private.my_blocks() is
+comment on function api.list_blocks() is
   'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
 read neither blocks nor the names of other users.';
-grant execute on function private.my_blocks() to authenticated;
-
-create function api.list_blocks()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select private.my_blocks()
-$$;
-comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)
@@ -104,8 +93,7 @@ begin
 end
 $$;
 comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
-functions.';
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
 returns json

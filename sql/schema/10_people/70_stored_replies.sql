@@ -59,7 +59,7 @@ end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
   'The stored answer to this request of the caller, or null; sets its response metadata and replayed. Raises 422 if the
-key was used for another request. Without a key null. Only for definer functions.';
+key was used for another request. Without a key null.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'
@@ -80,5 +80,4 @@ begin
 end
 $$;
 comment on function private.store_reply(text, uuid, jsonb, bigint, json, jsonb) is
-  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it. Only for definer
-functions.';
+  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it.';

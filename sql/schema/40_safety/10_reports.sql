@@ -171,6 +171,7 @@ begin
     )
     returning * into report;
     perform private.copy_evidence(report);
+    perform private.notify(event => 'report.created', conversation => null, subject => report.id);
   elsif shares and not report.shares_messages then
     -- The consent came with a repeat.
     update public.reports set shares_messages = true where id = report.id returning * into report;

@@ -33,6 +33,13 @@ create index changes_other_id_idx on private.changes (other_id, xid, id) where o
 comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
 alter table private.changes enable row level security;
 
+create view private.changes_by_reader with (security_invoker = true) as
+select user_id as reader_id, changes.* from private.changes
+union all
+select other_id as reader_id, changes.* from private.changes;
+comment on view private.changes_by_reader is
+  'Each change once for whoever may learn of it. Postgres merges the two indexes, as neither part has a condition.';
+
 create materialized view private.changes_origin as
 select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
 from private.changes;
@@ -73,8 +80,7 @@ end
 $$;
 comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
   'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
-(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself. Only for definer
-functions.';
+(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
 create function private.record_conversation()
 returns trigger
@@ -133,6 +139,11 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'DELETE' then
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
   perform private.record_change(
     'read', marked.conversation_id, marked.id,
     actor => case marked.user_id when voyager_id then local_id else voyager_id end,
@@ -165,8 +176,8 @@ begin
 end
 $$;
 comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
-Definer, as record_conversation.';
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
+removed them. Definer, as record_conversation.';
 
 create trigger record_changed_messages
   after update on public.messages
@@ -174,23 +185,11 @@ create trigger record_changed_messages
   for each statement
   execute function private.record_changed_messages();
 
-create function private.record_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-  return null;
-end
-$$;
-comment on function private.record_deleted_messages() is
-  'An admin has removed messages. Definer, as record_conversation.';
-
 create trigger record_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.record_deleted_messages();
+  execute function private.record_changed_messages();
 
 create function private.record_changed_reservation()
 returns trigger

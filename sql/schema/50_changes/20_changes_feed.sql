@@ -83,37 +83,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
 begin
   return query
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and (xid, id) > (after_xid, after_id)
-        and xid < pg_snapshot_xmax(target)
-        and pg_visible_in_snapshot(xid, target)
-        and not pg_visible_in_snapshot(xid, seen)
-        and id > origin_id
-      order by xid, id
-      limit max_rows
-    )
+    select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
+    from private.changes_by_reader
+    where reader_id = person
+      and (xid, id) > (after_xid, after_id)
+      and xid < pg_snapshot_xmax(target)
+      and pg_visible_in_snapshot(xid, target)
+      and not pg_visible_in_snapshot(xid, seen)
+      and id > origin_id
     order by xid, id
     limit max_rows;
 end
 $$;
 comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
-  'The next changes of a user that are visible in target and not in seen. Only for definer functions.';
+  'The next changes of a user that are visible in target and not in seen.';
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
@@ -128,38 +111,20 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
   newest private.changes;
 begin
-  select *
+  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
   into newest
-  from (
-    (
-      select *
-      from private.changes
-      where user_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-    union all
-    (
-      select *
-      from private.changes
-      where other_id = person
-        and xid < pg_snapshot_xmax(snapshot)
-        and pg_visible_in_snapshot(xid, snapshot)
-        and id > origin_id
-      order by xid desc, id desc
-      limit 1
-    )
-  ) as last_of_each
+  from private.changes_by_reader
+  where reader_id = person
+    and xid < pg_snapshot_xmax(snapshot)
+    and pg_visible_in_snapshot(xid, snapshot)
+    and id > origin_id
   order by xid desc, id desc
   limit 1;
   return newest;
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
-  'A user''s newest change that is visible in this snapshot, by transaction. Only for definer functions.';
+  'A user''s newest change that is visible in this snapshot, by transaction.';
 
 create function private.require_current(cursor private.change_cursor)
 returns void

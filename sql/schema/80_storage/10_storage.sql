@@ -19,35 +19,24 @@ on conflict (id) do update set
   file_size_limit = excluded.file_size_limit,
   allowed_mime_types = excluded.allowed_mime_types;
 
-create function private.attachment_folders()
-returns setof text
-language sql stable security invoker set search_path = ''
-as $$
-  select id::text from private.my_conversations() as id
-$$;
-comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller can read.';
-grant execute on function private.attachment_folders() to authenticated;
-
 create policy "participants read the files of their conversations" on storage.objects
   for select to authenticated
   using (
     bucket_id = 'attachments'
-    and (storage.foldername(name))[1] in (select private.attachment_folders())
+    and (storage.foldername(name))[1] in (select id::text from private.my_conversations() as id)
   );
 
 create function private.is_upload()
 returns boolean
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return coalesce(
+  select coalesce(
     storage.operation() in (
       'storage.object.upload', 'storage.object.upload_update',
       'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
     ),
     false
-  );
-end
+  )
 $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
@@ -154,23 +143,11 @@ comment on function api.list_avatars() is
 Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 
-create function private.is_storage_path(attachment jsonb)
-returns boolean
-language sql stable security invoker set search_path = ''
-as $$
-  select attachment ->> 'url' !~* '^https://'
-$$;
-comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
-
 create function private.check_attachment()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not private.is_storage_path(new.attachment) then
-    return null;
-  end if;
   if not exists (
     select
     from storage.objects
@@ -191,11 +168,12 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. Definer, because the sender may not read all of storage.objects.';
+Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of
+storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
   for each row
-  when (new.attachment is not null)
+  when (new.attachment ->> 'url' !~* '^https://')
   execute function private.check_attachment();

@@ -25,41 +25,26 @@ comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
 alter table private.devices enable row level security;
 
-create function private.my_devices()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-          'createdAt', private.iso(created_at)
-        )
-        order by created_at desc, id
-      ),
-      '[]'
-    )
-    from private.devices
-    where user_id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.my_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
-grant execute on function private.my_devices() to authenticated;
-
 create function api.list_devices()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return private.my_devices();
-end
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+        'createdAt', private.iso(created_at)
+      )
+      order by created_at desc, id
+    ),
+    '[]'
+  )
+  from private.devices
+  where user_id = (select private.my_id())
 $$;
-comment on function api.list_devices() is 'The caller''s devices, newest first.';
+comment on function api.list_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)

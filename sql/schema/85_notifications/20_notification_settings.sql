@@ -50,15 +50,14 @@ begin
 end
 $$;
 comment on function private.notification_settings_of(bigint) is
-  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
-functions.';
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null.';
 
-create function private.describe_notification_settings(person bigint)
+create function api.get_notification_settings()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
+  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
     'push', chosen.push,
@@ -77,8 +76,10 @@ begin
   );
 end
 $$;
-comment on function private.describe_notification_settings(bigint) is
-  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+comment on function api.get_notification_settings() is
+  'The caller''s settings, with the defaults, as {push, email, delay_minutes, quiet_hours, previews}. Definer, because
+callers have no grant on them.';
+grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
@@ -110,29 +111,6 @@ $$;
 comment on function private.quiet_until(time, time, text, timestamptz) is
   'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
 
-create function private.my_notification_settings()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return private.describe_notification_settings(private.my_id());
-end
-$$;
-comment on function private.my_notification_settings() is
-  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function private.my_notification_settings() to authenticated;
-
-create function api.get_notification_settings()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_notification_settings();
-end
-$$;
-comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
-grant execute on function api.get_notification_settings() to edge_functions;
-
 create function api.update_notification_settings(changes jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -145,11 +123,9 @@ declare
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
-  wanted := private.notification_settings_of(me);
-  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
-  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
-  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
-  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  wanted := jsonb_populate_record(
+    private.notification_settings_of(me), jsonb_strip_nulls(changes) - 'user_id'
+  );
   if changes ? 'quiet_hours' then
     wanted.quiet_from := (quiet ->> 'from')::time;
     wanted.quiet_to := (quiet ->> 'to')::time;
@@ -172,7 +148,7 @@ begin
     set due_at = created_at + make_interval(mins => delay)
     where user_id = me and channel = 'person';
   end if;
-  return private.describe_notification_settings(me);
+  return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is
@@ -194,7 +170,7 @@ comment on function private.sign_unsubscribing(bigint) is
   'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
 kept for years.';
 
-create function api.unsubscribe(token text)
+create function api.unsubscribe(token text, confirmed boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -206,34 +182,18 @@ begin
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
     raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
-  insert into private.notification_settings (user_id, email)
-  select id, false
-  from public.users
-  where id = person and erased_at is null
-  on conflict (user_id) do update set email = false;
-  return json_build_object('email', false);
-end
-$$;
-comment on function api.unsubscribe(text) is
-  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
-log-in.';
-grant execute on function api.unsubscribe(text) to edge_functions;
-
-create function api.check_unsubscribe(token text)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
-begin
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  if confirmed then
+    insert into private.notification_settings (user_id, email)
+    select id, false
+    from public.users
+    where id = person and erased_at is null
+    on conflict (user_id) do update set email = false;
   end if;
-  return json_build_object('email', (private.notification_settings_of(person)).email);
+  return json_build_object('email', not confirmed and (private.notification_settings_of(person)).email);
 end
 $$;
-comment on function api.check_unsubscribe(text) is
-  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
-before anybody reads the mail. Definer, as unsubscribe.';
-grant execute on function api.check_unsubscribe(text) to edge_functions;
+comment on function api.unsubscribe(text, boolean) is
+  'Turns off the mails of the user whom the token names, if that is confirmed, and returns whether they get any, as
+{email}. Without it nothing changes, because mail programs follow links before anybody reads the mail. Definer, because
+it is called without log-in.';
+grant execute on function api.unsubscribe(text, boolean) to edge_functions;

@@ -103,23 +103,6 @@ what by_id did, or an admin or the clock if that is null. The ids of one convers
 which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
-create function private.notify_of_report()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.notify(event => 'report.created', conversation => null, subject => new.id);
-  return null;
-end
-$$;
-comment on function private.notify_of_report() is
-  'For the webhook. Definer, because callers have no grant on the outbox.';
-
-create trigger notify_of_report
-  after insert on public.reports
-  for each row
-  execute function private.notify_of_report();
-
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
 language sql volatile security definer set search_path = ''
@@ -139,12 +122,13 @@ language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
-    json_build_object('depth', depth, 'age', age, 'dead', dead)
+    json_build_object('depth', depth, 'due', due, 'age', age, 'dead', dead)
   )
   from (
     select
       channels.channel,
       count(outbox.id) filter (where attempts < 8) as depth,
+      count(outbox.id) filter (where attempts < 8 and due_at <= private.present()) as due,
       greatest(
         0,
         extract(epoch from max(
@@ -158,28 +142,6 @@ as $$
   ) as counts
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
+  'For each channel: how many rows wait, how many of them are due, for how many seconds the oldest could have been sent,
+and the number of dead letters. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.describe_outbox() to edge_functions;
-
-create function private.count_due()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_object_agg(
-    channel,
-    (
-      select count(*)
-      from (
-        select
-        from private.outbox
-        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
-        limit 100
-      ) as due
-    )
-  )
-  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-$$;
-comment on function private.count_due() is
-  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.count_due() to edge_functions;

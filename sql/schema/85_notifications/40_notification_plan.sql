@@ -30,7 +30,7 @@ begin
 end
 $$;
 comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation. Only for definer functions.';
+  'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text);
 comment on type private.notice is
@@ -92,7 +92,7 @@ end
 $$;
 comment on function private.step_notice(bigint, bigint, bigint) is
   'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
-to a reservation. Only for definer functions.';
+to a reservation.';
 
 create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -127,7 +127,7 @@ $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
 (last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
-they have muted the conversation or archived it since. The one place that decides it. Only for definer functions.';
+they have muted the conversation or archived it since. The one place that decides it.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -186,7 +186,7 @@ end
 $$;
 comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
   'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
-hours end. Only for definer functions.';
+hours end.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json

@@ -23,74 +23,7 @@ begin
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and the name of its push service. Only for definer functions.';
-
-create function private.next_pushes(max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select entry.id
-    from (
-      select distinct on (user_id) id, was_silent
-      from (
-        select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
-        from private.outbox as due
-        -- A push whose device is gone is claimed, and dropped then.
-        left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
-        where channel = 'push' and due_at <= moment and attempts < 8
-          and coalesce(silent_until <= moment, true)
-          and not coalesce(private.push_receivers(devices) && avoided, false)
-        order by due_at, due.id
-        -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
-        limit 1000
-      ) as oldest
-      order by user_id, was_silent, due_at, id
-    ) as next
-    join private.outbox as entry using (id)
-    where due_at <= moment and attempts < 8
-    -- Those that answered last time come first.
-    order by was_silent, due_at, entry.id
-    limit max_rows
-    for update of entry skip locked
-  );
-end
-$$;
-comment on function private.next_pushes(integer, text[], timestamptz) is
-  'The due pushes to send next, locked: one for each person, none for the avoided receivers. Only for definer
-functions.';
-
-create function private.next_rows(wanted text, max_rows integer, avoided text[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select outbox.id
-    from private.outbox
-    left join public.users on channel = 'mail' and users.id = user_id
-    where channel = wanted and due_at <= moment and attempts < 8
-      and not coalesce(split_part(email, '@', 2) = any (avoided), false)
-      -- A dead letter holds nothing up once its last attempt is over.
-      and (
-        channel <> 'webhook'
-        or not exists (
-          select
-          from private.outbox as earlier
-          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
-            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
-        )
-      )
-    order by due_at, outbox.id
-    limit max_rows
-    for update of outbox skip locked
-  );
-end
-$$;
-comment on function private.next_rows(text, integer, text[], timestamptz) is
-  'The due mails or webhooks to send next, locked: no mail to the avoided hosts, and of each conversation''s webhooks
-the first. Only for definer functions.';
+  'Who could hold up a push: the device, its owner and the name of its push service.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -98,11 +31,56 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   avoided constant text[] := array(select jsonb_array_elements_text(busy));
-  claimed constant bigint[] := case wanted
-    when 'push' then private.next_pushes(max_rows => max_rows, avoided => avoided, moment => moment)
-    else private.next_rows(wanted => wanted, max_rows => max_rows, avoided => avoided, moment => moment)
-  end;
+  claimed bigint[];
 begin
+  if wanted = 'push' then
+    claimed := array(
+      select entry.id
+      from (
+        select distinct on (user_id) id, was_silent
+        from (
+          select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
+          from private.outbox as due
+          -- A push whose device is gone is claimed, and dropped then.
+          left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
+          where channel = 'push' and due_at <= moment and attempts < 8
+            and coalesce(silent_until <= moment, true)
+            and not coalesce(private.push_receivers(devices) && avoided, false)
+          order by due_at, due.id
+          -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
+          limit 1000
+        ) as oldest
+        order by user_id, was_silent, due_at, id
+      ) as next
+      join private.outbox as entry using (id)
+      where due_at <= moment and attempts < 8
+      -- Those that answered last time come first.
+      order by was_silent, due_at, entry.id
+      limit max_rows
+      for update of entry skip locked
+    );
+  else
+    claimed := array(
+      select outbox.id
+      from private.outbox
+      left join public.users on channel = 'mail' and users.id = user_id
+      where channel = wanted and due_at <= moment and attempts < 8
+        and not coalesce(split_part(email, '@', 2) = any (avoided), false)
+        -- A dead letter holds nothing up once its last attempt is over.
+        and (
+          channel <> 'webhook'
+          or not exists (
+            select
+            from private.outbox as earlier
+            where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+              and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
+          )
+        )
+      order by due_at, outbox.id
+      limit max_rows
+      for update of outbox skip locked
+    );
+  end if;
   update private.outbox
   set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
   where id = any (claimed);
@@ -110,8 +88,8 @@ begin
 end
 $$;
 comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
-receivers that are busy. Only for definer functions.';
+  'Claims the rows of a channel to send next, which no other worker gets before they are due again: pushes one for each
+person, mails, and of each conversation''s webhooks the first; none for the receivers that are busy.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -139,7 +117,7 @@ end
 $$;
 comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
-the others. Only for definer functions.';
+the others.';
 
 create function private.quote(value text, longest integer default 60)
 returns text
@@ -189,7 +167,7 @@ $$;
 comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
 more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
-previews. Only for definer functions.';
+previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json

@@ -1,69 +1,65 @@
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])
 returns json
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return (
-    with mine as (
-      select id from public.conversations where voyager_id = person
-      union all
-      select id from public.conversations where local_id = person
+  with mine as (
+    select id from public.conversations where voyager_id = person
+    union all
+    select id from public.conversations where local_id = person
+  ),
+  messages as materialized (
+    select
+      unread.conversation_id, count(*) as unread,
+      private.notice_of(
+        person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
+        last_id => max(id)
+      ) as notice
+    from public.messages as unread
+    where conversation_id in (select id from mine) and user_id <> person and not read
+    group by unread.conversation_id
+  ),
+  changes as materialized (
+    select
+      id, conversation_id,
+      private.notice_of(
+        person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      ) as notice
+    from public.reservation_history
+    where id = any (steps)
+  ),
+  told as (
+    select conversation_id, unread, notice
+    from messages
+    where (notice).id is not null
+  ),
+  changed as (
+    select distinct on (conversation_id) conversation_id, notice
+    from changes
+    where (notice).id is not null
+    order by conversation_id, id desc
+  )
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'name', private.quote((private.partner_in(person, conversation_id)).name),
+        'unread', coalesce(told.unread, 0),
+        'status', (changed.notice).status,
+        'text', case
+          when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
+        end
+      )
+      order by coalesce((told.notice).id, 0) desc, conversation_id desc
     ),
-    messages as materialized (
-      select
-        unread.conversation_id, count(*) as unread,
-        private.notice_of(
-          person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
-          last_id => max(id)
-        ) as notice
-      from public.messages as unread
-      where conversation_id in (select id from mine) and user_id <> person and not read
-      group by unread.conversation_id
-    ),
-    changes as materialized (
-      select
-        id, conversation_id,
-        private.notice_of(
-          person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        ) as notice
-      from public.reservation_history
-      where id = any (steps)
-    ),
-    told as (
-      select conversation_id, unread, notice
-      from messages
-      where (notice).id is not null
-    ),
-    changed as (
-      select distinct on (conversation_id) conversation_id, notice
-      from changes
-      where (notice).id is not null
-      order by conversation_id, id desc
-    )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'name', private.quote((private.partner_in(person, conversation_id)).name),
-          'unread', coalesce(told.unread, 0),
-          'status', (changed.notice).status,
-          'text', case
-            when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
-          end
-        )
-        order by coalesce((told.notice).id, 0) desc, conversation_id desc
-      ),
-      '[]'
-    )
-    from told
-    full join changed using (conversation_id)
-  );
-end
+    '[]'
+  )
+  from told
+  full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations. Only for definer functions.';
+messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -158,7 +154,7 @@ end
 $$;
 comment on function private.webhook_data(private.outbox) is
   'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone. Only for definer functions.';
+is gone.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json

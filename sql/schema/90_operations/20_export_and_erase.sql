@@ -1,28 +1,34 @@
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
-returns setof public.messages
+create function private.export_account()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'exported_at', private.iso(now()),
+    'user', json_build_object(
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+    ),
+    'profile', row_to_json(profiles),
+    'interests', private.interests_of(profiles.id),
+    'blocks', api.list_blocks(),
+    'devices', api.list_devices(),
+    'notifications', api.get_notification_settings()
+  )
+  from public.users
+  join public.profiles on profiles.user_id = users.id
+  where users.id = (select private.my_id())
+$$;
+comment on function private.export_account() is
+  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
+grant execute on function private.export_account() to authenticated;
+
+create function api.export_me(place jsonb)
+returns text
 language plpgsql stable security invoker
 set search_path = ''
 -- As in api.list_messages.
 set enable_bitmapscan = off
-as $$
-begin
-  return query
-    select *
-    from public.messages
-    where conversation_id = conversation and id > after_id
-    order by id
-    limit max_rows;
-end
-$$;
-comment on function private.messages_after(bigint, bigint, integer) is
-  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
-bitmap scans that are off here.';
-grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
-
-create function api.export_me(place jsonb)
-returns text
-language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
@@ -37,35 +43,17 @@ declare
   page record;
 begin
   if place is null then
-    select array[left(
-      json_build_object(
-        'exported_at', private.iso(now()),
-        'user', json_build_object(
-          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-        ),
-        'profile', row_to_json(profiles),
-        'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks(),
-        'devices', private.my_devices(),
-        'notifications', private.my_notification_settings()
-      )::text,
-      -1
-    ) || ',"conversations":[']
-    into pieces
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id());
+    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
   end if;
 
   for entry in
     select
-      conversations.id,
+      participants.id,
       participants.voyager_id,
       json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
       json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
         'Voyager', json_build_object(
           'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
         ),
@@ -73,24 +61,23 @@ begin
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
         'Reservations', (
-          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at),
-        'state', private.my_state(conversations.id)
+        'createdAt', private.iso(participants.created_at),
+        'state', private.my_state(participants.id)
       )::text as body
-    from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
-    join private.participants_of(
+    from private.participants_of(
       array(
         select id
-        from public.conversations
+        from private.my_conversations() as id
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
       ),
       emails => true
-    ) as participants on participants.id = conversations.id
-    order by conversations.id
+    ) as participants
+    order by participants.id
   loop
     if entry.id > at_conversation or after_id is null then
       if remaining <= 0 then
@@ -115,7 +102,13 @@ begin
       count(*) as length,
       max(message.id) as last_id
     into page
-    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > after_id
+      order by id
+      limit remaining + 1
+    ) as message;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
       perform private.set_response_metadata(
@@ -176,8 +169,6 @@ begin
     role = 'user',
     is_active = false,
     auth_id = null,
-    public_profile_id = null,
-    public_image_url = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then

@@ -44,8 +44,7 @@ select is(
       || 'ends_at, created_at',
     'public.reservations: id, conversation_id, title, price, date, status, ends_at, host_id, offered_by, revision, '
       || 'created_at, updated_at, due_at',
-    'public.users: id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at, erased_at, '
-      || 'public_profile_id, public_image_url'
+    'public.users: id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at, erased_at'
   ],
   'these are the columns that callers can select'
 );
@@ -117,18 +116,16 @@ select is(
     order by 1
   ),
   array[
-    'anon: check_interests, find_me, iso, my_id, parse_ids, set_response_metadata',
-    'authenticated: attachment_folders, can_upload_attachment, find_me, history_of, interests_of, is_upload, iso, '
-      || 'me_with_profile, messages_after, my_blocks, my_conversations, my_devices, my_id, my_inbox, '
-      || 'my_notification_settings, my_profile_id, my_reports_after, my_state, '
+    'anon: find_me, iso, my_id, set_response_metadata',
+    'authenticated: can_upload_attachment, export_account, find_me, history_of, interests_of, is_upload, iso, '
+      || 'my_conversations, my_id, my_inbox, my_profile_id, my_reports_after, my_state, '
       || 'my_writable_conversations, participants_of, present, require_participant, reservation_at, '
       || 'reservations_of, reservations_with_history, set_response_metadata, '
       || 'to_message_view, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
-      || 'count_due, describe_outbox, describe_search, '
-      || 'fail_embeddings, find_me, finish_outbox, is_within_limit, list_loaded_data, list_migrations, '
-      || 'plan_notifications, save_embeddings',
+      || 'describe_outbox, describe_search, fail_embeddings, find_me, finish_outbox, '
+      || 'is_within_limit, list_loaded_data, list_migrations, plan_notifications, save_embeddings',
     'service_role: describe_queues, describe_schedule, erase_person, find_people, is_attachment, is_line, '
       || 'is_own_photo, is_web_address, lift_restriction, read_evidence, resolve_report, restrict_person'
   ],

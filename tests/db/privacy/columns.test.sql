@@ -57,7 +57,7 @@ from (
     ('public.reservation_history', 'none', 'id reservation_id conversation_id'),
     ('public.reservation_history', 'export', 'status by_id note title price date ends_at created_at'),
     ('public.users', 'export', 'id created_at'), ('public.users', 'both', 'name email bio location role is_active'),
-    ('public.users', 'erase', 'auth_id public_profile_id public_image_url'),
+    ('public.users', 'erase', 'auth_id'),
     ('public.users', 'none', 'confirmed_at erased_at')
 ) as tables (name, rule, columns)
 cross join string_to_table(columns, ' ') as col;

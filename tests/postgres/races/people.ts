@@ -146,7 +146,7 @@ export const peopleRaces = ({ ask, queue, overtake, expectError, people, openTal
       const hide = isReported
         ? admin`public.resolve_report(${await report(ben, ana)}, 'hide', 'Spam')`
         : admin`public.restrict_person(${ana}, 'hide', 'Spam')`
-      await queue(by(ana, 'update users')`api.set_searchable(true)`, hide)
+      await queue(by(ana, 'insert search_entries')`api.set_searchable(true)`, hide)
       expect(await ask`select is_searchable from public.profiles where user_id = ${ana}`).toEqual([false])
     }
   },
