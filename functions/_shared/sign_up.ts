@@ -177,7 +177,9 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.publicUserCreation) httpError('switched_off', 'Users are created with the secret key only')
+  if (!trusted && !settings.PUBLIC_USER_CREATION) {
+    httpError('switched_off', 'Users are created with the secret key only')
+  }
   const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
   if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
 

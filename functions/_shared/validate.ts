@@ -1,4 +1,4 @@
-import { settings } from './settings.ts'
+import { project } from './settings.ts'
 import { createMiddleware } from 'hono/factory'
 import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -53,8 +53,8 @@ const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Z
 
 /** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
 export const isOwnPhoto = (url: string): boolean =>
-  /^http:\/\/127\.0\.0\.1:\d+$/.test(settings.platformUrl) && url.startsWith(`${settings.platformUrl}/`) &&
-  avatarPath.test(url.slice(settings.platformUrl.length))
+  /^http:\/\/127\.0\.0\.1:\d+$/.test(project.platformUrl) && url.startsWith(`${project.platformUrl}/`) &&
+  avatarPath.test(url.slice(project.platformUrl.length))
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()

@@ -6,7 +6,7 @@ import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
 import { createTimingFloor } from '../_shared/timing_floor.ts'
 import { text, validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
@@ -76,7 +76,7 @@ auth.post(
   }, ['switched_off', 'forbidden', 'email_taken']),
   validate({ json: newSignUp }),
   async (c) => {
-    await consumeSignUpLimit(clientAddress(c.req.raw.headers))
+    await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
     const timer = signUpFloor.start()
     const time = sleep(signUpTime)
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)

@@ -149,7 +149,7 @@ conversations.post(
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
     const send = (db: Rpc) =>
-      db`send_message(${id}, ${{ ...draft, client_id, first_contact_limit: settings.firstContactLimit }})`
+      db`send_message(${id}, ${{ ...draft, client_id, first_contact_limit: settings.FIRST_CONTACT_LIMIT }})`
     const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, send)
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)

@@ -34,7 +34,7 @@ reservations.post(
     const offer = (db: Rpc) =>
       db`offer_reservation(
         conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
-        first_contact_limit => ${settings.firstContactLimit}
+        first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
       )`
     const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, offer)
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
@@ -68,7 +68,7 @@ reservations.patch(
     await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
       conversation => ${id}, reservation => ${rid}, revision => ${revision}, changes => ${changes},
-      first_contact_limit => ${settings.firstContactLimit}
+      first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
     )`
     return sendJson(c, await call)
   },
@@ -120,7 +120,7 @@ for (const { step, summary, json, codes } of steps) {
       await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
-        first_contact_limit => ${settings.firstContactLimit})`
+        first_contact_limit => ${settings.FIRST_CONTACT_LIMIT})`
       return sendJson(c, await call)
     },
   )

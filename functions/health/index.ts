@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { asService } from '../_shared/rpc.ts'
+import { asService, statements } from '../_shared/rpc.ts'
 import { createApp } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { formatMetric, formatRequestMetrics } from '../_shared/metrics.ts'
 import { route } from '../_shared/openapi.ts'
-import { statements } from '../_shared/postgres.ts'
 import { requireSecretKey } from '../_shared/secret_key.ts'
 
 const health = createApp('health')
@@ -93,7 +92,7 @@ health.get(
   }),
   requireSecretKey,
   async (c) => {
-    const { inFlight } = statements
+    const inFlight = statements.inFlight()
     const embeddings: Embeddings | null = await asService`describe_search()`.then(JSON.parse).catch(() => null)
     const migrations: Migration[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
     const data = await asService`list_loaded_data()`.then(JSON.parse).catch(() => null)
