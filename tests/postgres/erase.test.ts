@@ -58,7 +58,7 @@ test('statements have a time limit, also with another login than edge_functions'
   const [role] = await owner`select rolconfig from pg_roles where rolname = 'edge_functions'`
   expect(role!.rolconfig).toEqual(['statement_timeout=5s'])
   const script = `import { asService } from './functions/_shared/rpc.ts'
-    console.log(await asService\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
+    console.log(await asService\`describe_search()\`.then((text) => JSON.parse(text).waiting, ({ code }) => code)); Deno.exit()`
   const countPending = async () =>
     (await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: url() })).stdout.trim()
   expect(await countPending()).toMatch(/^\d{1,3}$/)

@@ -8,13 +8,13 @@ export const serviceCases = (): Case[] => [
     name: 'GET /health',
     method: 'GET',
     requests: [{ user: 1, path: '/health' }],
-    serviceFunction: 'count_pending_embeddings()',
+    serviceFunction: 'describe_search()',
   },
   {
     name: 'GET /health/metrics',
     method: 'GET',
     requests: withSecretKey('/health/metrics'),
-    serviceFunction: 'describe_search()',
+    serviceFunction: 'describe_service()',
   },
   {
     name: 'POST /embed, nothing due',

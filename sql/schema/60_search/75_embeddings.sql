@@ -399,13 +399,3 @@ comment on function private.fail_embeddings(jsonb, text, boolean) is
   'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
 claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
-
-create function private.count_pending_embeddings()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(count(*)) from private.embedding_queue where attempts < 8
-$$;
-comment on function private.count_pending_embeddings() is
-  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.count_pending_embeddings() to edge_functions;

@@ -135,7 +135,7 @@ grant execute on function private.adopt_outbox_settings(integer, boolean) to edg
 
 create function private.describe_outbox()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select json_object_agg(
     channel,
@@ -159,8 +159,7 @@ as $$
 $$;
 comment on function private.describe_outbox() is
   'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.describe_outbox() to edge_functions;
+letters. Only for definer functions.';
 
 create function private.count_due()
 returns json
