@@ -2,7 +2,8 @@
 // it on an idle machine; the first load and texts include compiling. Processor time is that of 20 fresh processes of
 // each Deno named.
 import { readDataFile } from '../functions/_shared/embeddings/wordnet/data_file.ts'
-import { dimensions, loadEmbedder, model } from '../functions/_shared/embeddings/wordnet/embedder.ts'
+import { dimensions } from '../functions/_shared/embeddings/provider.ts'
+import { loadEmbedder, model } from '../functions/_shared/embeddings/wordnet/embedder.ts'
 
 const bytes = Deno.readFileSync(new URL('../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url))
 const milliseconds = (work: () => unknown) => {

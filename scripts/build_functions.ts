@@ -12,11 +12,11 @@ import { describeRelease } from './release.ts'
 /** In bytes, without the model. A larger bundle starts slowly, and the largest has 0.75 MB. */
 const sizeLimit = 1_000_000
 
-/** The offline model, beside the bundles of the functions that embed: static_files of supabase/config.toml. */
+/** The offline model, beside the bundles of those functions that supabase/config.toml gives it to: which embed. */
 const model = 'wordnet/wordnet.bin'
-const embeds = ['auth', 'embed', 'users']
 
 const root = new URL('../', import.meta.url)
+const config = Deno.readTextFileSync(new URL('supabase/config.toml', root))
 const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
 
 /** Packages import Node's modules without a prefix, which Deno takes for packages. */
@@ -65,7 +65,7 @@ for (const name of names) {
     console.error(`${name} is larger than ${sizeLimit / 1000} kB`)
     Deno.exit(1)
   }
-  if (embeds.includes(name)) {
+  if (config.includes(`/${name}/${model}`)) {
     Deno.mkdirSync(dirname(`${target}/${name}/${model}`), { recursive: true })
     Deno.copyFileSync(new URL(`functions/_shared/embeddings/${model}`, root), `${target}/${name}/${model}`)
   }

@@ -15,7 +15,6 @@ deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
 deno run -A scripts/write_settings.ts --check
-node scripts/check_versions.mjs
-node scripts/check_lock.mjs
+node scripts/check_packages.mjs
 node scripts/check_style.mjs
 node scripts/check_paths.mjs

@@ -34,10 +34,7 @@ for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, 
   const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const { paths, components } = await response.json()
   Object.assign(document.paths, joinReference(paths, answers))
-  Object.assign(document.components.schemas, components.schemas)
-  Object.assign(document.components.headers, components.headers)
-  Object.assign(document.components.responses, components.responses)
-  Object.assign(document.components.securitySchemes, components.securitySchemes)
+  for (const [kind, parts] of Object.entries(document.components)) Object.assign(parts, components[kind])
 }
 
 const types = astToString(await openapiTypes(JSON.stringify(document)))

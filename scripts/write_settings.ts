@@ -18,15 +18,11 @@ const describeDefault = (setting: Setting) =>
 
 const table = (on: Setting['on']): string => {
   const rows = entries.filter(([, setting]) => setting.on === on)
-    .map(([name, setting]) =>
-      `| ${code(name.replace(/^RATE_LIMIT_(?!LOGIN$).*/, 'RATE_LIMIT_…'))} | ${
-        describeDefault(setting)
-      } | ${setting.means} |`
-    )
+    .map(([name, setting]) => `| ${code(name)} | ${describeDefault(setting)} | ${setting.means} |`)
   return [
     `| name | default | ${on === 'supabase' ? 'set it' : 'meaning'} |`,
     '| --- | --- | --- |',
-    ...new Set(rows),
+    ...rows,
     '',
   ].join('\n')
 }

@@ -5,7 +5,7 @@
  */
 import postgres from 'postgres'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
-import { settings } from '../../functions/_shared/settings.ts'
+import { project, settings } from '../../functions/_shared/settings.ts'
 import auth from '../../functions/auth/index.ts'
 import conversations from '../../functions/conversations/index.ts'
 import embed from '../../functions/embed/index.ts'
@@ -14,7 +14,7 @@ import users from '../../functions/users/index.ts'
 import { bareStatement, withoutTriggers } from './bare.ts'
 
 if (Deno.args.includes('--bare')) {
-  const sql = postgres(settings.databaseUrl!, { max: settings.databasePool, connection: withoutTriggers })
+  const sql = postgres(project.databaseUrl!, { max: settings.DATABASE_POOL, connection: withoutTriggers })
   provideQuery((text, values) => {
     // Rate limits with a statement of their own are counted in both modes; bareSql leaves out the one of a send.
     if (text.startsWith('select private.')) return sql.unsafe(text, values as never[], { prepare: true })

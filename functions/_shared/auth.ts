@@ -4,9 +4,9 @@ import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
-export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
-export type AnonymousContext = { Variables: { db: Rpc } }
-export type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
+type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
+type AnonymousContext = { Variables: { db: Rpc } }
+type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string): never =>
   httpError('unauthorized', message, { 'WWW-Authenticate': challenge })

@@ -29,7 +29,7 @@ let hasWarned = false
  * X-Forwarded-For, is read from the right: the client can forge every hop but those that trusted proxies append.
  */
 export const clientAddress = (headers: Headers): string => {
-  const { addressHeader, trustedProxies } = settings
+  const { CLIENT_ADDRESS_HEADER: addressHeader, TRUSTED_PROXIES: trustedProxies } = settings
   const value = headers.get(addressHeader) ?? ''
   const hops = value.split(',')
   const network = parseNetwork(addressHeader === 'x-forwarded-for' ? hops.at(-trustedProxies) ?? hops[0]! : value)

@@ -1,9 +1,17 @@
 import { serviceUnavailable } from './errors.ts'
 
-export type Limiter = <Result>(work: () => Promise<Result>) => Promise<Result>
+interface Limiter {
+  run: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** How many run or wait. */
+  inFlight: () => number
+}
 
 /** Runs at most `maxRunning` at once, in order of arrival. Throws 503 if the queue is full or the wait too long. */
-export const limitConcurrency = (maxRunning: number, maxQueued: number, maxWaitMilliseconds: number): Limiter => {
+export const limitConcurrency = (
+  maxRunning: () => number,
+  maxQueued: number,
+  maxWaitMilliseconds: number,
+): Limiter => {
   const queue = new Set<() => void>()
   let running = 0
 
@@ -20,8 +28,8 @@ export const limitConcurrency = (maxRunning: number, maxQueued: number, maxWaitM
       queue.add(start)
     })
 
-  return async (work) => {
-    if (running < maxRunning) running++
+  const run: Limiter['run'] = async (work) => {
+    if (running < maxRunning()) running++
     else if (queue.size >= maxQueued || !await enqueue()) serviceUnavailable()
     try {
       return await work()
@@ -34,4 +42,5 @@ export const limitConcurrency = (maxRunning: number, maxQueued: number, maxWaitM
       } else running--
     }
   }
+  return { run, inFlight: () => running + queue.size }
 }

@@ -14,10 +14,10 @@ export const startRequest = (): (method: string, route: string, status: number) 
   }
 }
 
-type Sample = [labels: string, value: number]
+export type Sample = [labels: string, value: number]
 
 /** One metric in the Prometheus text format 0.0.4. */
-export const formatMetric = (name: string, type: 'counter' | 'gauge', help: string, samples: Sample[]): string =>
+const format = (name: string, type: 'counter' | 'gauge', help: string, samples: Sample[]): string =>
   [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} ${type}`,
@@ -25,13 +25,14 @@ export const formatMetric = (name: string, type: 'counter' | 'gauge', help: stri
     '',
   ].join('\n')
 
+export const gauge = (name: string, help: string, value: number | Sample[]): string =>
+  format(name, 'gauge', help, typeof value === 'number' ? [['', value]] : value)
+
 const startTime = Date.now() / 1000
 
 export const formatRequestMetrics = (): string =>
-  formatMetric(
-    'http_requests_total',
-    'counter',
-    'Number of requests, by method, route pattern and status class.',
-    [...requests],
-  ) + formatMetric('http_requests_in_flight', 'gauge', 'Number of requests in flight.', [['', inFlight]]) +
-  formatMetric('process_start_time_seconds', 'gauge', 'Unix time at which the process started.', [['', startTime]])
+  format('http_requests_total', 'counter', 'Number of requests, by method, route pattern and status class.', [
+    ...requests,
+  ]) +
+  gauge('http_requests_in_flight', 'Number of requests in flight.', inFlight) +
+  gauge('process_start_time_seconds', 'Unix time at which the process started.', startTime)

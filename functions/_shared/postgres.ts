@@ -5,7 +5,7 @@ import { ConnectionLoss, isConnectionRefusal, serviceUnavailable } from './error
 /** Runs one statement and returns its rows, each value as Postgres prints it. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
-export interface PoolLimits {
+interface PoolLimits {
   connections: number
   /** How long a statement may wait for a connection. After that it is refused with 503 without having been sent. */
   waitMilliseconds: number
@@ -20,7 +20,7 @@ export interface PoolLimits {
 const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
 
 /** The parameters of a connection string; `sslmode` is `prefer` if it has none. Throws on an unknown one. */
-export const readTarget = (url: string) => {
+const readTarget = (url: string) => {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
   const mode = searchParams.get('sslmode') ?? 'prefer'
   const sslMode = sslModes.find((one) => one === mode)
@@ -166,19 +166,5 @@ export const retryOnce = (query: Query): Query => async (text, values) => {
     // Poolers that have no connection left say XX000, too. Another attempt would only add to their load.
     if (isConnectionRefusal(error) || !retryable.has((error as { code?: string } | null)?.code ?? '')) throw error
     return await query(text, values)
-  }
-}
-
-/** The number of statements that run or wait for a connection, for the metrics. */
-export const statements = { inFlight: 0 }
-
-/** Refuses statements beyond the limit with 503, so that the others are answered in time. */
-export const limitInFlight = (query: Query, max: number): Query => async (text, values) => {
-  if (statements.inFlight >= max) serviceUnavailable()
-  statements.inFlight++
-  try {
-    return await query(text, values)
-  } finally {
-    statements.inFlight--
   }
 }

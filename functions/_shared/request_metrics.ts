@@ -8,7 +8,7 @@ import { settings } from './settings.ts'
 const slow = 1000
 
 const isLogged = (status: number, ms: number): boolean => {
-  const { accessLog } = settings
+  const { ACCESS_LOG: accessLog } = settings
   if (accessLog === 'all') return true
   return accessLog !== 'off' && (status >= 500 || (accessLog === 'slow' && ms > slow))
 }

@@ -1,6 +1,7 @@
+import { limitConcurrency } from './concurrency.ts'
 import { log } from './log.ts'
-import { limitInFlight, openPool, type Query, retryOnce } from './postgres.ts'
-import { settings } from './settings.ts'
+import { openPool, type Query, retryOnce } from './postgres.ts'
+import { project, settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
@@ -14,7 +15,9 @@ export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<
 
 let query: Query | undefined
 
-const withLimit = (run: Query): Query => limitInFlight(run, settings.databasePool + settings.databaseQueue)
+/** Statements that run or wait for a connection. The next is refused at once, so that these are answered in time. */
+export const statements = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
+const withLimit = (query: Query): Query => (text, values) => statements.run(() => query(text, values))
 
 /** Replaces the connection pool, for the local stack on PGlite. */
 export const provideQuery = (provided: Query): void => {
@@ -33,7 +36,7 @@ const connect = (url: string | undefined): Query => {
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   const limits = {
-    connections: settings.databasePool,
+    connections: settings.DATABASE_POOL,
     waitMilliseconds: 4000,
     // Above the statement timeout of 5 s.
     answerMilliseconds: 6000,
@@ -43,42 +46,41 @@ const connect = (url: string | undefined): Query => {
   // Poolers refuse or drop both; through one, log in as edge_functions.
   const pool = openPool(url, limits, {
     options: logsInAsEdgeFunctions ? undefined : '-c role=edge_functions -c statement_timeout=5s',
-    ca: settings.databaseCertificateAuthority,
+    ca: settings.DATABASE_CA_CERTIFICATE,
   })
   if (!logsInAsEdgeFunctions) void warnOfOtherRole(pool)
   return pool
 }
 
-const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(settings.databaseUrl))))(text, values)
+const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(project.databaseUrl))))(text, values)
 
 /** Sets what the database has to know of our settings. The default is not passed on, so that it costs nothing. */
 const passSettings = (): string =>
-  settings.partnerEmail === 'always'
+  settings.PARTNER_EMAIL === 'always'
     ? ''
-    : `set_config('api.partner_email', '${settings.partnerEmail}', true) is not null and `
+    : `set_config('api.partner_email', '${settings.PARTNER_EMAIL}', true) is not null and `
 
-type Run = (write: (condition: string) => string, values: unknown[]) => ReturnType<Query>
-const onPrimary: Run = (write, values) => run(write(''), values)
-
-/** Asks this function of schema `private` first, as edge_functions: if it is false, the API function does not run. */
-export const onlyIf = (text: TemplateStringsArray, ...values: unknown[]): Run => (write, own) =>
-  run(
-    write(`private.${text.reduce((sql, part, index) => `${sql}$${own.length + index}${part}`)} and `),
-    [...own, ...values],
-  )
-
-/** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
-export const actAs = (claims: Claims | null, strict: boolean, runOn = onPrimary): Rpc => async (text, ...values) => {
+/**
+ * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. Beyond
+ * the rate limit, if there is one, the API function does not run; see limitWrite.
+ */
+export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
+  const isWithinLimit = limit
+    ? `private.is_within_limit(${
+      ['kind', 'who', 'seconds_each', 'burst'].map((name, index) => `${name} => $${values.length + index + 2}`)
+    }) and `
+    : ''
   // One round trip. `case` evaluates act_as before the function. The subquery is volatile, so Postgres does not flatten
   // it, and the function runs before its metadata is read.
-  const write = (condition: string): string =>
+  const [row] = await run(
     `select reply.body, current_setting('api.response_metadata', true) as metadata
      from (
-       select
-         case when ${condition}${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end as body
-     ) as reply`
-  const [row] = await runOn(write, [claims, ...values])
+       select case when ${isWithinLimit}${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
+         as body
+     ) as reply`,
+    [claims, ...values, ...limit ?? []],
+  )
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }
 

@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory'
 import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
-import { settings } from './settings.ts'
+import { project } from './settings.ts'
 import { bearerToken } from './token.ts'
 
 /** Whether the value is a secret key of the project. */
@@ -12,7 +12,7 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
   const given = await digest(key)
   let same = false
   // A constant-time comparison: digests have equal length, and the loop does not stop early.
-  for (const secret of settings.secretKeys) {
+  for (const secret of project.secretKeys) {
     const known = await digest(secret)
     same = known.reduce((difference, byte, index) => difference | (byte ^ given[index]!), 0) === 0 || same
   }

@@ -10,6 +10,7 @@ import { settings } from './settings.ts'
 import {
   authClient,
   createSupabaseClient,
+  isIndependentOfAddress,
   readAuthSettings,
   throwAuthError,
   trustedAuthClient,
@@ -37,23 +38,6 @@ export interface SignedUp {
   /** Whether Auth reports the error for some addresses only, so that it can reveal who has an account. */
   dependsOnAddress: boolean
 }
-
-/**
- * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
- * later (hooks, mail, the database) can fail for them alone.
- */
-const independentOfAddress = new Set([
-  'captcha_failed',
-  'email_provider_disabled',
-  'over_request_rate_limit',
-  'signup_disabled',
-  'validation_failed',
-  'weak_password',
-])
-
-// supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
-const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
-  independentOfAddress.has(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
 /** Whether Auth has accepted the CAPTCHA and then failed because of another account with the address. */
 const isConflict = ({ code, message }: AuthError): boolean =>
@@ -175,7 +159,9 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.publicUserCreation) httpError('switched_off', 'Users are created with the secret key only')
+  if (!trusted && !settings.PUBLIC_USER_CREATION) {
+    httpError('switched_off', 'Users are created with the secret key only')
+  }
   const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
   if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
 

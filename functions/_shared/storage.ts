@@ -1,6 +1,6 @@
 import { log } from './log.ts'
 import { platformFetch } from './platform_fetch.ts'
-import { settings } from './settings.ts'
+import { project } from './settings.ts'
 
 /** Storage answers in a tenth of this. */
 const timeoutMilliseconds = 3000
@@ -14,11 +14,11 @@ const statusOf = async (response: Response): Promise<number> => {
 /** Removes files of the caller. Returns whether all of them were removed, and logs why not. */
 export const removeFiles = async (bucket: string, paths: string[], token: string): Promise<boolean> => {
   try {
-    const response = await platformFetch(`${settings.platformUrl}/storage/v1/object/${bucket}`, {
+    const response = await platformFetch(`${project.platformUrl}/storage/v1/object/${bucket}`, {
       method: 'DELETE',
       headers: {
         'Content-Type': 'application/json',
-        apikey: settings.publishableKey,
+        apikey: project.publishableKey,
         Authorization: `Bearer ${token}`,
       },
       body: JSON.stringify({ prefixes: paths }),

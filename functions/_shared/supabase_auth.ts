@@ -4,24 +4,24 @@ import { unknownAddress } from './client_address.ts'
 import { busy, httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
 import type { ErrorCode } from './error_codes.ts'
 import { platformFetch } from './platform_fetch.ts'
-import { settings } from './settings.ts'
+import { project, settings } from './settings.ts'
 
 /** supabase-js with this API key. */
 export const createSupabaseClient = (key: string) =>
-  createClient<Database>(settings.platformUrl, key, {
+  createClient<Database>(project.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { fetch: platformFetch },
   })
 
 /** Supabase Auth with the publishable key. */
-export const authClient = () => createSupabaseClient(settings.publishableKey).auth
+export const authClient = () => createSupabaseClient(project.publishableKey).auth
 
 /**
  * Supabase Auth with the secret key, whose holder it asks for no CAPTCHA; null where none is set. Only for a request
  * after one whose CAPTCHA Auth has accepted, because a CAPTCHA can be used once.
  */
 export const trustedAuthClient = () => {
-  const [secretKey] = settings.secretKeys
+  const [secretKey] = project.secretKeys
   return secretKey ? createSupabaseClient(secretKey).auth : null
 }
 
@@ -30,18 +30,18 @@ export const trustedAuthClient = () => {
  * key only, and skips the CAPTCHA for one, so they are only for requests that need none.
  */
 const forwardingHeaders = (address: string): Record<string, string> => {
-  const secretKey = settings.secretKeys.find((key) => key.startsWith('sb_secret_'))
-  return settings.forwardClientAddress && secretKey && address !== unknownAddress
+  const secretKey = project.secretKeys.find((key) => key.startsWith('sb_secret_'))
+  return settings.FORWARD_CLIENT_ADDRESS && secretKey && address !== unknownAddress
     ? { apikey: secretKey, 'Sb-Forwarded-For': address.replace('/64', '') }
     : {}
 }
 
 /** A new session, or null for an invalid refresh token. The client library would retry for half a minute. */
 export const refreshSession = async (refreshToken: string, address: string): Promise<Session | null> => {
-  const response = await platformFetch(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
+  const response = await platformFetch(`${project.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
     headers: {
-      apikey: settings.publishableKey,
+      apikey: project.publishableKey,
       'Content-Type': 'application/json',
       ...forwardingHeaders(address),
     },
@@ -87,6 +87,23 @@ export const throwAuthError = (error: AuthError): never => {
   throw error
 }
 
+/**
+ * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
+ * later (hooks, mail, the database) can fail for them alone.
+ */
+const independentOfAddress = new Set([
+  'captcha_failed',
+  'email_provider_disabled',
+  'over_request_rate_limit',
+  'signup_disabled',
+  'validation_failed',
+  'weak_password',
+])
+
+// supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
+export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
+  independentOfAddress.has(code ?? '') || status === 429 && !code || /^captcha /.test(message)
+
 interface AuthSettings {
   signUpDisabled: boolean
   confirmationRequired: boolean
@@ -97,8 +114,8 @@ let fetchedAt = -Infinity
 /** The settings of Auth, cached for `maxAge` milliseconds. Throws 503 if Auth does not answer. */
 export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> => {
   if (authSettings && performance.now() - fetchedAt <= maxAge) return authSettings
-  const response = await platformFetch(`${settings.platformUrl}/auth/v1/settings`, {
-    headers: { apikey: settings.publishableKey },
+  const response = await platformFetch(`${project.platformUrl}/auth/v1/settings`, {
+    headers: { apikey: project.publishableKey },
   }).catch(() => null)
   const body: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
     await response?.json().catch(() => null)

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { serviceUnavailable } from './errors.ts'
-import { settings } from './settings.ts'
+import { project, settings } from './settings.ts'
 
 /** Claims of a verified token; `sub` is the id of the Auth user. */
 export type Claims = JWTPayload & { sub: string; exp: number }
@@ -16,7 +16,7 @@ const asymmetric = ['ES256', 'RS256', 'EdDSA']
 
 let jwks: ReturnType<typeof createRemoteJWKSet> | undefined
 const remoteJwks = () =>
-  createRemoteJWKSet(new URL(`${settings.platformUrl}/auth/v1/.well-known/jwks.json`), {
+  createRemoteJWKSet(new URL(`${project.platformUrl}/auth/v1/.well-known/jwks.json`), {
     [customFetch]: async (url, init) => {
       // Read the whole body here: jose takes a truncated one for an invalid token.
       const body = await fetch(url, init).then((response) => response.ok ? response.text() : null).catch(() => null)
@@ -29,11 +29,11 @@ const verify = async (token: string): Promise<Claims | null> => {
   const checks = { audience: 'authenticated', requiredClaims: ['sub', 'exp'] }
   const { alg } = decodeProtectedHeader(token)
   // The kind of key decides the algorithm, so that a public key is never used as a shared secret.
-  const { payload } = alg === 'HS256' && settings.jwtSecret
-    ? await jwtVerify(token, new TextEncoder().encode(settings.jwtSecret), { ...checks, algorithms: ['HS256'] })
+  const { payload } = alg === 'HS256' && settings.JWT_SECRET
+    ? await jwtVerify(token, new TextEncoder().encode(settings.JWT_SECRET), { ...checks, algorithms: ['HS256'] })
     : await jwtVerify(token, jwks ??= remoteJwks(), { ...checks, algorithms: asymmetric })
   // Not every Auth server sets `iss`; if it is set, it must be ours.
-  if (payload.iss !== undefined && payload.iss !== settings.jwtIssuer) return null
+  if (payload.iss !== undefined && payload.iss !== (settings.JWT_ISSUER ?? `${project.url}/auth/v1`)) return null
   if (payload.role !== undefined && payload.role !== 'authenticated') return null
   return uuid.test(payload.sub ?? '') ? payload as Claims : null
 }

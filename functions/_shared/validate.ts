@@ -1,4 +1,4 @@
-import { settings } from './settings.ts'
+import { project } from './settings.ts'
 import { createMiddleware } from 'hono/factory'
 import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -53,8 +53,8 @@ const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Z
 
 /** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
 export const isOwnPhoto = (url: string): boolean =>
-  /^http:\/\/127\.0\.0\.1:\d+$/.test(settings.platformUrl) && url.startsWith(`${settings.platformUrl}/`) &&
-  avatarPath.test(url.slice(settings.platformUrl.length))
+  /^http:\/\/127\.0\.0\.1:\d+$/.test(project.platformUrl) && url.startsWith(`${project.platformUrl}/`) &&
+  avatarPath.test(url.slice(project.platformUrl.length))
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
@@ -105,36 +105,28 @@ export const interestIds = z.array(jsonId)
 /** How many of what is wrong an error names. */
 const maxNamed = 10
 
-const unknownKeys = (keys: string[]): string[] =>
-  // A name of another kind is not repeated.
-  keys.filter((key) => /^\w{1,40}$/.test(key)).map((key) => `${key}: is not known`)
-
-const keysOf = (schema: z.ZodType): string[] => {
-  const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
-  return object instanceof z.ZodObject ? Object.keys(object.shape) : []
-}
-
-/** Every field that is wrong, each with what was found first, and the names in `given` that are not known. */
-const explain = (error: z.ZodError, schema: z.ZodType, value: unknown, given = value): string => {
+/** Every field that is wrong, each with what was found first, and the names that a strict schema does not know. */
+const explain = (error: z.ZodError, value: unknown): string => {
   const found = new Map<string, string>()
   for (const issue of error.issues) {
+    if (issue.code === 'unrecognized_keys') {
+      // A name of another kind is not repeated.
+      for (const key of issue.keys) if (/^\w{1,40}$/.test(key)) found.set(key, `${key}: is not known`)
+      continue
+    }
     const field = issue.path.join('.')
-    if (issue.code === 'unrecognized_keys' || found.has(field)) continue
+    if (found.has(field)) continue
     const isMissing = issue.code !== 'custom' &&
       issue.path.reduce((at: unknown, key) => (at as Record<PropertyKey, unknown> | null)?.[key], value) === undefined
     const message = field && isMissing ? 'is missing' : issue.message
     found.set(field, field ? `${field}: ${message}` : message)
   }
-  const known = keysOf(schema)
-  const names = given instanceof Object && known.length > 0 ? Object.keys(given) : []
-  const unknown = unknownKeys(names.filter((key) => !known.includes(key)))
-  const all = [...found.values(), ...unknown]
-  return all.length > 0 ? all.slice(0, maxNamed).join('; ') : 'A key of the body is not known'
+  return found.size > 0 ? [...found.values()].slice(0, maxNamed).join('; ') : 'A key of the body is not known'
 }
 
-const check = <Schema extends z.ZodType>(schema: Schema, value: unknown, given = value): z.output<Schema> => {
+const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
-  return result.success ? result.data : httpError('invalid', explain(result.error, schema, value, given))
+  return result.success ? result.data : httpError('invalid', explain(result.error, value))
 }
 
 const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
@@ -143,7 +135,7 @@ const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<stri
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
   const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error, schema, query))
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error, query))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */
@@ -228,7 +220,7 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
         }
         if (params) set('params', check(params, c.req.param()))
         if (query) set('query', checkQuery(query, queryOf(c)))
-        if (headers) set('headers', check(headers, c.req.header(), {}))
+        if (headers) set('headers', check(headers, c.req.header()))
         if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
         await next()
       }

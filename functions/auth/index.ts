@@ -6,7 +6,7 @@ import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
 import { createTimingFloor } from '../_shared/timing_floor.ts'
 import { text, validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
@@ -15,6 +15,7 @@ import { type Account, accountShape, captcha_token, email, newSignUp } from '../
 import {
   authClient,
   invalidCredentials,
+  isIndependentOfAddress,
   readAuthSettings,
   refreshSession,
   throwAuthError,
@@ -76,7 +77,7 @@ auth.post(
   }, ['switched_off', 'forbidden', 'email_taken']),
   validate({ json: newSignUp }),
   async (c) => {
-    await consumeSignUpLimit(clientAddress(c.req.raw.headers))
+    await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
     const timer = signUpFloor.start()
     const time = sleep(signUpTime)
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
@@ -170,19 +171,12 @@ auth.post(
   },
 )
 
-/** Errors that Auth reports before it looks for the account. It reports email_address_invalid later, when it mails. */
-const independentOfAccount = new Set([
-  'captcha_failed',
-  'over_request_rate_limit',
-  'email_provider_disabled',
-  'validation_failed',
-])
-
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
-  if (independentOfAccount.has(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
+  // It reports email_address_invalid later, when it mails.
+  if (isIndependentOfAddress(error)) throwAuthError(error)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
   // every address.

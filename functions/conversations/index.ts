@@ -1,15 +1,14 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { idempotencyKey } from '../_shared/idempotency_key.ts'
-import type { Rpc } from '../_shared/rpc.ts'
 import { settings } from '../_shared/settings.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as states from '../_shared/schemas/states.ts'
+import { writeOnce } from '../_shared/write_once.ts'
 import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
 
@@ -144,16 +143,11 @@ conversations.post(
   }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: shape.newMessage }),
-  async (c) => {
-    const { client_id: fromBody, ...draft } = c.var.json
-    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    const { id } = c.var.params
-    const send = (db: Rpc) =>
-      db`send_message(${id}, ${{ ...draft, client_id, first_contact_limit: settings.firstContactLimit }})`
-    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims, send)
-    if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
-    return sendJson(c, sent, 201)
-  },
+  (c) =>
+    writeOnce(c, c.var, 'RATE_LIMIT_SEND', (db, draft) => {
+      const message = { ...draft, first_contact_limit: settings.FIRST_CONTACT_LIMIT }
+      return db`send_message(${c.var.params.id}, ${message})`
+    }),
 )
 
 conversations.patch(

@@ -1,14 +1,13 @@
 import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
-import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
-import type { Rpc } from '../_shared/rpc.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
+import { writeOnce } from '../_shared/write_once.ts'
 import { forbidden, notFound } from './refusals.ts'
 
 const cannotReserve =
@@ -28,18 +27,11 @@ reservations.post(
   }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
-  async (c) => {
-    const { client_id: fromBody, ...draft } = c.var.json
-    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    const offer = (db: Rpc) =>
+  (c) =>
+    writeOnce(c, c.var, 'RATE_LIMIT_RESERVE', (db, draft) =>
       db`offer_reservation(
-        conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
-        first_contact_limit => ${settings.firstContactLimit}
-      )`
-    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims, offer)
-    if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
-    return sendJson(c, offered, 201)
-  },
+        conversation => ${c.var.params.id}, draft => ${draft}, first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
+      )`),
 )
 
 reservations.get(
@@ -68,7 +60,7 @@ reservations.patch(
     await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
       conversation => ${id}, reservation => ${rid}, revision => ${revision}, changes => ${changes},
-      first_contact_limit => ${settings.firstContactLimit}
+      first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
     )`
     return sendJson(c, await call)
   },
@@ -120,7 +112,7 @@ for (const { step, summary, json, codes } of steps) {
       await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
-        first_contact_limit => ${settings.firstContactLimit})`
+        first_contact_limit => ${settings.FIRST_CONTACT_LIMIT})`
       return sendJson(c, await call)
     },
   )

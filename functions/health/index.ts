@@ -1,22 +1,12 @@
 import { z } from 'zod'
-import { asService } from '../_shared/rpc.ts'
+import { asService, statements } from '../_shared/rpc.ts'
 import { createApp } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
-import { formatMetric, formatRequestMetrics } from '../_shared/metrics.ts'
+import { formatRequestMetrics, gauge, type Sample } from '../_shared/metrics.ts'
 import { route } from '../_shared/openapi.ts'
-import { statements } from '../_shared/postgres.ts'
 import { requireSecretKey } from '../_shared/secret_key.ts'
 
 const health = createApp('health')
-
-interface Embeddings {
-  waiting: number
-  dead: number
-  oldest: number
-}
-
-/** Null if the database is not working. */
-const describeSearch = (): Promise<Embeddings | null> => asService`describe_search()`.then(JSON.parse).catch(() => null)
 
 const report = z.strictObject({
   status: z.enum(['ok', 'unavailable']),
@@ -26,7 +16,9 @@ const report = z.strictObject({
 
 health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = currentProvider()
-  const pending = (await describeSearch())?.waiting ?? null
+  const pending: number | null = await asService`describe_search()`.then((text) => JSON.parse(text).waiting).catch(() =>
+    null
+  )
   const status = pending === null ? 'unavailable' : 'ok'
   if (pending === null) c.header('X-Error-Code', 'unavailable')
   return c.json(
@@ -35,56 +27,55 @@ health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 5
   )
 })
 
-const gauge = (name: string, help: string, value: number): string => formatMetric(name, 'gauge', help, [['', value]])
-
-const embeddingMetrics = ({ waiting, dead, oldest }: Embeddings): string =>
-  gauge('embedding_queue_waiting', 'Number of texts waiting to be embedded.', waiting) +
-  gauge('embedding_queue_oldest_seconds', 'Age of the oldest text waiting to be embedded, in seconds.', oldest) +
-  gauge('embedding_queue_dead', 'Number of texts that failed eight times (dead letters).', dead)
-
 interface Channel {
   depth: number
   age: number
   dead: number
 }
 
-const outboxMetrics = (outbox: Record<string, Channel> | null): string => {
-  const samples = (key: keyof Channel): [string, number][] =>
-    Object.entries(outbox ?? {}).map(([channel, counts]) => [`channel="${channel}"`, counts[key]])
-  return outbox === null ? '' : formatMetric(
-    'outbox_depth',
-    'gauge',
-    'Number of rows of the outbox that wait, dead letters excluded, by channel.',
-    samples('depth'),
-  ) + formatMetric(
-    'outbox_age_seconds',
-    'gauge',
-    'For how long the oldest row of the outbox could have been sent, in seconds, by channel.',
-    samples('age'),
-  ) +
-    formatMetric('outbox_dead_letters', 'gauge', 'Number of rows that failed eight times, by channel.', samples('dead'))
+/** What private.describe_service returns. */
+interface Description {
+  search: { waiting: number; dead: number; oldest: number }
+  outbox: Record<string, Channel>
+  /** Null where nobody has noted them. */
+  migrations: { version: string; sha256: string | null }[] | null
+  data: { name: string; checksum: string }[]
 }
 
-interface Migration {
-  version: string
-  sha256: string | null
+const databaseMetrics = ({ search, outbox, migrations, data }: Description): string => {
+  const channels = (key: keyof Channel): Sample[] =>
+    Object.entries(outbox).map(([channel, counts]) => [`channel="${channel}"`, counts[key]])
+  return [
+    gauge('embedding_queue_waiting', 'Number of texts waiting to be embedded.', search.waiting),
+    gauge(
+      'embedding_queue_oldest_seconds',
+      'Age of the oldest text waiting to be embedded, in seconds.',
+      search.oldest,
+    ),
+    gauge('embedding_queue_dead', 'Number of texts that failed eight times (dead letters).', search.dead),
+    gauge(
+      'database_migration',
+      'The migrations that the database has, by version and the hash of their text without white space and semicolons.',
+      (migrations ?? []).map(({ version, sha256 }) => [`version="${version}",sha256="${sha256 ?? ''}"`, 1]),
+    ),
+    gauge(
+      'database_data',
+      'The data files that were loaded, by name and MD5.',
+      data.map(({ name, checksum }) => [`name="${name}",md5="${checksum}"`, 1]),
+    ),
+    gauge(
+      'outbox_depth',
+      'Number of rows of the outbox that wait, dead letters excluded, by channel.',
+      channels('depth'),
+    ),
+    gauge(
+      'outbox_age_seconds',
+      'For how long the oldest row of the outbox could have been sent, in seconds, by channel.',
+      channels('age'),
+    ),
+    gauge('outbox_dead_letters', 'Number of rows that failed eight times, by channel.', channels('dead')),
+  ].join('')
 }
-
-const migrationMetrics = (migrations: Migration[] | null): string =>
-  migrations === null ? '' : formatMetric(
-    'database_migration',
-    'gauge',
-    'The migrations that the database has, by version and the hash of their text without white space and semicolons.',
-    migrations.map(({ version, sha256 }) => [`version="${version}",sha256="${sha256 ?? ''}"`, 1]),
-  )
-
-const dataMetrics = (data: { name: string; checksum: string }[] | null): string =>
-  data === null ? '' : formatMetric(
-    'database_data',
-    'gauge',
-    'The data files that were loaded, by name and MD5.',
-    data.map(({ name, checksum }) => [`name="${name}",md5="${checksum}"`, 1]),
-  )
 
 health.get(
   '/metrics',
@@ -93,17 +84,15 @@ health.get(
   }),
   requireSecretKey,
   async (c) => {
-    const { inFlight } = statements
-    const embeddings = await describeSearch()
-    const migrations: Migration[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
-    const data = await asService`list_loaded_data()`.then(JSON.parse).catch(() => null)
-    const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
+    const described: Description | null = await asService`describe_service()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
-      gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
-      gauge('database_up', 'Whether the database is reachable.', embeddings ? 1 : 0) +
-      (embeddings
-        ? embeddingMetrics(embeddings) + migrationMetrics(migrations) + dataMetrics(data) + outboxMetrics(outbox)
-        : '')
+      gauge(
+        'database_statements_in_flight',
+        'Number of statements that run or wait for a connection.',
+        statements.inFlight(),
+      ) +
+      gauge('database_up', 'Whether the database is reachable.', described ? 1 : 0) +
+      (described ? databaseMetrics(described) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },
 )

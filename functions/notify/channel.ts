@@ -57,11 +57,13 @@ export const openChannel = <Claimed extends Job>({ name, total, each = [], claim
       else underWay.delete(receiver)
     }
   }
-  /** However many of the next claim have the same receiver, none gets more than its bound. */
+  /** How many rows to claim: all of them may be for one receiver, and for any other than the busy ones. */
   const room = (): number => {
-    const shared = [...underWay.values()].filter(({ isSingle }) => !isSingle)
-    const left = shared.map(({ count, bound }) => bound - count).filter((places) => places > 0)
-    return Math.min(total - sending, ...each.filter(({ isSingle }) => !isSingle).map(({ bound }) => bound), ...left)
+    const unused = each.map(({ bound, isSingle }) => ({ count: 0, bound, isSingle }))
+    const free = [...unused, ...underWay.values()]
+      .filter(({ count, bound, isSingle }) => !isSingle && count < bound)
+      .map(({ count, bound }) => bound - count)
+    return Math.min(total - sending, ...free)
   }
 
   return async (isTime: () => boolean): Promise<number> => {

@@ -1,6 +1,6 @@
 import { asService } from '../_shared/rpc.ts'
 import { log } from '../_shared/log.ts'
-import { settings } from '../_shared/settings.ts'
+import { project, settings } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
 import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
 import { unreadMail, type Unseen } from './templates/unread.ts'
@@ -18,9 +18,9 @@ interface Job {
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
 
 const sendOn = async (server: MailServer, { key, to, name, token, conversations }: Job): Promise<void> => {
-  const from = settings.mailFrom
-  const unsubscribe = `${settings.url}/functions/v1/users/unsubscribe?token=${token}`
-  const mail = unreadMail(name, conversations, { app: settings.appUrl ?? null, unsubscribe })
+  const from = settings.MAIL_FROM
+  const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
+  const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe })
   await server.send({ ...mail, from, to, unsubscribe, messageId: `<${key}@${domainOf(from)}>` })
 }
 
@@ -32,7 +32,7 @@ interface Pool {
 
 const openConnection = async (pool: Pool): Promise<void> => {
   try {
-    pool.free.push(await openMailServer(settings.smtpUrl!))
+    pool.free.push(await openMailServer(settings.SMTP_URL!))
   } catch (error) {
     pool.isBroken = true
     log('warn', 'The mail server was not reached', { reason: describeFailure(error) })

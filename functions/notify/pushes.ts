@@ -1,6 +1,6 @@
 import { buildPushPayload } from '@block65/webcrypto-web-push'
 import { asService } from '../_shared/rpc.ts'
-import { settings } from '../_shared/settings.ts'
+import { settings, vapidKeys } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
 import { notInTime, post } from './post.ts'
 
@@ -29,7 +29,7 @@ const topicOf = async ({ keys, data }: Push): Promise<string> => {
   return btoa(String.fromCharCode(...hash)).replaceAll('+', '-').replaceAll('/', '_').slice(0, 32)
 }
 
-const build = async (push: Push, vapid: NonNullable<typeof settings.vapid>) => {
+const build = async (push: Push, vapid: NonNullable<ReturnType<typeof vapidKeys>>) => {
   // The library takes https alone; the push services of tests have no TLS.
   const endpoint = push.endpoint.replace(/^http:/, 'https:')
   const options = { ttl, topic: await topicOf(push), urgency: 'high' as const }
@@ -39,14 +39,14 @@ const build = async (push: Push, vapid: NonNullable<typeof settings.vapid>) => {
 const send = async (push: Push): Promise<Outcome> => {
   const { id, subject } = push
   // If a browser gave keys that encrypt nothing, no push can reach it.
-  const request = await build(push, settings.vapid!).catch(() => null)
+  const request = await build(push, vapidKeys()!).catch(() => null)
   if (!request) return { id, outcome: 'gone' }
   const { 'content-length': _, ...headers } = request.headers
   try {
     const { status, retryAfter } = await post(
       push.endpoint,
       { headers, body: request.body },
-      { allowLoopback: settings.loopbackTargets === 'all', timeoutMilliseconds },
+      { allowLoopback: settings.LOOPBACK_TARGETS === 'all', timeoutMilliseconds },
     )
     if (status >= 200 && status < 300) return { id, outcome: 'sent', subject }
     // RFC 8030: the subscription has expired or was removed.

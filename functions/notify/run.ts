@@ -1,5 +1,5 @@
 import { asService } from '../_shared/rpc.ts'
-import { settings } from '../_shared/settings.ts'
+import { settings, vapidKeys, webhookTarget } from '../_shared/settings.ts'
 import { drainMails } from './mails.ts'
 import { drainPushes } from './pushes.ts'
 import { drainWebhooks } from './webhooks.ts'
@@ -19,14 +19,14 @@ let isAdopted = false
 
 const adopt = async (): Promise<void> => {
   if (isAdopted) return
-  const webhooks = settings.webhook !== null
-  await asService`adopt_outbox_settings(delay_seconds => ${settings.notifyDelay}, webhooks => ${webhooks})`
+  const webhooks = webhookTarget() !== null
+  await asService`adopt_outbox_settings(delay_seconds => ${settings.NOTIFY_DELAY_SECONDS}, webhooks => ${webhooks})`
   isAdopted = true
 }
 
 const plan = async (isTime: () => boolean): Promise<number> => {
   let planned = 0
-  const [push, mail] = [settings.vapid !== null, settings.smtpUrl !== undefined]
+  const [push, mail] = [vapidKeys() !== null, settings.SMTP_URL !== undefined]
   while (isTime()) {
     const call = asService`plan_notifications(max_rows => ${planRows}, push => ${push}, mail => ${mail})`
     const rows = Number(await call)
@@ -55,9 +55,9 @@ export const notify = async (): Promise<Report> => {
     await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
   const [pushes, mails, webhooks] = await Promise.allSettled([
-    push.due > 0 && settings.vapid ? drainPushes(isTime) : 0,
-    mail.due > 0 && settings.smtpUrl ? drainMails(isTime) : 0,
-    webhook.due > 0 && settings.webhook ? drainWebhooks(isTime) : 0,
+    push.due > 0 && vapidKeys() ? drainPushes(isTime) : 0,
+    mail.due > 0 && settings.SMTP_URL ? drainMails(isTime) : 0,
+    webhook.due > 0 && webhookTarget() ? drainWebhooks(isTime) : 0,
   ])
   const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
   if (failed) throw (failed as PromiseRejectedResult).reason

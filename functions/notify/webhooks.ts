@@ -1,5 +1,5 @@
 import { asService } from '../_shared/rpc.ts'
-import { settings } from '../_shared/settings.ts'
+import { settings, webhookTarget } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
 import { post } from './post.ts'
 
@@ -37,14 +37,14 @@ const signedHeaders = async (key: string, body: string, secret: string): Promise
 }
 
 const send = async ({ id, key, type, timestamp, data }: Webhook): Promise<Outcome> => {
-  const { url, secret } = settings.webhook!
+  const { url, secret } = webhookTarget()!
   try {
     const body = JSON.stringify({ type, timestamp, data })
     const headers = await signedHeaders(key, body, secret)
     const { status, retryAfter } = await post(
       url,
       { headers, body: new TextEncoder().encode(body) },
-      { allowLoopback: settings.loopbackTargets !== 'none', timeoutMilliseconds },
+      { allowLoopback: settings.LOOPBACK_TARGETS !== 'none', timeoutMilliseconds },
     )
     if (status >= 200 && status < 300) return { id, outcome: 'sent' }
     return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }

@@ -4,7 +4,7 @@ import { createApp, sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { sendPage } from '../_shared/next_page.ts'
 import { route, withDocs, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
@@ -40,7 +40,7 @@ users.post(
   validate({ headers: secretKeyHeader, json: newAccount }),
   async (c) => {
     const { apikey } = c.var.headers
-    if (!await isSecretKey(apikey)) await consumeSignUpLimit(clientAddress(c.req.raw.headers))
+    if (!await isSecretKey(apikey)) await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
     return c.json(await createAccount(c.var.json, apikey), 201)
   },
 )

@@ -8,7 +8,7 @@ import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import type { RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/notifications.ts'
-import { settings } from '../_shared/settings.ts'
+import { vapidKeys } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { failurePage, pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
 
@@ -73,7 +73,7 @@ notifications.get(
     404: 'Web Push is not set up',
   }),
   (c) => {
-    const { vapid } = settings
+    const vapid = vapidKeys()
     if (!vapid) return httpError('not_found', 'Web Push is not set up here')
     return c.json({ public_key: vapid.publicKey }, 200, { 'Cache-Control': 'public, max-age=3600' })
   },

@@ -1,15 +1,14 @@
 import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
-import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
-import type { Rpc } from '../_shared/rpc.ts'
 import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { validate } from '../_shared/validate.ts'
+import { writeOnce } from '../_shared/write_once.ts'
 
 /** Reports to the moderators, and blocks. */
 export const safety = new Hono()
@@ -34,14 +33,7 @@ safety.post(
   }, ['invalid', 'too_many']),
   requireUser,
   validate({ headers: idempotencyHeader, json: reports.newReport }),
-  async (c) => {
-    const { client_id: fromBody, ...draft } = c.var.json
-    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    const report = (db: Rpc) => db`report_person(${{ ...draft, client_id }})`
-    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims, report)
-    if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
-    return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
-  },
+  (c) => writeOnce(c, c.var, 'RATE_LIMIT_REPORT', (db, draft) => db`report_person(${draft})`),
 )
 
 safety.get(

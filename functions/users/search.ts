@@ -9,7 +9,7 @@ import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import type { Rpc } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/users.ts'
-import { settings } from '../_shared/settings.ts'
+import { searchConcurrency, settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
 import {
@@ -28,7 +28,7 @@ export const search = new Hono()
 
 // Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
 // ordinary searches a second; beyond that a retry is faster than the queue.
-const searchLimiter = limitConcurrency(settings.searchConcurrency, 100, 4000)
+const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
 
 /** What private.describe_query says of a query. */
 interface QueryDetails extends Reading {
@@ -84,7 +84,7 @@ search.get(
       countries: filterCountry,
       age: read.age,
       explain: explain === 'true',
-      timeout: settings.searchTimeout,
+      timeout: settings.SEARCH_TIMEOUT,
     })
     const { hits, ...counts } = answer
     const { corrections, places, wanted } = query

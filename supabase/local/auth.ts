@@ -1,6 +1,6 @@
 import type { App } from '@supabase/lite'
 import { Hono } from 'hono'
-import { parseRate, type Rate } from '../../functions/_shared/rates.ts'
+import type { Rate } from '../../functions/_shared/setting_rules.ts'
 import { readBody } from './body.ts'
 import type { Database } from './database.ts'
 import { authError, callLite } from './lite_call.ts'
@@ -43,7 +43,7 @@ export const auth = (
   routes.post('/token', async (c, next) => {
     // The functions count by the client's address, in rows of their own.
     const isLogIn = c.req.query('grant_type') === 'password' && !c.env.isFunction
-    const rate = isLogIn ? parseRate('RATE_LIMIT_LOGIN', settings.rates.RATE_LIMIT_LOGIN) : null
+    const rate = isLogIn ? settings.logInRate : null
     return rate && await consume('log-ins', c.env.peerAddress, rate) > 0 ? tooMany() : await next()
   })
 

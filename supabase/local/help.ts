@@ -19,6 +19,6 @@ export const help = (): string => {
     '',
     'Settings, from the environment or else from the file .env:',
     '',
-    ...new Set(lines),
+    ...lines,
   ].join('\n')
 }

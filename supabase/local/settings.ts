@@ -1,5 +1,10 @@
-import { type RateName, rateNames } from '../../functions/_shared/rates.ts'
-import { allSettings, type Environment, settingsErrorOfStack } from '../../functions/_shared/setting_rules.ts'
+import {
+  allSettings,
+  type Environment,
+  type Rate,
+  readSettings as read,
+  settingsErrorOfStack,
+} from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import type { VapidKeys } from './vapid.ts'
 
@@ -16,8 +21,8 @@ export interface Settings {
   emailConfirmation: boolean
   /** Whether Realtime waits where Supabase's server does. */
   realtimeDelays: boolean
-  /** The rate limits as configured; limits that are not configured are off. */
-  rates: Record<RateName, string>
+  /** Of log-ins at Auth itself; null for no limit. */
+  logInRate: Rate | null
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
   /** The configured keys of Web Push; null: made on first start. */
@@ -64,21 +69,19 @@ const vapid = ({ VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey }: E
 export const readSettings = (env: Environment): Settings => {
   const settingsError = settingsErrorOfStack(env)
   if (settingsError) throw new CannotStart(settingsError)
-  const read = (name: string): string | undefined =>
-    env[name] || (allSettings[name]?.local ?? allSettings[name]?.default)
-  const text = (name: string): string => read(name) ?? ''
+  const settings = read((name) => env[name] || allSettings[name]?.local)
   return {
-    host: text('HOST'),
-    port: Number(read('PORT')),
-    dataDir: read('DATA_DIR') === 'memory' ? null : text('DATA_DIR'),
-    databaseUrl: env.DATABASE_URL || null,
-    seed: read('SEED') === 'none' ? 'none' : 'demo',
-    currency: text('CURRENCY'),
-    emailConfirmation: read('EMAIL_CONFIRMATION') === 'on',
-    realtimeDelays: read('REALTIME_DELAYS') === 'on',
-    rates: Object.fromEntries(rateNames.map((name) => [name, read(name)])) as Record<RateName, string>,
+    host: settings.HOST,
+    port: settings.PORT,
+    dataDir: settings.DATA_DIR === 'memory' ? null : settings.DATA_DIR,
+    databaseUrl: settings.DATABASE_URL ?? null,
+    seed: settings.SEED,
+    currency: settings.CURRENCY,
+    emailConfirmation: settings.EMAIL_CONFIRMATION,
+    realtimeDelays: settings.REALTIME_DELAYS,
+    logInRate: settings.RATE_LIMIT_LOGIN,
     keys: keys(env),
     vapid: vapid(env),
-    smtpUrl: env.SMTP_URL || null,
+    smtpUrl: settings.SMTP_URL ?? null,
   }
 }

@@ -4936,18 +4936,6 @@ comment on function private.load_places(text) is
   'Replaces all places but the operator''s by those of sql/data/places.tsv, given as text. Searches wait meanwhile: a
 second on a server.';
 
-create function private.list_loaded_data()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data);
-end
-$$;
-comment on function private.list_loaded_data() is
-  'The data files that were loaded, {name, checksum}. Definer, because edge_functions has no rights on the table.';
-grant execute on function private.list_loaded_data() to edge_functions;
-
 -- How texts become words of the index.
 
 create function private.to_latin(letters text)
@@ -8370,7 +8358,7 @@ grant execute on function private.adopt_outbox_settings(integer, boolean) to edg
 
 create function private.describe_outbox()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select json_object_agg(
     channel,
@@ -9431,7 +9419,7 @@ grant execute on function api.erase_me() to edge_functions;
 -- Which migrations the database has, so that a deployed project can be compared with the repository from outside.
 create function private.list_migrations()
 returns json
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   migrations json;
@@ -9460,11 +9448,10 @@ end
 $$;
 comment on function private.list_migrations() is
   'All applied migrations in order, {version, sha256}: the hash of their text without white space and semicolons, null
-where it was not noted. Null where nobody has noted the migrations. Definer, because edge_functions has no rights on the
-CLI''s table.';
-grant execute on function private.list_migrations() to edge_functions;
+where it was not noted. Null where nobody has noted the migrations. Only for definer functions.';
 
--- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
+-- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine; and for the
+-- metrics.
 create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
@@ -9524,3 +9511,19 @@ comment on function public.describe_schedule() is
   'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
+
+create function private.describe_service()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'search', private.describe_search(),
+    'outbox', private.describe_outbox(),
+    'migrations', private.list_migrations(),
+    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
+  )
+$$;
+comment on function private.describe_service() is
+  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer, because
+edge_functions has no rights on their tables.';
+grant execute on function private.describe_service() to edge_functions;

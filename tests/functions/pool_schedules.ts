@@ -3,7 +3,8 @@
  * or network. Each statement carries the name of its caller. Prints the counts as JSON.
  *   deno run -A tests/functions/pool_schedules.ts SCHEDULES SEED      SCHEDULES is how many at least
  */
-import { limitInFlight, openPool, retryOnce, statements } from '../../functions/_shared/postgres.ts'
+import { limitConcurrency } from '../../functions/_shared/concurrency.ts'
+import { openPool, retryOnce } from '../../functions/_shared/postgres.ts'
 import { seededRandom } from '../tools/random.ts'
 import { pause } from '../tools/wait.ts'
 import { type Behaviour, behaviourNames, openFakePostgres } from './fake_postgres.ts'
@@ -11,6 +12,7 @@ import { type Behaviour, behaviourNames, openFakePostgres } from './fake_postgre
 const [schedules = '100', seed = '1'] = Deno.args
 console.warn = () => {}
 
+const statements = limitConcurrency(() => 1000, 0, 0)
 const limits = { waitMilliseconds: 30, answerMilliseconds: 45, idleMilliseconds: 10 }
 
 const outcomes = { answers: 0, errors: 0, busy: 0 }
@@ -29,7 +31,8 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
   const connections = pick([1, 1, 2, 3])
   const server = await openFakePostgres()
-  const pool = limitInFlight(retryOnce(openPool(server.url, { ...limits, connections })), 1000)
+  const query = retryOnce(openPool(server.url, { ...limits, connections }))
+  const pool: typeof query = (text, values) => statements.run(() => query(text, values))
   // Each schedule has a queue of its own.
   let inFlight = 0
   const room = connections + pick([2, 5, 20])
@@ -94,5 +97,5 @@ const workers = Array.from({ length: 8 }, async () => {
 })
 await Promise.all(workers)
 await Promise.all(closing)
-console.log(JSON.stringify({ ...outcomes, violations: { ...violations, inFlight: statements.inFlight } }))
+console.log(JSON.stringify({ ...outcomes, violations: { ...violations, inFlight: statements.inFlight() } }))
 Deno.exit(0)

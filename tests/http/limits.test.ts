@@ -1,7 +1,7 @@
 /** Rate limits: each limit with every operation that it counts, and the operations that have none. */
 import postgres from 'postgres'
 import { describe, expect, test } from 'vitest'
-import { type RateName, rateNames } from '../../functions/_shared/rates.ts'
+import { type RateName, rateNames } from '../../functions/_shared/setting_rules.ts'
 import { exampleRequest } from '../tools/example_requests.ts'
 import { type Operation, operations } from '../tools/openapi.ts'
 import { databaseUrl, useStack } from '../tools/own_stack.ts'

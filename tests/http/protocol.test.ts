@@ -194,24 +194,23 @@ describe('a refusal names every field that is wrong', () => {
   const reservations = '/conversations/{id}/reservations'
   const messages = '/conversations/{id}/messages'
 
-  test('and those that are missing or not known', async () => {
+  test('and those that are missing, or not known where nothing else may be', async () => {
     expect(await errorOf('POST', reservations, {})).toBe('title: is missing; price: is missing; date: is missing')
     expect(await errorOf('POST', reservations, { titel: 'Two nights', price: -1, date: 'soon', ends_at: null })).toBe(
       'title: is missing; price: must be 0 to 100,000; date: must be an ISO 8601 timestamp with its offset; ' +
         'titel: is not known',
     )
-    expect(await errorOf('POST', messages, { text: 'Hello' }))
-      .toBe('content: must not be blank unless there is an attachment; text: is not known')
+    expect(await errorOf('POST', messages, { text: 'Hello' })).toBe(
+      'content: must not be blank unless there is an attachment',
+    )
     expect(await errorOf('PATCH', '/users/profile', { age: 'old', citty: 'Rome', country: 1 }))
-      .toMatch(/^(city|country|age): .+; (country|age): .+; citty: is not known$/)
-    expect(await errorOf('GET', '/users/search?limt=3&offset=x'))
-      .toBe('offset: must be a non-negative integer; limt: is not known')
+      .toMatch(/^(country|age): .+; (country|age): [^;]+$/)
   })
 
   test('but repeats nothing that is no name, and not without end', async () => {
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, number) => [`key${number}`, 1]))
-    expect((await errorOf('POST', messages, many)).split('; ')).toHaveLength(10)
-    expect(await errorOf('POST', messages, { '<b>': 1, ['x'.repeat(41)]: 1, content: '' })).not.toMatch(/<b>|xx/)
+    expect((await errorOf('POST', reservations, many)).split('; ')).toHaveLength(10)
+    expect(await errorOf('POST', reservations, { '<b>': 1, ['x'.repeat(41)]: 1, content: '' })).not.toMatch(/<b>|xx/)
   })
 })
 

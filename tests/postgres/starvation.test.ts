@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { parseRate, rateNames } from '../../functions/_shared/rates.ts'
+import { rateNames, readSettings } from '../../functions/_shared/setting_rules.ts'
 import { useStack } from '../tools/own_stack.ts'
 import { call, openConversation, type Person, signUp } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
@@ -16,7 +16,7 @@ const median = (numbers: number[]): number => sorted(numbers)[numbers.length >> 
 // Whoever is starved is slow all the time, and not as long as everybody's first write takes.
 const quartile = (numbers: number[]): number => sorted(numbers)[numbers.length >> 2]!
 const hosted = Object.fromEntries(rateNames.map((name) => {
-  const { count, seconds, burst } = parseRate(name, undefined)!
+  const { count, seconds, burst } = readSettings(() => undefined)[name]!
   return [name, `${count}/${seconds}/${process.env.STARVATION ? burst : 1}`]
 }))
 const database = await makeDatabase('starvation')

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } 
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { rateNames } from '../../functions/_shared/rates.ts'
+import { rateNames } from '../../functions/_shared/setting_rules.ts'
 import { projectRef } from '../tools/management_api.ts'
 import { call, openConversation, type Person, signUp } from '../tools/people.ts'
 import { providePgNet } from '../tools/pg_net.ts'

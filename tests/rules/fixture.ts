@@ -15,7 +15,7 @@ import { openTestDatabase } from '../db/database.ts'
 export type Json = any
 
 const secret = 'test-secret-of-at-least-32-characters'
-const { rateNames } = await import('../../functions/_shared/rates.ts')
+const { rateNames } = await import('../../functions/_shared/setting_rules.ts')
 const defaults: Record<string, string> = {
   JWT_SECRET: secret,
   SUPABASE_SECRET_KEY: 'sb_secret_test',

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
-import { dimensions, loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
+import { dimensions } from '../../functions/_shared/embeddings/provider.ts'
+import { loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
 const folder = new URL('../../functions/_shared/embeddings/wordnet/', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, folder))

@@ -9,4 +9,5 @@ let current: Provider | undefined
  * The provider of this process: OpenAI if there is a key, else the offline model. Loads no model: `GET /health` only
  * names it.
  */
-export const currentProvider = (): Provider => current ??= settings.openaiKey ? openai(settings.openaiKey) : offline()
+export const currentProvider = (): Provider =>
+  current ??= settings.OPENAI_API_KEY ? openai(settings.OPENAI_API_KEY) : offline()

@@ -4,9 +4,9 @@ import { dimensions, type Provider } from './provider.ts'
 
 /** OpenAI, or a service with the same API (OPENAI_BASE_URL). */
 export const openai = (apiKey: string): Provider => {
-  const model = settings.embeddingModel ?? 'text-embedding-3-small'
+  const model = settings.EMBEDDING_MODEL
   // The queue retries; a search has no time for retries.
-  const client = new OpenAI({ apiKey, baseURL: settings.openaiBaseUrl, maxRetries: 0, logLevel: 'off' })
+  const client = new OpenAI({ apiKey, baseURL: settings.OPENAI_BASE_URL, maxRetries: 0, logLevel: 'off' })
   return {
     name: 'openai',
     model,

@@ -1,4 +1,4 @@
-/** The length of every provider's vectors. */
+/** The length of every provider's vectors, so that one column fits each. Those of the offline model end with zeros. */
 export const dimensions = 384
 
 /** Makes embeddings of texts. */

@@ -14,7 +14,7 @@ const base64Url = (bytes: number, what: string) => {
 /** On one machine, tests have push services without TLS. */
 const isAllowed = (endpoint: string): boolean => {
   const url = URL.parse(endpoint)
-  if (url && settings.loopbackTargets === 'all') return true
+  if (url && settings.LOOPBACK_TARGETS === 'all') return true
   return url !== null && webAddress.test(endpoint) && !namesPrivateHost(url)
 }
 

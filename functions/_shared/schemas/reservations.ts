@@ -102,7 +102,7 @@ const note = text(0, 500).nullish().describe('For the history')
 const noteExample = { note: 'See you at the station' }
 
 /** What a step takes: a note, and to answer an offer its revision. */
-export type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
+type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
 export const stepNote: StepBody = z.object({ note }).meta({ examples: [noteExample] }).optional()
 

@@ -267,15 +267,3 @@ $$;
 comment on function private.load_places(text) is
   'Replaces all places but the operator''s by those of sql/data/places.tsv, given as text. Searches wait meanwhile: a
 second on a server.';
-
-create function private.list_loaded_data()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data);
-end
-$$;
-comment on function private.list_loaded_data() is
-  'The data files that were loaded, {name, checksum}. Definer, because edge_functions has no rights on the table.';
-grant execute on function private.list_loaded_data() to edge_functions;

@@ -1,7 +1,7 @@
 -- Which migrations the database has, so that a deployed project can be compared with the repository from outside.
 create function private.list_migrations()
 returns json
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   migrations json;
@@ -30,6 +30,4 @@ end
 $$;
 comment on function private.list_migrations() is
   'All applied migrations in order, {version, sha256}: the hash of their text without white space and semicolons, null
-where it was not noted. Null where nobody has noted the migrations. Definer, because edge_functions has no rights on the
-CLI''s table.';
-grant execute on function private.list_migrations() to edge_functions;
+where it was not noted. Null where nobody has noted the migrations. Only for definer functions.';

@@ -1,4 +1,5 @@
--- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
+-- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine; and for the
+-- metrics.
 create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
@@ -58,3 +59,19 @@ comment on function public.describe_schedule() is
   'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
+
+create function private.describe_service()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'search', private.describe_search(),
+    'outbox', private.describe_outbox(),
+    'migrations', private.list_migrations(),
+    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
+  )
+$$;
+comment on function private.describe_service() is
+  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer, because
+edge_functions has no rights on their tables.';
+grant execute on function private.describe_service() to edge_functions;

@@ -1,14 +1,12 @@
 // An offline semantic text embedder. Word vectors come from wordnet.bin (see embedder). A clause is their
 // weighted sum, and a text the sum of its clauses. A word that the model does not know adds nothing.
+import { dimensions } from '../provider.ts'
 import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
 import { stopWords } from './english.ts'
 import { foreignStopWords, stemOf } from './foreign.ts'
 import { isKnown, readWords } from './knows.ts'
 
 export { model } from './data_file.ts'
-
-/** Length of every vector: what OpenAI is asked for, so that one column fits either. The rest is zeros. */
-export const dimensions = 384
 
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */
 const surfaceShare = 0.65
