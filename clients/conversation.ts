@@ -137,9 +137,6 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let typingSentAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
-  // How often the messages were to be read, and how much of that the last read covered.
-  let readsRequested = 0
-  let readsDone = 0
   // Whether the messages shown are to be replaced.
   let isStale = false
   /** Messages shown that an admin may have corrected. */
@@ -254,23 +251,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     }
     if (replacing) addPage(present, {}, store.view.messages.filter(({ id }) => id < first))
   }
-  const readMessages = (now = false) => {
-    readsRequested++
-    if (now) messageLoop.runNow()
-    else messageLoop.run()
-  }
-  const repeats = createRepeats(readMessages)
+  const repeats = createRepeats(() => messageLoop.run())
   const messageLoop = createRetryLoop(async (signal) => {
     // Only a read that began after the join covers everything that was missed before it.
     const join = currentJoin()
     const eventId = latestEventId
-    const requested = readsRequested
     myId = (await me).id
     await (store.view.loaded && !isStale ? catchUp(signal) : loadNewest(signal))
     await rereadCorrected(signal)
     if (repeats.awaits(eventId > lastKnown() && !removed.has(eventId) ? eventId : 0)) hasGap = true
     else fetchedUpTo = Math.max(fetchedUpTo, eventId)
-    readsDone = requested
     updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
@@ -366,7 +356,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       latestEventId = Math.max(latestEventId, message.id)
       dependencies.expectEvent(id, message.id)
     }
-    if (latestEventId > lastKnown()) readMessages()
+    if (latestEventId > lastKnown()) messageLoop.run()
   })
 
   const unsubscribeUnsent = unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' }))
@@ -382,10 +372,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     for (const id of changed) corrected.add(id)
     if (readEventCount === countBefore && !changed.size) return
     rereadUnread ||= readEventCount !== countBefore
-    readMessages()
+    messageLoop.run()
   }
 
-  readMessages()
+  messageLoop.run()
   detailLoop.run()
 
   const conversation: OpenConversation = {
@@ -434,7 +424,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         latestEventId = Math.max(latestEventId, payload.id)
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
-        readMessages()
+        messageLoop.run()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
@@ -442,7 +432,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
-        readMessages()
+        messageLoop.run()
       } else if (event === 'reservation.changed') detailLoop.run()
     },
     joinChanged: () => void (hasGap = true),
@@ -462,8 +452,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
           else if (!hasOlder || changed >= (messages[0]?.id ?? 0)) corrected.add(changed)
         }
       }
-      if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || readsDone !== readsRequested) {
-        readMessages(true)
+      if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !messageLoop.isDone) {
+        messageLoop.runNow()
       } else if (join && join === currentJoin()) {
         hasGap = latestEventId > lastKnown()
         setResult(null)
@@ -473,12 +463,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       if (!store.view.loaded || message <= last() || removed.has(message)) return
       fetchedUpTo = Math.min(fetchedUpTo, message - 1)
       latestEventId = Math.max(latestEventId, message)
-      readMessages()
+      messageLoop.run()
     },
     readAll(anew) {
       isStale ||= anew
       rereadShown = true
-      readMessages(true)
+      messageLoop.runNow()
       detailLoop.runNow()
     },
     updateReach,
