@@ -1,5 +1,4 @@
 import type { Api } from './api.ts'
-import { openPersistentChannel, type PersistentChannel } from './channel.ts'
 import type { ServiceError } from './errors.ts'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
@@ -11,6 +10,7 @@ import { stepsOf } from './reservations.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
 import type { Realtime, Reservation, ReservationWithHistory } from './types.ts'
 import type { Status } from './types.ts'
+import { createTyping } from './typing.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
 
@@ -109,10 +109,6 @@ export interface OpenConversation extends Conversation {
   rejoin(): void
 }
 
-// The indicator lasts a little longer than the interval between two typing events.
-const typingInterval = 3000
-const typingDuration = 5000
-
 const withDraft = (conversation: number, text: string) => {
   const client_id = uuid()
   return (unsent: Unsent): Unsent => {
@@ -133,9 +129,6 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let rereadShown = false
   let hasGap = true
   let readEventCount = 0
-  let typedAt = 0
-  let typingSentAt = 0
-  let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
   // Whether the messages shown are to be replaced.
   let isStale = false
@@ -295,17 +288,6 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (!error) store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
   })
 
-  const stopTyping = () => {
-    clearTimeout(typingTimer)
-    store.set({ typing: false })
-  }
-  let typingChannel: PersistentChannel | null = null
-  /** Once an interval, and at once after a join if the user typed while it was under way. */
-  const sendTyping = () => {
-    const now = Date.now()
-    if (!myId || now - typedAt >= typingInterval || now - typingSentAt < typingInterval) return
-    if (typingChannel?.send('typing', { user_id: myId })) typingSentAt = now
-  }
   // The other account is not active any more, while Realtime may still let it send.
   let isClosed = false
   const isReachable = (): boolean => {
@@ -322,31 +304,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (closed.signal.aborted || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
     if (myId) showReservations(myId)
-    if (isReachable()) {
-      typingChannel ??= openPersistentChannel(
-        dependencies.typingConnection(),
-        `typing:${id}`,
-        {
-          typing(payload) {
-            if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
-            clearTimeout(typingTimer)
-            typingTimer = setTimeout(stopTyping, typingDuration)
-            store.set({ typing: true })
-          },
-          closed() {
-            isClosed = true
-            updateReach()
-          },
-        },
-        (joined) => joined && sendTyping(),
-        { pauseAfterRefusal: true },
-      )
-    } else if (typingChannel) {
-      typingChannel.close()
-      typingChannel = null
-      stopTyping()
-    }
+    if (isReachable()) typing.join()
+    else typing.leave()
   }
+  const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
+    isClosed = true
+    updateReach()
+  })
 
   const unsubscribeOutbox = outbox.subscribe(id, () => {
     discardRemoved()
@@ -385,7 +349,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     subscribe: store.subscribe,
     send(draft) {
-      typedAt = typingSentAt = 0
+      typing.reset()
       return outbox.send(id, typeof draft === 'string' ? { content: draft } : draft, last())
     },
     setDraft: (text) => unsent.change(withDraft(id, text)),
@@ -398,10 +362,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       olderPage.catch((error) => closed.signal.aborted || setResult(error))
       return olderPage
     },
-    typing() {
-      typedAt = Date.now()
-      sendTyping()
-    },
+    typing: () => typing.typed(),
     refresh() {
       dependencies.readBlocks()
       detailLoop.runNow()
@@ -413,12 +374,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     handleEvent(event, payload) {
       if (event === 'message.created') {
         if (payload.user_id !== myId) {
-          stopTyping()
+          typing.stop()
           isClosed = false
           updateReach()
         }
         // Whoever can write is not blocked any more.
-        typingChannel?.retryRefused()
+        typing.retryRefused()
         const position = positionOf(payload, lastKnown())
         if (position === 'known') return
         latestEventId = Math.max(latestEventId, payload.id)
@@ -472,12 +433,11 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       detailLoop.runNow()
     },
     updateReach,
-    rejoin: () => typingChannel?.rejoin(),
+    rejoin: typing.rejoin,
     close() {
       closed.abort()
-      clearTimeout(typingTimer)
       for (const unsubscribe of [unsubscribeOutbox, unsubscribeMarkers, unsubscribeUnsent]) unsubscribe()
-      typingChannel?.close()
+      typing.close()
       repeats.stop()
       messageLoop.close()
       detailLoop.close()
