@@ -5,7 +5,7 @@ import type { Realtime } from './types.ts'
 const typingInterval = 3000
 const typingDuration = 5000
 
-/** Tells one participant that the other is typing, and the other way round, while the conversation's topic is joined. */
+/** Tells each participant that the other is typing, while the topic of the conversation is joined. */
 export const createTyping = (
   conversation: number,
   connection: () => Realtime,
