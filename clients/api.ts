@@ -10,27 +10,6 @@ export interface Page {
   more: boolean
 }
 
-export interface Api {
-  me(signal: AbortSignal): Promise<Person>
-  conversations(signal: AbortSignal): Promise<ListedConversation[]>
-  unread(signal: AbortSignal): Promise<Unread>
-  /** A page of what has changed since a cursor; null: the present cursor. */
-  changes(after: string | null, signal: AbortSignal): Promise<ChangePage>
-  conversation(id: number, signal: AbortSignal): Promise<ConversationDetail>
-  /** Null if it is gone. */
-  reservation(conversation: number, id: number, signal: AbortSignal): Promise<ReservationWithHistory | null>
-  /** Opens a conversation with this user, or returns the id of the existing one. */
-  findOrCreateConversation(otherUser: number, signal: AbortSignal): Promise<number>
-  newestMessages(conversation: number, signal: AbortSignal): Promise<Page>
-  messagesBefore(conversation: number, message: number, signal: AbortSignal): Promise<Page>
-  /** `message` 0 reads from the first message on. */
-  messagesAfter(conversation: number, message: number, signal: AbortSignal): Promise<Page>
-  send(conversation: number, draft: Draft, clientId: string, signal: AbortSignal): Promise<Message>
-  markRead(conversation: number, upTo: number, signal: AbortSignal): Promise<void>
-  /** The ids of the users whom the caller has blocked. */
-  blockedUsers(signal: AbortSignal): Promise<number[]>
-}
-
 // An answer may still come, but by then the user should know.
 const longestSilence = 9000
 
@@ -81,7 +60,7 @@ const isSuccess = (body: unknown): body is { success: true } => has(body, 'succe
 type Call = Promise<{ data?: unknown; error?: { error: string }; response: Response }>
 
 /** What the inbox calls, in the name of the user for whom it was opened. */
-export const createApi = (client: Client, session: InboxSession, timeout: number): Api => {
+export const createApi = (client: Client, session: InboxSession, timeout: number) => {
   const { GET, POST } = createApiClient(client, session)
   const onSilence = () => answeringOf(client.auth).set({ answers: false })
 
@@ -112,27 +91,29 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
   const oldestFirst = ({ messages, more }: Page): Page => ({ messages: messages.toReversed(), more })
 
   return {
-    me: async (signal) => {
+    me: async (signal: AbortSignal): Promise<Person> => {
       const { body: { id, name } } = await request(signal, hasId<Person>, (signal) => GET('/users/me', { signal }))
       return { id, name }
     },
-    conversations: async (signal) => {
+    conversations: async (signal: AbortSignal) => {
       const params = { query: { partner: 'true' } } as const
       return (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { params, signal })))
         .body
     },
-    unread: async (signal) =>
+    unread: async (signal: AbortSignal) =>
       (await request(signal, isUnread, (signal) => GET('/conversations/unread', { signal }))).body,
-    changes: async (after, signal) => {
+    /** A page of what has changed since a cursor; null: the present cursor. */
+    changes: async (after: string | null, signal: AbortSignal) => {
       const params = { query: { limit: 100, ...(after !== null && { after }) } }
       return (await request(signal, isChanges, (signal) => GET('/conversations/changes', { params, signal }))).body
     },
-    conversation: async (id, signal) => {
+    conversation: async (id: number, signal: AbortSignal) => {
       const params = { path: { id } }
       const call = (signal: AbortSignal) => GET('/conversations/{id}', { params, signal })
       return (await request(signal, hasId<ConversationDetail>, call)).body
     },
-    reservation: async (conversation, rid, signal) => {
+    /** Null if it is gone. */
+    reservation: async (conversation: number, rid: number, signal: AbortSignal) => {
       const params = { path: { id: conversation, rid } }
       const call = (signal: AbortSignal) => GET('/conversations/{id}/reservations/{rid}', { params, signal })
       try {
@@ -142,7 +123,8 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
         throw error
       }
     },
-    findOrCreateConversation: async (other_user_id, signal) => {
+    /** Opens a conversation with this user, or returns the id of the existing one. */
+    findOrCreateConversation: async (other_user_id: number, signal: AbortSignal): Promise<number> => {
       try {
         const call = (signal: AbortSignal) => POST('/conversations', { body: { other_user_id }, signal })
         return (await request(signal, hasId, call, 201)).body.id
@@ -152,21 +134,27 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
         return body.conversation_id as number
       }
     },
-    newestMessages: async (id, signal) => oldestFirst(await messages(id, { limit: 50 }, signal)),
-    messagesBefore: async (id, before_id, signal) => oldestFirst(await messages(id, { before_id, limit: 50 }, signal)),
-    messagesAfter: (id, after_id, signal) => messages(id, { after_id, limit: 100 }, signal),
-    send: async (id, { content, attachment = null }, client_id, signal) => {
+    newestMessages: async (id: number, signal: AbortSignal) => oldestFirst(await messages(id, { limit: 50 }, signal)),
+    messagesBefore: async (id: number, before_id: number, signal: AbortSignal) =>
+      oldestFirst(await messages(id, { before_id, limit: 50 }, signal)),
+    /** `after_id` 0 reads from the first message on. */
+    messagesAfter: (id: number, after_id: number, signal: AbortSignal) =>
+      messages(id, { after_id, limit: 100 }, signal),
+    send: async (id: number, { content, attachment = null }: Draft, client_id: string, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { content, attachment, client_id } }
       const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })
       return (await request(signal, hasId<Message>, call, 201)).body
     },
-    markRead: async (id, up_to_message_id, signal) => {
+    markRead: async (id: number, up_to_message_id: number, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { up_to_message_id } }
       await request(signal, isSuccess, (signal) => POST('/conversations/{id}/read', { ...options, signal }))
     },
-    blockedUsers: async (signal) => {
+    /** The ids of the users whom the caller has blocked. */
+    blockedUsers: async (signal: AbortSignal) => {
       const { body } = await request(signal, isBlocks, (signal) => GET('/users/me/blocks', { signal }))
       return body.map(({ user_id }) => user_id)
     },
   }
 }
+
+export type Api = ReturnType<typeof createApi>

@@ -1,5 +1,4 @@
 import type { Api } from './api.ts'
-import { openPersistentChannel, type PersistentChannel } from './channel.ts'
 import type { ServiceError } from './errors.ts'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
@@ -11,6 +10,7 @@ import { stepsOf } from './reservations.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
 import type { Realtime, Reservation, ReservationWithHistory } from './types.ts'
 import type { Status } from './types.ts'
+import { createTyping } from './typing.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
 
@@ -109,10 +109,6 @@ export interface OpenConversation extends Conversation {
   rejoin(): void
 }
 
-// The indicator lasts a little longer than the interval between two typing events.
-const typingInterval = 3000
-const typingDuration = 5000
-
 const withDraft = (conversation: number, text: string) => {
   const client_id = uuid()
   return (unsent: Unsent): Unsent => {
@@ -133,13 +129,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let rereadShown = false
   let hasGap = true
   let readEventCount = 0
-  let typedAt = 0
-  let typingSentAt = 0
-  let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
-  // How often the messages were to be read, and how much of that the last read covered.
-  let readsRequested = 0
-  let readsDone = 0
   // Whether the messages shown are to be replaced.
   let isStale = false
   /** Messages shown that an admin may have corrected. */
@@ -254,23 +244,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     }
     if (replacing) addPage(present, {}, store.view.messages.filter(({ id }) => id < first))
   }
-  const readMessages = (now = false) => {
-    readsRequested++
-    if (now) messageLoop.runNow()
-    else messageLoop.run()
-  }
-  const repeats = createRepeats(readMessages)
+  const repeats = createRepeats(() => messageLoop.run())
   const messageLoop = createRetryLoop(async (signal) => {
     // Only a read that began after the join covers everything that was missed before it.
     const join = currentJoin()
     const eventId = latestEventId
-    const requested = readsRequested
     myId = (await me).id
     await (store.view.loaded && !isStale ? catchUp(signal) : loadNewest(signal))
     await rereadCorrected(signal)
     if (repeats.awaits(eventId > lastKnown() && !removed.has(eventId) ? eventId : 0)) hasGap = true
     else fetchedUpTo = Math.max(fetchedUpTo, eventId)
-    readsDone = requested
     updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
@@ -305,17 +288,6 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (!error) store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
   })
 
-  const stopTyping = () => {
-    clearTimeout(typingTimer)
-    store.set({ typing: false })
-  }
-  let typingChannel: PersistentChannel | null = null
-  /** Once an interval, and at once after a join if the user typed while it was under way. */
-  const sendTyping = () => {
-    const now = Date.now()
-    if (!myId || now - typedAt >= typingInterval || now - typingSentAt < typingInterval) return
-    if (typingChannel?.send('typing', { user_id: myId })) typingSentAt = now
-  }
   // The other account is not active any more, while Realtime may still let it send.
   let isClosed = false
   const isReachable = (): boolean => {
@@ -332,31 +304,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (closed.signal.aborted || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
     if (myId) showReservations(myId)
-    if (isReachable()) {
-      typingChannel ??= openPersistentChannel(
-        dependencies.typingConnection(),
-        `typing:${id}`,
-        {
-          typing(payload) {
-            if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
-            clearTimeout(typingTimer)
-            typingTimer = setTimeout(stopTyping, typingDuration)
-            store.set({ typing: true })
-          },
-          closed() {
-            isClosed = true
-            updateReach()
-          },
-        },
-        (joined) => joined && sendTyping(),
-        { pauseAfterRefusal: true },
-      )
-    } else if (typingChannel) {
-      typingChannel.close()
-      typingChannel = null
-      stopTyping()
-    }
+    if (isReachable()) typing.join()
+    else typing.leave()
   }
+  const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
+    isClosed = true
+    updateReach()
+  })
 
   const unsubscribeOutbox = outbox.subscribe(id, () => {
     discardRemoved()
@@ -366,7 +320,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       latestEventId = Math.max(latestEventId, message.id)
       dependencies.expectEvent(id, message.id)
     }
-    if (latestEventId > lastKnown()) readMessages()
+    if (latestEventId > lastKnown()) messageLoop.run()
   })
 
   const unsubscribeUnsent = unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' }))
@@ -382,10 +336,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     for (const id of changed) corrected.add(id)
     if (readEventCount === countBefore && !changed.size) return
     rereadUnread ||= readEventCount !== countBefore
-    readMessages()
+    messageLoop.run()
   }
 
-  readMessages()
+  messageLoop.run()
   detailLoop.run()
 
   const conversation: OpenConversation = {
@@ -395,7 +349,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     subscribe: store.subscribe,
     send(draft) {
-      typedAt = typingSentAt = 0
+      typing.reset()
       return outbox.send(id, typeof draft === 'string' ? { content: draft } : draft, last())
     },
     setDraft: (text) => unsent.change(withDraft(id, text)),
@@ -408,10 +362,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       olderPage.catch((error) => closed.signal.aborted || setResult(error))
       return olderPage
     },
-    typing() {
-      typedAt = Date.now()
-      sendTyping()
-    },
+    typing: () => typing.typed(),
     refresh() {
       dependencies.readBlocks()
       detailLoop.runNow()
@@ -423,18 +374,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     handleEvent(event, payload) {
       if (event === 'message.created') {
         if (payload.user_id !== myId) {
-          stopTyping()
+          typing.stop()
           isClosed = false
           updateReach()
         }
         // Whoever can write is not blocked any more.
-        typingChannel?.retryRefused()
+        typing.retryRefused()
         const position = positionOf(payload, lastKnown())
         if (position === 'known') return
         latestEventId = Math.max(latestEventId, payload.id)
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
-        readMessages()
+        messageLoop.run()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
@@ -442,7 +393,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
-        readMessages()
+        messageLoop.run()
       } else if (event === 'reservation.changed') detailLoop.run()
     },
     joinChanged: () => void (hasGap = true),
@@ -462,8 +413,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
           else if (!hasOlder || changed >= (messages[0]?.id ?? 0)) corrected.add(changed)
         }
       }
-      if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || readsDone !== readsRequested) {
-        readMessages(true)
+      if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !messageLoop.isDone) {
+        messageLoop.runNow()
       } else if (join && join === currentJoin()) {
         hasGap = latestEventId > lastKnown()
         setResult(null)
@@ -473,21 +424,20 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       if (!store.view.loaded || message <= last() || removed.has(message)) return
       fetchedUpTo = Math.min(fetchedUpTo, message - 1)
       latestEventId = Math.max(latestEventId, message)
-      readMessages()
+      messageLoop.run()
     },
     readAll(anew) {
       isStale ||= anew
       rereadShown = true
-      readMessages(true)
+      messageLoop.runNow()
       detailLoop.runNow()
     },
     updateReach,
-    rejoin: () => typingChannel?.rejoin(),
+    rejoin: typing.rejoin,
     close() {
       closed.abort()
-      clearTimeout(typingTimer)
       for (const unsubscribe of [unsubscribeOutbox, unsubscribeMarkers, unsubscribeUnsent]) unsubscribe()
-      typingChannel?.close()
+      typing.close()
       repeats.stop()
       messageLoop.close()
       detailLoop.close()

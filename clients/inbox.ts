@@ -121,7 +121,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsent = openUnsentStore(storage, session.owner)
   const api = createApi(supabase, session, timeout)
   const outbox = createOutbox(api, unsent)
-  const readMarkers = createReadMarkers(api, unsent, () => readList())
+  const readMarkers = createReadMarkers(api, unsent, () => listLoop.run())
   const conversations = new Map<number, { conversation: OpenConversation; references: number }>()
   let joinCount = 0
   let currentJoin = 0
@@ -185,26 +185,16 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const updateReach = () => forEachOpen((conversation) => conversation.updateReach())
   // The newest message of each conversation of which an event told, until the list has it.
   const told = new Map<number, number>()
-  // How often the list was to be read, and how much of that the last read covered.
-  let listRequested = 0
-  let listRead = 0
-  const readList = (now = false) => {
-    listRequested++
-    if (now) listLoop.runNow()
-    else listLoop.run()
-  }
-  const listRepeats = createRepeats(readList)
+  const listRepeats = createRepeats(() => listLoop.run())
   const listLoop = createRetryLoop(
     async (signal) => {
       const join = currentJoin
       const wasBehind = isBehind
-      const requested = listRequested
       const expected = [...told]
       const [listed, { total, ...counts }] = await Promise.all([api.conversations(signal), api.unread(signal)])
       const unread = new Map(counts.conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
-      listRead = requested
       store.set({ conversations: entries, unread: total, loaded: true })
       const missing = expected.filter(([id, message]) => newestListed(id) < message)
       const isIncomplete = listRepeats.awaits(Math.max(0, ...missing.map(([, message]) => message)))
@@ -228,7 +218,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     const users = await api.blockedUsers(signal)
     if (signal.aborted) return
     // The list tells of blocks as well, by its addresses.
-    if (blocked && (blocked.size !== users.length || users.some((user) => !blocked?.has(user)))) readList()
+    if (blocked && (blocked.size !== users.length || users.some((user) => !blocked?.has(user)))) listLoop.run()
     blocked = new Set(users)
     updateReach()
   })
@@ -241,7 +231,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     const changes = await feed.next(signal)
     if (signal.aborted) return
     if (typeof changes === 'string') {
-      readList(true)
+      listLoop.runNow()
       blockLoop.runNow()
       return forEachOpen((conversation) => conversation.readAll(changes === 'lost'))
     }
@@ -254,7 +244,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     // A block is part of how the user sees a conversation.
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
     const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
-    if (isListed || listRead !== listRequested) readList(true)
+    if (isListed || !listLoop.isDone) listLoop.runNow()
     else if (join && join === currentJoin) isBehind = told.size > 0
     for (const [id, { conversation }] of conversations) {
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === id), join)
@@ -264,7 +254,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (isOut && !error) { for (const queue of [outbox, readMarkers]) queue.retryNow() }
     isOut = error?.code === 'offline'
     // Otherwise the list is being read, and has the result.
-    if (error || listRead === listRequested) setResult(error)
+    if (error || listLoop.isDone) setResult(error)
   })
 
   const recheckLoop = createRetryLoop(async (signal) => {
@@ -330,7 +320,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (message) told.set(conversation_id, Math.max(message, told.get(conversation_id) ?? 0))
     recheck()
     conversations.get(conversation_id)?.conversation.handleEvent(event, payload)
-    readList()
+    listLoop.run()
   }
 
   const identityLoop = createRetryLoop(async (signal) => {
@@ -422,7 +412,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
 
   for (const loop of [identityLoop, blockLoop]) loop.run()
-  readList()
+  listLoop.run()
 
   return {
     get view() {

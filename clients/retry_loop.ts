@@ -2,6 +2,8 @@ import { type ServiceError, toServiceError } from './errors.ts'
 
 /** Runs a task on demand, one run at a time. A call during a run causes one more run after it. */
 export interface RetryLoop {
+  /** Whether a run that began after the last request has succeeded. */
+  readonly isDone: boolean
   /** Requests a run. It waits for a pending backoff or the minimum interval. */
   run(): void
   /** Requests a run now because conditions may have improved, but never earlier than a Retry-After allows. */
@@ -23,6 +25,7 @@ export const createRetryLoop = (
   let running = false
   let requested = false
   let failures = 0
+  let error: ServiceError | null = null
   let notBefore = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -38,9 +41,9 @@ export const createRetryLoop = (
     timer = undefined
     running = true
     requested = false
-    let error: ServiceError | null = null
     try {
       await task(closed.signal)
+      error = null
       failures = 0
     } catch (thrown) {
       error = toServiceError(thrown)
@@ -58,6 +61,9 @@ export const createRetryLoop = (
   }
 
   return {
+    get isDone() {
+      return !requested && !running && !error
+    },
     run() {
       requested = true
       if (!running && timer === undefined && !closed.signal.aborted) start()
