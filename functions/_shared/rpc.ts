@@ -61,8 +61,8 @@ const passSettings = (): string =>
     : `set_config('api.partner_email', '${settings.PARTNER_EMAIL}', true) is not null and `
 
 /**
- * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. Beyond
- * the rate limit, if there is one, the API function does not run; see limitWrite.
+ * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts.
+ * Beyond the rate limit, if there is one, the API function does not run; see limitWrite.
  */
 export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)

@@ -30,7 +30,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Whether a bundle embeds texts, and then needs the offline model: it has the error of a provider that does it wrongly. */
+/** Whether a bundle embeds texts, and then needs the offline model: it has the error of a provider that fails. */
 const embeds = (bundle: string): boolean => bundle.includes('texts came back as')
 
 test('npm run deploy uploads one bundle for every function, of 1 MB at most, and the model where it is needed', () => {

@@ -72,6 +72,6 @@ as $$
   )
 $$;
 comment on function private.describe_service() is
-  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer, because
-edge_functions has no rights on their tables.';
+  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer,
+because edge_functions has no rights on their tables.';
 grant execute on function private.describe_service() to edge_functions;
