@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ServiceError } from '../../clients/errors.ts'
+import { ServiceError } from '../../clients/errors.ts'
 import { createRetryLoop } from '../../clients/retry_loop.ts'
 import { advance, hear, intercept, leave, markRead, playAll, type Row, send, useFakeTime } from './fixture.ts'
 import { withoutPolling } from './fixture.ts'
@@ -77,5 +77,21 @@ test('an unexpected exception in a retry loop is reported as temporary and retri
   await advance(10_000)
   const failure = expect.objectContaining({ message: 'Unexpected', temporary: true })
   expect(results).toMatchObject([failure, failure, null])
+  loop.close()
+})
+
+test('a retry loop is done when a run has succeeded, and not while one is due or after a refusal', async () => {
+  let refuses = true
+  const loop = createRetryLoop(() => refuses ? Promise.reject(new ServiceError('No', 403)) : Promise.resolve())
+  loop.run()
+  expect(loop.isDone).toBe(false)
+  await advance(1)
+  expect(loop.isDone).toBe(false)
+  refuses = false
+  loop.run()
+  await advance(1)
+  expect(loop.isDone).toBe(true)
+  loop.run()
+  expect(loop.isDone).toBe(false)
   loop.close()
 })
