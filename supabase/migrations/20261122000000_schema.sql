@@ -8358,7 +8358,7 @@ grant execute on function private.adopt_outbox_settings(integer, boolean) to edg
 
 create function private.describe_outbox()
 returns json
-language sql stable security invoker set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
