@@ -144,10 +144,12 @@ test('a refused recipient ends the mail to them alone, and no message waits for 
   await writeTo(hugo)
   let isHanging = true
   const hanging = run().finally(() => isHanging = false)
+  let sentMeanwhile = 0
   for (let number = 0; number < 5; number++) {
     await sendMessage(ana, await openConversation(ana, await join('Ida')), 'Hi')
+    if (isHanging) sentMeanwhile++
   }
-  expect(isHanging).toBe(true)
+  expect(sentMeanwhile).toBeGreaterThan(0)
   mailServer.control.hang = false
   await hanging
   await runUntil(() => mailsTo(hugo).length > 0)

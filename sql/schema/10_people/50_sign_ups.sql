@@ -175,7 +175,7 @@ declare
   begun private.sign_ups;
 begin
   -- Auth would report an unknown interest as an unspecified failure.
-  perform private.check_interests(private.parse_ids(coalesce(fields -> 'interest_ids', '[]')));
+  perform private.check_interests(private.parse_ids(coalesce(nullif(fields -> 'interest_ids', 'null'), '[]')));
   delete from private.sign_ups
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
