@@ -175,8 +175,8 @@ auth.post(
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
-  // It reports email_address_invalid later, when it mails.
-  if (isIndependentOfAddress(error)) throwAuthError(error)
+  // It reports email_address_invalid later, when it mails. A 429 without a code may be the limit of one address.
+  if (isIndependentOfAddress(error) && (error.code || error.status !== 429)) throwAuthError(error)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
   // every address.

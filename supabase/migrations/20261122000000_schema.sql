@@ -1817,16 +1817,26 @@ begin
         message = 'a message or reservation would be without its participant',
         constraint = 'whoever has written or agreed must stay a participant';
     end if;
-    delete from private.inbox_entries where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id);
-    insert into private.inbox_entries (conversation_id, user_id, active_at, unread)
-    select new.id, participant, new.created_at, (
-      select count(*)
-      from public.messages
-      where conversation_id = new.id and user_id <> participant and not read
-    )
-    from unnest(array[new.voyager_id, new.local_id]) as participant
-    on conflict (conversation_id, user_id) do update set archived_id = null;
-    perform private.refresh_entries(new.id);
+    -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
+    -- finds it. A count of what this transaction sees would miss that.
+    update private.inbox_entries as entries
+    set
+      user_id = coalesce(newcomer, entries.user_id),
+      has_written = newcomer is null and has_written,
+      archived_id = null,
+      is_pinned = newcomer is null and is_pinned,
+      muted_until = case when newcomer is null then muted_until end
+    from unnest(array[old.voyager_id, old.local_id]) as participant
+    cross join lateral (
+      select case
+        when participant in (new.voyager_id, new.local_id) then null
+        when new.voyager_id in (old.voyager_id, old.local_id) then new.local_id
+        when new.local_id in (old.voyager_id, old.local_id) then new.voyager_id
+        when participant = old.voyager_id then new.voyager_id
+        else new.local_id
+      end as newcomer
+    ) as change
+    where entries.conversation_id = new.id and entries.user_id = participant;
   end if;
   return null;
 end
@@ -2250,16 +2260,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- Always in the order of ids, so that two such statements do not wait for each other.
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
-  from (
-    select conversation_id, user_id, -1 as amount from old_rows where not read
-    union all
-    select conversation_id, user_id, 1 from new_rows where not read
-  ) as changes
-  group by conversation_id, user_id
-  having sum(amount) <> 0
-  order by conversation_id, user_id;
+  -- Before the counts, because it locks both entries of a conversation in the order in which a send does.
   perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
@@ -2273,6 +2274,16 @@ begin
     where old_rows.id is null
   ) as moved
   order by conversation_id;
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
   return null;
 end
 $$;
@@ -2290,14 +2301,15 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  -- First, as in handle_changed_messages.
+  perform private.refresh_entries(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
   perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
   from old_rows
   where not read
   group by conversation_id, user_id
   order by conversation_id, user_id;
-  perform private.refresh_entries(conversation_id)
-  from (select distinct conversation_id from old_rows) as shortened
-  order by conversation_id;
   return null;
 end
 $$;

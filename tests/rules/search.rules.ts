@@ -1,5 +1,5 @@
 /** The search: its answer, what it looks through, whom it leaves out, pages and scores. */
-import { anonymous, asAdmin, Caller, equal, is, type Json, people, type Person, setting, test } from './fixture.ts'
+import { anonymous, asAdmin, Caller, equal, is, type Json, people, type Person, setting, sql, test } from './fixture.ts'
 import { addressOf, byWords, embedAll, finds, idsOf, makeProfiles, namesOf, search } from './search_fixture.ts'
 
 const ascending = (one: number, other: number) => one - other
@@ -408,6 +408,11 @@ test('whose name it is comes before whoever it describes, also for a caller who 
 test('a search that takes too long is 503 with Retry-After, and the next request is served', async () => {
   await makeProfiles([{ name: 'Hiker', biography: 'Hiking' }])
   setting('SEARCH_TIMEOUT', '1')
+  // Longer than the limit, on any machine.
+  await sql(
+    `create or replace function private.hidden_profiles_of(caller bigint) returns bigint[] language plpgsql stable
+    set search_path = '' as $$ begin perform pg_sleep(0.01); return '{}'; end $$`,
+  )
   for (const path of ['/users/search?q=hiking', '/users/search?q="live+music"+-yoga', '/users/search']) {
     const { status, body, headers } = await anonymous.ask('GET', path)
     equal([status, body, headers.get('Retry-After')], [503, { error: 'The service is busy, please try again' }, '1'])

@@ -129,16 +129,26 @@ begin
         message = 'a message or reservation would be without its participant',
         constraint = 'whoever has written or agreed must stay a participant';
     end if;
-    delete from private.inbox_entries where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id);
-    insert into private.inbox_entries (conversation_id, user_id, active_at, unread)
-    select new.id, participant, new.created_at, (
-      select count(*)
-      from public.messages
-      where conversation_id = new.id and user_id <> participant and not read
-    )
-    from unnest(array[new.voyager_id, new.local_id]) as participant
-    on conflict (conversation_id, user_id) do update set archived_id = null;
-    perform private.refresh_entries(new.id);
+    -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
+    -- finds it. A count of what this transaction sees would miss that.
+    update private.inbox_entries as entries
+    set
+      user_id = coalesce(newcomer, entries.user_id),
+      has_written = newcomer is null and has_written,
+      archived_id = null,
+      is_pinned = newcomer is null and is_pinned,
+      muted_until = case when newcomer is null then muted_until end
+    from unnest(array[old.voyager_id, old.local_id]) as participant
+    cross join lateral (
+      select case
+        when participant in (new.voyager_id, new.local_id) then null
+        when new.voyager_id in (old.voyager_id, old.local_id) then new.local_id
+        when new.local_id in (old.voyager_id, old.local_id) then new.voyager_id
+        when participant = old.voyager_id then new.voyager_id
+        else new.local_id
+      end as newcomer
+    ) as change
+    where entries.conversation_id = new.id and entries.user_id = participant;
   end if;
   return null;
 end

@@ -100,16 +100,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- Always in the order of ids, so that two such statements do not wait for each other.
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
-  from (
-    select conversation_id, user_id, -1 as amount from old_rows where not read
-    union all
-    select conversation_id, user_id, 1 from new_rows where not read
-  ) as changes
-  group by conversation_id, user_id
-  having sum(amount) <> 0
-  order by conversation_id, user_id;
+  -- Before the counts, because it locks both entries of a conversation in the order in which a send does.
   perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
@@ -123,6 +114,16 @@ begin
     where old_rows.id is null
   ) as moved
   order by conversation_id;
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
   return null;
 end
 $$;
@@ -140,14 +141,15 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  -- First, as in handle_changed_messages.
+  perform private.refresh_entries(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
   perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
   from old_rows
   where not read
   group by conversation_id, user_id
   order by conversation_id, user_id;
-  perform private.refresh_entries(conversation_id)
-  from (select distinct conversation_id from old_rows) as shortened
-  order by conversation_id;
   return null;
 end
 $$;
