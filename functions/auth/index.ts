@@ -15,7 +15,6 @@ import { type Account, accountShape, captcha_token, email, newSignUp } from '../
 import {
   authClient,
   invalidCredentials,
-  isIndependentOfAddress,
   readAuthSettings,
   refreshSession,
   throwAuthError,
@@ -171,12 +170,19 @@ auth.post(
   },
 )
 
+/** Errors that Auth reports before it looks for the account. It reports email_address_invalid later, when it mails. */
+const independentOfAccount = new Set([
+  'captcha_failed',
+  'over_request_rate_limit',
+  'email_provider_disabled',
+  'validation_failed',
+])
+
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
-  // It reports email_address_invalid later, when it mails. A 429 without a code may be the limit of one address.
-  if (isIndependentOfAddress(error) && (error.code || error.status !== 429)) throwAuthError(error)
+  if (independentOfAccount.has(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
   // every address.

@@ -1913,7 +1913,11 @@ begin
   -- nothing. The user's row comes before the conversation's, as in send_message.
   perform private.lock_me();
   perform private.require_participant(conversation);
-  select * into before from private.inbox_entries where conversation_id = conversation and user_id = me;
+  -- What a message that commits meanwhile has shown again is told as archived anew.
+  select * into before
+  from private.inbox_entries
+  where conversation_id = conversation and user_id = me
+  for no key update;
   update private.inbox_entries
   set
     archived_id = case

@@ -48,4 +48,4 @@ if [ "${1:-}" = mutants ]; then
 fi
 npm run --silent build
 export MUTANTS_DATABASE_URL=$url/mutants COST_DATABASE_URL=$url/cost
-TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"
+TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npm test -- "$@"
