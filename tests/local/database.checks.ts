@@ -28,6 +28,12 @@ check('a database is opened again if what its migrations contained is known and 
   equal(await change('null'), refusal.slice(0, 55))
 })
 
+// All memory of the process differs by 50 MB as garbage happens to be collected.
+check('a database on one machine has small buffers, which it would fill at once', {}, async () => {
+  const { database } = await open()
+  equal(await database.query('show shared_buffers', []), [{ shared_buffers: '16MB' }])
+})
+
 check('a photo of this machine is one of its own port, to which those of another port move', {}, async () => {
   const { database, start } = await open()
   const photo = (port: number) =>
