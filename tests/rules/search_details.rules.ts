@@ -97,6 +97,24 @@ test('facets and completions have nothing of hidden profiles, of the caller, or 
   await expectSeen(sven)
 })
 
+test('no correction and no completion tells a name across a block', async () => {
+  const [quibblefax, sven] = await people('Quibblefax', 'sven')
+  await quibblefax.patch('/users/profile', { name: 'Quibblefax', biography: 'Wumbalonga', is_searchable: true })
+  const understood = async () => {
+    const asked = ['quiblefax ', 'wumbalongo ', 'quibblef'].map((q) =>
+      search({ q, suggest: 'true', explain: 'true' }, sven)
+    )
+    return (await Promise.all(asked)).map((found) => [found._suggestion?.query ?? null, found._understood.text])
+  }
+  equal(await understood(), [
+    ['quibblefax ', 'quibblefax'],
+    ['wumbalonga ', 'wumbalonga'],
+    [null, 'quibblefax'],
+  ])
+  await quibblefax.put(`/users/me/blocks/${sven.id}`, undefined, 204)
+  equal(await understood(), [[null, 'quiblefax'], [null, 'wumbalongo'], [null, 'quibblef']])
+})
+
 test('a highlight marks the words that were found, as they are written', async () => {
   await makeProfiles(crowd)
   const hitOf = async (q: string, name: string) =>

@@ -286,7 +286,27 @@ comment on function private.find_profiles(
 similar to it in meaning, filtered, best first, as {hits, estimatedTotalHits, facetDistribution}. At most 1,000 count by
 words and 100 by meaning. Facets are counted over all of them.';
 
-create function private.describe_query(asked private.search_query)
+create function private.shown_spellings(spellings jsonb, hidden_ids bigint[])
+returns json
+language sql stable security invoker set search_path = ''
+as $$
+  select coalesce(json_agg(spelling order by place), '[]')
+  from jsonb_array_elements(spellings) with ordinality as listed (spelling, place)
+  where not exists (
+    select
+    from unnest(private.words_of(spelling ->> 'to')) as word
+    where not exists (
+      select
+      from private.search_words
+      where words @@ private.lexeme(word)::tsquery and profile_id <> all (hidden_ids)
+    )
+  )
+$$;
+comment on function private.shown_spellings(jsonb, bigint[]) is
+  'Of corrections and completions those whose words somebody has who is not hidden: they would tell a name across a
+block.';
+
+create function private.describe_query(asked private.search_query, hidden_ids bigint[])
 returns json
 language sql stable security invoker set search_path = ''
 as $$
@@ -294,8 +314,8 @@ as $$
     'places', coalesce(json_agg(
       array_to_string(words, case when words[1] ~ ('^[' || private.unspaced_letters() || ']') then '' else ' ' end)
     ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
-    'corrections', asked.corrections,
-    'completions', asked.completions,
+    'corrections', private.shown_spellings(asked.corrections, hidden_ids),
+    'completions', private.shown_spellings(asked.completions, hidden_ids),
     'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
       'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common', is_common, 'words', case
@@ -317,7 +337,7 @@ as $$
   )
   from unnest(asked.units)
 $$;
-comment on function private.describe_query(private.search_query) is
+comment on function private.describe_query(private.search_query, bigint[]) is
   'What the Edge Function says of a query: names of places, corrections, completions,
 unknown words, and what to highlight.';
 
@@ -372,7 +392,7 @@ begin
       -- The contract's two ratios.
       semantic_ratio => case when me is null then 0.5 else 0.7 end
     ),
-    'query', private.describe_query(asked)
+    'query', private.describe_query(asked, private.hidden_profiles_of(me))
   );
 end
 $$;
