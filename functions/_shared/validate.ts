@@ -1,11 +1,11 @@
-import { project } from './settings.ts'
-import { createMiddleware } from 'hono/factory'
-import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { createMiddleware } from 'hono/factory'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
-import { isOptional, withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
+import { isOptional, withDocs } from './openapi.ts'
+import { project } from './settings.ts'
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
@@ -102,6 +102,18 @@ export const interestIds = z.array(jsonId)
     },
   })
 
+const typeNames: Record<string, string> = {
+  ...{ string: 'text', number: 'a number', int: 'an integer', boolean: 'true or false' },
+  ...{ array: 'a list', object: 'an object' },
+}
+
+/** What zod itself says of a type or a choice, for people. Schemas say the rest. */
+const error: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {
+  if (code === 'invalid_value') return `must be ${(values as unknown[]).join(' or ')}`
+  const name = code === 'invalid_type' && typeNames[String(expected)]
+  return name ? `${path?.length ? '' : 'The body '}must be ${name}` : undefined
+}
+
 /** How many of what is wrong an error names. */
 const maxNamed = 10
 
@@ -125,12 +137,12 @@ const explain = (error: z.ZodError, value: unknown): string => {
 }
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error })
   return result.success ? result.data : httpError('invalid', explain(result.error, value))
 }
 
 const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
-  const result = schema.safeParse(query)
+  const result = schema.safeParse(query, { error })
   if (result.success) return result.data
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
