@@ -8,85 +8,40 @@ import { postgrestError } from './postgrest.ts'
 const maxEmbedDepth = 3
 const maxEmbeds = 10
 
-/** The limit of rows, and of embedded rows for each, where these repeat. */
-const maxRepeatedRows = 20
-
 /** A table has many rows for each one of a table with a lower number, such as messages for a conversation. */
 const levels = new Map(Object.entries({
   ...{ users: 0, profiles: 0, conversations: 1, interests: 1, profile_interests: 1 },
   ...{ messages: 2, reservations: 2, reservation_history: 3 },
 }))
 
-interface Embed {
-  table: string
-  /** As in the name of its limit. */
-  path: string
-  isKnown: boolean
-  level: number
-  /** From a table with one row to one with many, before any step back. */
-  hasFannedOut: boolean
-  hasSteppedBack: boolean
-}
-
 /**
- * The embedded tables whose rows repeat: `reservations?select=conversations(messages(content))` has all messages of a
- * conversation for each of its reservations. Null above the limits of embedding, and where they repeat for embedded
- * rows: `users?select=messages(conversations(messages(content)))` has one user, and squares the messages. A column or a
- * foreign key in place of a table may be any table.
+ * Whether a `select` embeds too much, or a table of many rows for each row of one that is itself repeated:
+ * `reservations?select=conversations(messages(content))` has all messages of a conversation for each of its
+ * reservations. A column or a foreign key in place of a table may be any table.
  */
-const repeatedEmbeds = (table: string, select: string): string[] | null => {
-  const top = { table, path: '', isKnown: true, level: levels.get(table) ?? 0 }
-  const branch: Embed[] = [{ ...top, hasFannedOut: false, hasSteppedBack: false }]
-  const repeated: string[] = []
+const embedsTooMuch = (table: string, select: string): boolean => {
+  const branch = [{ level: levels.get(table) ?? 0, isKnown: true, isRepeated: false }]
   let embeds = 0
   let word = ''
   for (const char of select.replaceAll(/["\s]/g, '')) {
     if (char === '(') {
       const parent = branch.at(-1)!
-      const names = word.replace(/^\.\.\./, '').split(':')
-      const target = names.at(-1)!.split('!')[0]!
+      const target = word.split(':').at(-1)!.replace('...', '').split('!')[0]!
       // An aggregate function, such as sum(), embeds nothing.
-      const isFunction = /\.\w+$/.test(target) || target === 'count'
-      if (isFunction) branch.push(parent)
+      if (/\.\w+$/.test(target) || target === 'count') branch.push(parent)
       else {
         const isKnown = levels.has(target)
         const level = levels.get(target) ?? 0
-        const fansOut = level > parent.level
-        if (++embeds > maxEmbeds || branch.length > maxEmbedDepth) return null
-        if (branch.slice(1).some(({ table }) => table === target)) return null
-        if (isKnown ? fansOut && !parent.isKnown : branch.length > 1) return null
-        const path = `${parent.path}${names.length > 1 ? names[0] : target}.`
-        if (fansOut && parent.hasSteppedBack) {
-          if (parent.hasFannedOut) return null
-          repeated.push(path)
-        }
-        const hasFannedOut = parent.hasFannedOut || (fansOut && !parent.hasSteppedBack)
-        const hasSteppedBack = parent.hasSteppedBack || !isKnown || level < parent.level
-        branch.push({ table: target, path, isKnown, level, hasFannedOut, hasSteppedBack })
+        const mayHaveMany = !isKnown || level > parent.level
+        if (++embeds > maxEmbeds || branch.length > maxEmbedDepth) return true
+        if (!parent.isKnown || parent.isRepeated && mayHaveMany) return true
+        branch.push({ level, isKnown, isRepeated: parent.isRepeated || level < parent.level })
       }
     }
     if (char === ')' && branch.length > 1) branch.pop()
     word = /[(),]/.test(char) ? '' : word + char
   }
-  return repeated
-}
-
-const repeatedEmbedsOf = (path: string, url: URL): (string[] | null)[] =>
-  url.searchParams.getAll('select').map((select) => repeatedEmbeds(path.split('/')[3] ?? '', select))
-
-/** The request with a limit of 20 rows, and of 20 embedded ones for each, if these repeat. */
-export const limitRepeatedRows = (request: Request, path: string, url: URL): Request => {
-  const repeated = repeatedEmbedsOf(path, url).flatMap((paths) => paths ?? [])
-  if (repeated.length === 0) return request
-  const limited = new URL(url)
-  const others = [...url.searchParams.keys()].filter((name) => name.endsWith('.limit'))
-  for (const name of ['limit', ...repeated.map((path) => `${path}limit`), ...others]) {
-    const limit = Number(url.searchParams.get(name) ?? Infinity) || 0
-    limited.searchParams.set(name, String(Math.min(limit, maxRepeatedRows)))
-  }
-  const forwarded = new Request(limited, request)
-  forwarded.headers.delete('Range')
-  return forwarded
+  return false
 }
 
 // One for each table that a select may embed, and some for paths into JSON.
@@ -144,8 +99,8 @@ export const dataApiLimitError = (path: string, url: URL): ReturnType<typeof pos
   if (patternLength(url) > maxPatternLength) {
     return error(`filters with like and ilike may have ${maxPatternLength} characters in total`)
   }
-  if (repeatedEmbedsOf(path, url).includes(null)) {
-    return error('select may embed ten tables, three deep, and none whose rows repeat for embedded rows')
+  if (url.searchParams.getAll('select').some((select) => embedsTooMuch(path.split('/')[3] ?? '', select))) {
+    return error('select may embed ten tables, three deep, and none with many rows for one that is repeated')
   }
   if (url.searchParams.getAll('select').some(repeatsColumns)) return error('select names the same column too often')
   const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)

@@ -11,7 +11,7 @@ import { log } from '../../functions/_shared/log.ts'
 import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
-import { dataApiLimitError, limitRepeatedRows, missingFilterError } from './data_api_limits.ts'
+import { dataApiLimitError, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { admin, demo, reference } from './pages.ts'
 import type { EdgeFunction } from './edge_functions.ts'
@@ -155,9 +155,7 @@ const limitDataApi = ({ secretKey }: Keys) =>
     if (filterError) return c.json(filterError, 400)
     if (apikey === secretKey || (!apikey && isDashboard)) return await next()
     const limitError = dataApiLimitError(path, url)
-    if (limitError) return c.json(limitError, 400)
-    c.req.raw = limitRepeatedRows(c.req.raw, path, url)
-    return await next()
+    return limitError ? c.json(limitError, 400) : await next()
   })
 
 /** All paths that are nobody else's. */
