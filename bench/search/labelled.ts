@@ -123,7 +123,7 @@ export const understand = async (database: Pick<Database, 'query'>, q: string) =
   const read = readQuery(q, (word) => known.has(word))
   const asked = { tokens: JSON.stringify(read.tokens), known: [...known].join(' ') }
   const [row] = await database.query(
-    'select private.describe_query(private.read_query(($1::text)::jsonb, private.words_of($2)))::text as reading',
+    `select private.describe_query(private.read_query(($1::text)::jsonb, private.words_of($2)), '{}')::text as reading`,
     [asked.tokens, asked.known],
   )
   const reading: Reading = JSON.parse(String(row!.reading))
