@@ -108,7 +108,7 @@ const typeNames: Record<string, string> = {
 }
 
 /** What zod itself says of a type or a choice, for people. Schemas say the rest. */
-const error: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {
+export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {
   if (code === 'invalid_value') return `must be ${(values as unknown[]).join(' or ')}`
   const name = code === 'invalid_type' && typeNames[String(expected)]
   return name ? `${path?.length ? '' : 'The body '}must be ${name}` : undefined
@@ -118,7 +118,7 @@ const error: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {
 const maxNamed = 10
 
 /** Every field that is wrong, each with what was found first, and the names that a strict schema does not know. */
-const explain = (error: z.ZodError, value: unknown): string => {
+export const problemsOf = (error: z.ZodError, value: unknown): string => {
   const found = new Map<string, string>()
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys') {
@@ -137,17 +137,17 @@ const explain = (error: z.ZodError, value: unknown): string => {
 }
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
-  const result = schema.safeParse(value, { error })
-  return result.success ? result.data : httpError('invalid', explain(result.error, value))
+  const result = schema.safeParse(value, { error: errorMap })
+  return result.success ? result.data : httpError('invalid', problemsOf(result.error, value))
 }
 
 const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
-  const result = schema.safeParse(query, { error })
+  const result = schema.safeParse(query, { error: errorMap })
   if (result.success) return result.data
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
   const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error, query))
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : problemsOf(result.error, query))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */

@@ -2326,6 +2326,45 @@ create trigger handle_deleted_messages
   for each statement
   execute function private.handle_deleted_messages();
 
+create function private.rebuild_inbox()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Nobody sends meanwhile.
+  lock table public.conversations in share row exclusive mode;
+  insert into private.inbox_entries as entry (
+    conversation_id, user_id, last_message_id, active_at, unread, has_written
+  )
+  with written as materialized (
+    select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
+    from public.messages
+    group by conversation_id, user_id
+  ),
+  latest as materialized (
+    select conversation_id, max(last_id) as id from written group by conversation_id
+  )
+  select
+    conversations.id, person, coalesce(latest.id, 0), coalesce(messages.created_at, conversations.created_at),
+    coalesce(theirs.unread, 0), mine.user_id is not null
+  from public.conversations
+  cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
+  left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
+  left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
+  left join latest on latest.conversation_id = conversations.id
+  left join public.messages on messages.id = latest.id
+  on conflict (conversation_id, user_id) do update
+  set
+    last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
+    has_written = entry.has_written or excluded.has_written
+  where (entry.last_message_id, entry.active_at, entry.unread, entry.has_written) is distinct from
+    (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
+end
+$$;
+comment on function private.rebuild_inbox() is
+  'Makes the inboxes anew from conversations and messages, after a load without triggers; what people have arranged
+stays. For operators.';
+
 -- Reservations: offers between the two participants of a conversation, and their history. 20 is the clock, 30 what the
 -- participants do, 40 what they read. Admins write the table itself, in the dashboard.
 create extension if not exists btree_gist with schema extensions;

@@ -29,6 +29,8 @@ alter role postgres login createdb createrole replication bypassrls;
 grant anon, authenticated, service_role to authenticator;
 grant anon, authenticated, service_role to postgres with admin option;
 grant authenticator, pg_monitor, pg_signal_backend to postgres;
+-- As supautils.privileged_role_allowed_configs allows; Supabase's pages on restoring a dump set it.
+grant set on parameter session_replication_role to postgres;
 -- Owners may create policies. The event triggers below revoke their other rights.
 grant supabase_realtime_admin, supabase_storage_admin to postgres;
 
@@ -63,8 +65,11 @@ create table auth.users (
   encrypted_password text,
   email_confirmed_at timestamptz,
   invited_at timestamptz,
+  confirmation_token varchar(255),
   recovery_token varchar(255),
   recovery_sent_at timestamptz,
+  email_change_token_new varchar(255),
+  email_change varchar(255),
   phone text unique,
   phone_confirmed_at timestamptz,
   last_sign_in_at timestamptz,
@@ -80,6 +85,18 @@ create unique index users_email_partial_key on auth.users (email);
 alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
 grant all on auth.users to postgres;
+create table auth.identities (
+  provider_id text not null,
+  user_id uuid not null references auth.users (id) on delete cascade,
+  identity_data jsonb not null,
+  provider text not null,
+  last_sign_in_at timestamptz,
+  created_at timestamptz,
+  updated_at timestamptz,
+  email text generated always as (lower(identity_data ->> 'email')) stored,
+  id uuid primary key default gen_random_uuid(),
+  unique (provider_id, provider)
+);
 create table auth.sessions (
   id uuid primary key,
   user_id uuid not null references auth.users (id) on delete cascade,
@@ -98,13 +115,15 @@ create table auth.audit_log_entries (
   created_at timestamptz,
   ip_address varchar(64) not null default ''
 );
+alter table auth.identities owner to supabase_auth_admin;
 alter table auth.sessions owner to supabase_auth_admin;
 alter table auth.flow_state owner to supabase_auth_admin;
 alter table auth.audit_log_entries owner to supabase_auth_admin;
+alter table auth.identities enable row level security;
 alter table auth.sessions enable row level security;
 alter table auth.flow_state enable row level security;
 alter table auth.audit_log_entries enable row level security;
-grant all on auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
+grant all on auth.identities, auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
 
 create function auth.jwt() returns jsonb language sql stable as $$
   select coalesce(

@@ -1,5 +1,5 @@
 -- The inbox never differs from the messages, whatever is sent, read, deleted, changed or erased in whatever order.
-select plan(11);
+select plan(12);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'dan']) as name;
 insert into public.conversations (voyager_id, local_id)
 select one.id, other.id
@@ -97,6 +97,15 @@ select is_empty(
     )
   $$,
   'and there is no row without a conversation of that user'
+);
+create temp table before as select * from private.inbox_entries;
+delete from private.inbox_entries where conversation_id = (select id from talks where place = 1);
+update private.inbox_entries set last_message_id = 7, active_at = now(), unread = 7;
+select private.rebuild_inbox();
+select set_eq(
+  $$ select conversation_id, user_id, last_message_id, active_at, unread, is_pinned from private.inbox_entries $$,
+  $$ select conversation_id, user_id, last_message_id, active_at, unread, is_pinned from before $$,
+  'what an operator makes anew is what the triggers have kept'
 );
 select throws_like(
   $$ update private.inbox_entries set unread = -1 $$, '%the unread count is not negative%',
