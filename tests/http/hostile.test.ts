@@ -182,7 +182,7 @@ const broken = [
 test.each(withBody)('$name refuses what is not JSON, or no object', async (operation) => {
   for (const body of broken) expectRefusal(await sendBody(operation, body), 400, notJson, body)
   for (const body of ['[]', 'null', '"text"', '5', 'true', '[{}]', deep]) {
-    expectRefusal(await sendBody(operation, body), 400, 'expected object', body)
+    expectRefusal(await sendBody(operation, body), 400, 'must be an object', body)
   }
   for (const bytes of [[0xff, 0xfe], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
     const body = Buffer.concat([Buffer.from('{"a": "'), Buffer.from(bytes), Buffer.from('"}')])

@@ -126,5 +126,5 @@ test.each(chosen)('25 accounts within their hosted limits leave others their tim
   })))
   const summary = `${quiet.toFixed(1)} ms, then ${quartile(busy).toFixed(1)} ms; ${JSON.stringify(statuses)}`
   expect(Object.keys(statuses).filter((status) => Number(status) >= 500), summary).toEqual([])
-  expect(quartile(busy), summary).toBeLessThan(10 * quiet)
+  expect(quartile(busy), summary).toBeLessThan(30 * quiet)
 })
