@@ -3,8 +3,19 @@ export interface Config {
   publishableKey: string
   /** ISO 4217, of every price. */
   currency: string
-  /** The demo accounts; `portrait` is the path of a picture. */
-  logIns: { email: string; password: string; name: string; who: string; portrait: string }[]
+  /** The demo accounts. */
+  logIns: DemoAccount[]
+  /** The conversation of the first two of them; null without such accounts. */
+  story: number | null
+}
+
+interface DemoAccount {
+  email: string
+  password: string
+  name: string
+  who: string
+  /** The path of a picture. */
+  portrait: string
 }
 
 export const readConfig = async (): Promise<Config> => {

@@ -48,8 +48,11 @@ export const openHome = (
     const open = view?.error?.status === 404 ? undefined : view
     // The service answers a deactivated user with 403 whatever they ask for.
     const isDeactivated = error?.status === 403
+    const name = own.name ?? me?.name
+    // There may be two side by side.
+    if (name) nav.ariaLabel = `Pages of ${name}`
     onChange({
-      name: own.name ?? me?.name,
+      name,
       photo: own.photo ?? null,
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
@@ -97,6 +100,7 @@ export const openHome = (
 
   const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
   const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
+  const nav = el('nav', { 'aria-label': 'Pages' }, toInbox, toPeople)
   const states = openStates(api, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
   const people = openPeople(api, navigation)
@@ -140,7 +144,7 @@ export const openHome = (
   show()
   return {
     node,
-    nav: el('nav', { 'aria-label': 'Pages' }, toInbox, toPeople),
+    nav,
     focus: () => room.isOpen() ? room.focus() : currentLink().focus(),
     close() {
       navigation.listen(null)

@@ -4,6 +4,7 @@ import { avatar, el, setText } from './dom.ts'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
+import { link, type Navigation } from './navigation.ts'
 import { everybody } from './router.ts'
 import { searchPeople } from './search.ts'
 import { ownPhoto } from './storage.ts'
@@ -18,6 +19,7 @@ export const openStart = (
   supabase: SupabaseClient,
   { logIns, publishableKey }: Config,
   own: number,
+  navigation: Navigation,
 ): HTMLElement => {
   let isSignUp = false
   let isSubmitting = false
@@ -116,18 +118,23 @@ export const openStart = (
   const faces = el('ul', { class: 'faces', 'aria-label': 'Some of the people here' })
   const showFaces = async () => {
     const { hits } = await searchPeople(createApiClient(supabase), everybody, facesShown, new AbortController().signal)
-    faces.replaceChildren(...hits.map(({ name, city, image_url }) =>
+    faces.replaceChildren(...hits.map(({ id, name, city, image_url }) =>
       el(
         'li',
         {},
         avatar(name, ownPhoto(image_url), 'large'),
-        el('span', { class: 'name' }, name.split(' ')[0]),
+        link(navigation, { page: 'profile', id }, { class: 'name' }, name.split(' ')[0]),
         city && el('span', { class: 'hint' }, city),
       )
     ))
   }
   // The page does without them.
   showFaces().catch(() => {})
+  const sought = el('input', { type: 'search', name: 'q', maxlength: '500', placeholder: 'A baker in Lisbon' })
+  const onSearch = (event: SubmitEvent) => {
+    event.preventDefault()
+    navigation.go({ page: 'people', search: { ...everybody, q: sought.value } })
+  }
   return el(
     'div',
     { class: 'start' },
@@ -136,6 +143,12 @@ export const openStart = (
       { class: 'welcome' },
       el('h2', {}, 'Know somebody wherever you go'),
       el('p', {}, 'Find locals who like what you like, write to them, and agree on a day.'),
+      el(
+        'form',
+        { class: 'sought', role: 'search', submit: onSearch },
+        el('label', { class: 'field' }, el('span', {}, 'Who would you like to meet?'), sought),
+        el('button', { class: 'strong' }, 'Find people'),
+      ),
       walkIns.length > 0 && el('div', { class: 'walk-ins' }, ...walkIns),
       walkIns.length > 0 && el('p', { class: 'hint' }, 'They are invented, and what you do stays on this machine.'),
     ),

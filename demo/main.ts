@@ -3,6 +3,7 @@ import { el } from './dom.ts'
 import { setCurrency } from './format.ts'
 import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
+import type { Route } from './router.ts'
 import { errorText } from './errors.ts'
 
 // One person has the whole window, with an address for each page. Two people share it, and their pages have none.
@@ -21,7 +22,17 @@ const show = (chosen: number) => {
   }
 }
 
+const ideas = [
+  'Write on either side. Cut one connection (the menu beside the name), keep writing, reload: nothing is lost. ',
+  'Accept the jazz evening. ',
+]
+const startOver = el('a', { href: '/demo/side-by-side?again' }, 'Start over')
+
 const start = async () => {
+  if (isSideBySide && new URL(location.href).searchParams.has('again')) {
+    sessionStorage.clear()
+    history.replaceState(null, '', location.pathname)
+  }
   const config = await readConfig()
   setCurrency(config.currency)
   document.body.classList.toggle('one', !isSideBySide)
@@ -34,12 +45,17 @@ const start = async () => {
   }
   other.href = '/demo'
   other.textContent = 'One person'
+  const story = config.story
+  if (story !== null) document.querySelector('.top')!.append(el('p', { class: 'try' }, ...ideas, startOver))
   for (const [index, name] of ['First', 'Second'].entries()) {
     const button = el('button', { type: 'button', class: 'pane-switch', click: () => show(index) }, `${name} person`)
     const onTitle = (_: string, unread: number, user = `${name} person`) => {
       button.textContent = `${user}${unread ? ` (${unread})` : ''}`
     }
-    panes.append(openPane({ name, index, config, navigation: paneNavigation(), onTitle, isAlone: false }))
+    const first: Route = story === null ? { page: 'inbox' } : { page: 'conversation', id: story }
+    panes.append(
+      openPane({ name, index, config, navigation: paneNavigation(name.toLowerCase(), first), onTitle, isAlone: false }),
+    )
     switches.append(button)
   }
   show(0)

@@ -173,6 +173,8 @@ export const openMessages = (
       const { messages, outgoing, hasOlder, loaded } = conversation.view
       if (!me || !(loaded || outgoing.length)) return
       other = nameOfOther
+      // Two may be open side by side.
+      if (other) scroller.ariaLabel = `Messages with ${other}`
       // Keep the first visible message in place when older ones are inserted above it.
       const first = list.querySelector<HTMLElement>('[data-message]')
       const above = first?.getBoundingClientRect().top

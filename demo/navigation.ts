@@ -38,21 +38,31 @@ export const browserNavigation = (): Navigation => {
   }
 }
 
-/** The pages of one of several panes, which share the window and its address. */
-export const paneNavigation = (): Navigation => {
+/**
+ * The pages of one of several panes, which share the window. Its address keeps the page of each by the name of the
+ * pane, so that a reload shows the same.
+ */
+export const paneNavigation = (name: string, first: Route): Navigation => {
   let listener: (() => void) | null = null
-  let routes: Route[] = [{ page: 'inbox' }]
+  const kept = new URL(location.href).searchParams.get(name)
+  let routes: Route[] = [kept === null ? first : parseRoute(kept)]
+  const keep = () => {
+    const address = new URL(location.href)
+    address.searchParams.set(name, formatRoute(routes.at(-1)!))
+    history.replaceState(history.state, '', address)
+    listener?.()
+  }
   return {
     get route() {
       return routes.at(-1)!
     },
     go(next, { replace = false } = {}) {
       routes = [...(replace ? routes.slice(0, -1) : routes), next]
-      listener?.()
+      keep()
     },
     back(otherwise) {
       routes = routes.length > 1 ? routes.slice(0, -1) : [otherwise]
-      listener?.()
+      keep()
     },
     listen: (next) => listener = next,
   }

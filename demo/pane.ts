@@ -12,6 +12,7 @@ import { unsubscribe } from './push.ts'
 import { openMailLink } from './recovery.ts'
 import { errorText, takeBackOffline } from './errors.ts'
 import { openFiles, ownPhoto } from './storage.ts'
+import { openVisitor } from './visitor.ts'
 
 const disconnectSeconds = 12
 
@@ -20,6 +21,13 @@ const tabId = (): string => {
   const id = sessionStorage.getItem('demo-tab') ?? crypto.getRandomValues(new Uint32Array(2)).join('')
   sessionStorage.setItem('demo-tab', id)
   return id
+}
+
+/** Whether the pane is opened in this tab for the first time: later its user may have logged out. */
+const isFirstVisit = (name: string): boolean => {
+  const isFirst = sessionStorage.getItem(`demo-visited-${name}`) === null
+  sessionStorage.setItem(`demo-visited-${name}`, '')
+  return isFirst
 }
 
 interface Options {
@@ -75,6 +83,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   )
 
   let home: ReturnType<typeof openHome> | null = null
+  let visitor: ReturnType<typeof openVisitor> | null = null
   let shownUser: string | null | undefined
 
   /** While offline the status says so; otherwise the error has a box of its own. */
@@ -103,17 +112,32 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     content.replaceChildren(home.node)
   }
   const closeHome = () => {
-    home?.close()
-    home = null
+    for (const view of [home, visitor]) view?.close()
+    home = visitor = null
     face.replaceChildren()
     delete face.dataset.photo
   }
   const showLogIn = () => {
-    heading.textContent = isAlone ? 'Nobody is logged in' : nameless
+    visitor?.close()
+    visitor = null
+    pane.classList.add('logged-out')
     nav.replaceChildren()
+    content.replaceChildren(openStart(supabase, config, index, navigation))
+  }
+  /** People and profiles for anybody, the page to log in for all else. */
+  const showOutside = () => {
+    heading.textContent = isAlone ? 'Nobody is logged in' : nameless
     onTitle('', 0)
     showStatus('')
-    content.replaceChildren(openStart(supabase, config, index))
+    navigation.listen(showOutside)
+    if (!['people', 'profile'].includes(navigation.route.page)) return showLogIn()
+    if (!visitor) {
+      visitor = openVisitor(supabase, navigation, showLogIn)
+      pane.classList.remove('logged-out')
+      nav.replaceChildren(visitor.nav)
+      content.replaceChildren(visitor.node)
+    }
+    visitor.show()
   }
   // Whoever is logged in: the mail may be somebody else's.
   const showMailLink = (link: MailLink) => {
@@ -139,7 +163,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     for (const part of [face, menu]) part.hidden = !user
     pane.classList.toggle('logged-out', !user)
     if (user) showHome()
-    else showLogIn()
+    else showOutside()
     if (!hadFocus) return
     if (home) home.focus()
     else content.querySelector<HTMLElement>('[data-first]')?.focus()
@@ -150,6 +174,12 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     if (error) setText(alert, error.message)
   }
 
+  const account = config.logIns[index]
+  if (!isAlone && account && isFirstVisit(name)) {
+    const { email, password } = account
+    // Without it the pane offers to log in.
+    supabase.auth.signInWithPassword({ email, password }).catch(() => {})
+  }
   let mailLink = isAlone ? takeMailLink() : null
   if (mailLink) showMailLink(mailLink)
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.

@@ -18,7 +18,7 @@ const pageSize = 20
 const maxHits = 100
 
 /** Search as you type, by words, meaning and filters, or for people like one. The search is in the address. */
-export const openPeople = (api: ApiClient, navigation: Navigation) => {
+export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount } = { hasAccount: true }) => {
   let current = new AbortController()
   let typing: ReturnType<typeof setTimeout> | undefined
   let search = everybody
@@ -40,7 +40,8 @@ export const openPeople = (api: ApiClient, navigation: Navigation) => {
     typing = setTimeout(() => {
       // The user has gone to another page meanwhile.
       if (navigation.route !== route) return
-      box.complete()
+      // Completions are for accounts.
+      if (hasAccount) box.complete()
       change({}, navigation.route.page === 'people')
     }, typingDelay)
   }

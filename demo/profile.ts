@@ -11,8 +11,8 @@ import { ownPhoto } from './storage.ts'
 
 type PublicProfile = components['schemas']['PublicProfile']
 
-/** What the user of a profile is to its reader; unknown until the reader's conversations have loaded. */
-export type Relation = 'unknown' | 'stranger' | 'partner' | 'self'
+/** What the user of a profile is to its reader; unknown until the reader's conversations have loaded, unmet without an account. */
+export type Relation = 'unknown' | 'unmet' | 'stranger' | 'partner' | 'self'
 
 interface Dependencies {
   api: ApiClient
@@ -20,11 +20,13 @@ interface Dependencies {
   relationTo: (user: number) => Relation
   /** Calls the listener when a relation may have changed, until the returned function is called. */
   subscribe: (listener: () => void) => () => void
-  drafts: () => ReturnType<typeof firstMessages>
+  /** Without an account only onLogIn is there, with one all but that. */
+  drafts?: () => ReturnType<typeof firstMessages>
   /** Opens the conversation with a user, with a first message or none. */
-  onWrite: (user: number, text: string) => Promise<void>
+  onWrite?: (user: number, text: string) => Promise<void>
+  onEdit?: () => void
+  onLogIn?: () => void
   onInterest: (interest: string) => void
-  onEdit: () => void
   onBack: () => void
   onTitle: () => void
 }
@@ -36,7 +38,7 @@ const refusals: Record<number, string> = {
 
 /** Somebody's profile, before one writes to them. */
 export const openProfile = (
-  { api, id, relationTo, subscribe, drafts, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
+  { api, id, relationTo, subscribe, drafts, onWrite, onEdit, onLogIn, onInterest, onBack, onTitle }: Dependencies,
 ) => {
   let shown: PublicProfile | null = null
   const closed = new AbortController()
@@ -64,12 +66,12 @@ export const openProfile = (
   const openConversation = async () => {
     if (!shown) return
     notice.show('')
-    await onWrite(shown.id, '').catch((error) => notice.show(errorText(error)))
+    await onWrite?.(shown.id, '').catch((error) => notice.show(errorText(error)))
   }
   let isWriting = false
   const letter = el('div', {})
   const write = () => {
-    if (!shown) return null
+    if (!shown || !drafts || !onWrite) return null
     const person = shown
     isWriting = true
     const first = openFirstMessage(person, drafts(), (text) => onWrite(person.id, text))
@@ -81,18 +83,24 @@ export const openProfile = (
   const button = el('button', {
     type: 'button',
     class: 'strong',
-    click: () => relation === 'self' ? onEdit() : relation === 'partner' ? openConversation() : write()?.focus(),
+    click: () => {
+      if (relation === 'unmet') onLogIn?.()
+      else if (relation === 'self') onEdit?.()
+      else if (relation === 'partner') openConversation()
+      else write()?.focus()
+    },
   })
   /** Draws what the reader can do with this person. */
   const drawActions = () => {
     relation = shown ? relationTo(shown.id) : 'unknown'
     const isStranger = relation === 'stranger'
-    if (shown && isStranger && !isWriting && drafts().of(shown.id)) write()
+    if (shown && isStranger && !isWriting && drafts?.().of(shown.id)) write()
     letter.hidden = !isStranger
     button.hidden = relation === 'unknown' || isStranger && isWriting
-    menu.hidden = relation === 'unknown' || relation === 'self'
+    menu.hidden = ['unknown', 'unmet', 'self'].includes(relation)
     const [label, hidden] = {
       unknown: ['', ''],
+      unmet: ['Log in to write', ` to ${shown?.name}`],
       stranger: ['Write', ` to ${shown?.name}`],
       partner: ['Open the conversation', ` with ${shown?.name}`],
       self: ['Change your profile', ''],

@@ -13,8 +13,8 @@ export interface Dashboard {
   cookieFor: (request: Request, url: URL, peerAddress: string) => string | null
   /** The same, to end the access of this browser. */
   expiredCookie: string
-  /** The page that says where to find the link. */
-  closedPage: (status: 200 | 401 | 404) => Response
+  /** The page for people that leads to all others, and says where to find the link. */
+  frontPage: (status: 200 | 401 | 404) => Response
 }
 
 const random = (): string => randomBytes(32).toString('base64url')
@@ -50,16 +50,8 @@ const isCrossOrigin = (request: Request, url: URL): boolean => {
     ['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')
 }
 
-const closedHtml = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>The dashboard is closed</title>
-<h1>The dashboard is closed</h1>
-<p>Open it by the link that <code>npm start</code> printed, on the machine that it runs on.
-Each start prints a new one.</p>
-</html>
-`
+const frontPage = Deno.readTextFileSync(new URL('../../demo/front.html', import.meta.url))
+const notices = { 200: '', 401: 'The dashboard is closed to this link.', 404: 'There is no such page here.' }
 
 const openHtml = `<!doctype html>
 <html lang="en">
@@ -87,11 +79,13 @@ export const openDashboard = (settings: Settings): Dashboard => {
   const isAuthorized: Dashboard['isAuthorized'] = (request, url, peerAddress) =>
     hasCookie(request) && isLocal(request, url, peerAddress) && !isCrossOrigin(request, url)
 
-  const closedPage: Dashboard['closedPage'] = (status) =>
-    new Response(closedHtml, {
+  const showFront: Dashboard['frontPage'] = (status) => {
+    const notice = notices[status] && `<p class="notice" role="alert">${notices[status]}</p>`
+    return new Response(frontPage.replace('<!-- notice -->', notice), {
       status,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
     })
+  }
 
   const cookie = `${name}=${session}; Path=/; HttpOnly; SameSite=Strict`
 
@@ -101,13 +95,13 @@ export const openDashboard = (settings: Settings): Dashboard => {
     expiredCookie: `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
     link: isLoopbackHostname(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
     isAuthorized,
-    closedPage,
+    frontPage: showFront,
     open: (request, url, peerAddress) => {
       const given = url.searchParams.get('token')
       const isOpen = isAuthorized(request, url, peerAddress)
-      if (given === null) return isOpen ? null : closedPage(200)
+      if (given === null) return isOpen ? null : showFront(200)
       const isRight = equals(given, token) && isLocal(request, url, peerAddress)
-      if (!isRight && !isOpen) return closedPage(401)
+      if (!isRight && !isOpen) return showFront(401)
       // Redirect, so that the token leaves the address bar and the history. If the link was clicked in another page,
       // such as a terminal in a browser, the redirect would lack the Strict cookie, so a page of our own refreshes.
       const needsPage = isCrossOrigin(request, url)

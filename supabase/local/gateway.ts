@@ -164,7 +164,7 @@ const routeDashboard = (gateway: Hono<Env>, { dashboard, inbox, settings }: Part
   gateway.use(async (c, next) => {
     if (c.env.isDashboard) return await next()
     const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
-    return isPage ? dashboard.closedPage(404) : c.json({ error: 'Not found' }, 404)
+    return isPage ? dashboard.frontPage(404) : c.json({ error: 'Not found' }, 404)
   })
   gateway.route('/mail', inbox.routes)
   gateway.get(

@@ -32,7 +32,7 @@ export const keyForm = (dashboard: Dashboard, keys: Keys, at: '/' | '*') => {
   }
   form.use(at, async (c, next) => {
     const { url, peerAddress } = c.env
-    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.closedPage(404)
+    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.frontPage(404)
   })
   // With no-referrer browsers hide the origin of a form, which the gateway compares.
   form.use(at, secureHeaders({ strictTransportSecurity: false, referrerPolicy: 'same-origin' }))

@@ -64,16 +64,26 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
+/** For people, who would reload it. */
+const startingPage = (): Response =>
+  new Response(
+    `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>Starting …</title>
+    <p>The service is starting; this page opens by itself.</p></html>`,
+    { status: 503, headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': '1' } },
+  )
+
 const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
   const keys = openDataDir(settings.dataDir, settings.keys)
 
   // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.
-  let handler: Deno.ServeHandler<Deno.NetAddr> = () =>
-    Response.json({ error: 'The service is starting' }, {
-      status: 503,
-      headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable' },
-    })
+  let handler: Deno.ServeHandler<Deno.NetAddr> = ({ headers }) =>
+    headers.get('Accept')?.includes('text/html')
+      ? startingPage()
+      : Response.json({ error: 'The service is starting' }, {
+        status: 503,
+        headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable' },
+      })
   const inFlight = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
     const response = Promise.resolve(handler(request, info))

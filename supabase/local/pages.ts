@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
+import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
@@ -45,6 +47,7 @@ const openPage = (
 ) => {
   const page = new Hono<Env>()
   page.use(secureHeaders({ strictTransportSecurity: false, referrerPolicy }))
+  page.use(compress())
   page.use(async (c, next) => {
     await next()
     const policy = {
@@ -59,10 +62,17 @@ const openPage = (
       ...(typeof more === 'function' ? more(new URL(c.req.url).host) : more),
     }
     c.header('Content-Security-Policy', Object.entries(policy).map((directive) => directive.join(' ')).join('; '))
-    c.header('Cache-Control', 'no-store')
+    c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : 'no-store')
   })
   return page
 }
+
+/** A page whose files have addresses by their contents, so that browsers keep them for ever. */
+const withVersions = (html: string, files: Record<string, string>): string =>
+  Object.entries(files).reduce((page, [name, content]) => {
+    const version = createHash('sha256').update(content).digest('hex').slice(0, 16)
+    return page.replaceAll(`${name}"`, `${name}?v=${version}"`)
+  }, html)
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
@@ -80,7 +90,7 @@ const demoFolder = new URL('../../demo/', import.meta.url)
 /** The style sheets in their order: what comes later may override what comes before. */
 const styles =
   ('base controls forms dialog menu avatar layout bar login overview conversations people search page chat messages ' +
-    'attachments reservations phone').split(' ')
+    'attachments reservations front phone').split(' ')
 /** The pages of one person, and the two people side by side; demo/router.ts reads these addresses. */
 const addresses = ['/', '/side-by-side', '/people', '/people/:id', '/c/:id', '/me']
 
@@ -99,18 +109,16 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     log('error', 'The demo page could not be built', describeError(error))
     return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
+  const readStyles = async () => (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
   page.on('GET', addresses, async (c) => {
-    // Fail here, rather than serve a page without a script.
-    await bundled('main.ts')
-    return send(c, 'index.html', await read('index.html'))
+    const files = { 'main.js': await bundled('main.ts'), 'style.css': await readStyles() }
+    return send(c, 'index.html', withVersions(`${await read('index.html')}`, files))
   })
   for (const name of ['main', 'service_worker']) {
     page.get(`/${name}.js`, async (c) => send(c, `${name}.js`, await bundled(`${name}.ts`)))
   }
-  page.get('/style.css', async (c) => {
-    const sheets = await Promise.all(styles.map((name) => read(`styles/${name}.css`)))
-    return send(c, 'style.css', sheets.join('\n'))
-  })
+  page.get('/style.css', async (c) => send(c, 'style.css', await readStyles()))
+  page.get('/picture.webp', async (c) => send(c, 'picture.webp', await read('../docs/demo.webp')))
   const accounts = accountsForPage(settings)
   const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
   // The portraits of Storage are for whoever has logged in.
@@ -122,6 +130,8 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
       publishableKey: keys.publishableKey,
       currency: settings.currency,
       logIns: accounts.map((account) => ({ ...account, portrait: `/demo/${portraitOf(account.email)}` })),
+      // The first of the seed (sql/seed/demo_conversations.sql).
+      story: accounts.length > 0 ? 1 : null,
     }
     return c.json(config)
   })
@@ -149,7 +159,7 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
   page.get('/style.css', async (c) => send(c, 'style.css', await read('style.css')))
   page.use(async (c, next) => {
     const { url, peerAddress } = c.env
-    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.closedPage(404)
+    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.frontPage(404)
   })
   page.route('/', keyForm(dashboard, keys, '/'))
   // Also with the cookie of an earlier start, which opens nothing any more.
@@ -161,9 +171,8 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     return c.body(null, 303, { Location: '/admin', 'Set-Cookie': dashboard.expiredCookie })
   })
   page.get('/', async (c) => {
-    // Fail here, rather than serve a page without a script.
-    await bundled('main.ts')
-    return send(c, 'index.html', await read('index.html'))
+    const files = { 'main.js': await bundled('main.ts'), 'style.css': `${await read('style.css')}` }
+    return send(c, 'index.html', withVersions(`${await read('index.html')}`, files))
   })
   page.use(async (c, next) => c.env.isDashboard ? await next() : c.json({ error: 'Not found' }, 404))
   page.get('/main.js', async (c) => send(c, 'main.js', await bundled('main.ts')))

@@ -96,7 +96,12 @@ export class Side extends Part {
   waitUntilLive = (): Promise<void> => this.find('.bar .status[data-status=live]').waitFor({ state: 'attached' })
   /** Walks in as a demo person, by default that of this side, and waits until the inbox is live. */
   logIn = async (who: RegExp | string = /^\S*Walk in/): Promise<void> => {
-    await this.button(who).first().click()
+    const walkIn = this.button(who).first()
+    const outside = this.role('link', 'Log in')
+    await walkIn.or(outside).first().waitFor()
+    // People and profiles are shown without an account.
+    if (await outside.isVisible()) await outside.click()
+    await walkIn.click()
     await this.waitUntilLive()
   }
   logOut = async (): Promise<void> => {
@@ -110,7 +115,7 @@ export class Side extends Part {
   toList = async (): Promise<void> => {
     if (!isPhone) return
     const back = this.button('Back').filter({ visible: true })
-    const pages = this.role('navigation', 'Pages').filter({ visible: true })
+    const pages = this.role('navigation', /^Pages/).filter({ visible: true })
     for (;;) {
       await back.or(pages).first().waitFor()
       const [pressed] = await back.elementHandles()
@@ -267,7 +272,8 @@ export const openDemo = () => {
       await tomas.logIn(/Walk in as Tomáš/)
       return [ines, tomas]
     },
-    openSideBySide: async (options?: Options): Promise<[first: Side, second: Side]> => {
+    /** Inês and Tomáš in one window, in which they are logged in already. */
+    openSideBySide: async (options?: Options): Promise<[ines: Side, tomas: Side]> => {
       const page = await openPage('/demo/side-by-side', options)
       return [sideOf(page, 'First person'), sideOf(page, 'Second person')]
     },

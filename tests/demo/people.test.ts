@@ -128,6 +128,24 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     expect(await names()).toEqual(stoves)
   })
 
+  test('are found, and their profiles read, without an account; who wants to write logs in, on the same page', async () => {
+    const you = await open()
+    await you.press('Find people', { fill: { 'Who would you like to meet?': 'street art in berlin' } })
+    await you.find('.hit').first().waitFor()
+    await expectSoon(() => new URL(you.page.url()).search).toBe('?q=street+art+in+berlin')
+    // Completions are for accounts.
+    await you.role('combobox', 'Search people').fill('jazz in lisbon')
+    await you.find('.people:not([aria-busy])').waitFor()
+    await you.find('.hit a').first().click()
+    await you.find('.profile .text').waitFor()
+    const profile = you.page.url()
+    expect([profile, await you.button(/^Write/).count()]).toEqual([expect.stringMatching(/people\/\d+$/), 0])
+    await you.button(/^Log in to write/).click()
+    await you.logIn()
+    await you.button(/^Write to/).waitFor()
+    expect(you.page.url()).toBe(profile)
+  })
+
   test('are loaded in sight, asked for again after an error, and if there are none, that is said', async () => {
     const you = await open('/demo/people', { refusals: [500] })
     const hits = you.find('.hit')
@@ -139,7 +157,6 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
       await expectSoon(() => asked.length).toBe(count)
       await asked.at(-1)!.fulfill({ status, headers: { 'X-Error-Code': code }, json: { error } })
     }
-    await you.button(/^\S*Walk in/).first().click()
     await you.find('.skeleton').waitFor()
     await you.shows('Searching…')
     // The client tries once more by itself.

@@ -20,7 +20,7 @@ test('the page is served under the address of each of its pages, and asks its ow
       "require-trusted-types-for 'script'",
       'trusted-types service-worker',
     ]))
-    const html = expect.stringContaining('"/demo/main.js"')
+    const html = expect.stringMatching(/"\/demo\/main\.js\?v=\w{16}"/)
     expect([path, response.status, await response.text()]).toEqual([path, 200, html])
   }
   for (const path of ['', '/main.js', '/style.css', '/icon.svg', '/config.json']) {
@@ -32,6 +32,27 @@ test('the page is served under the address of each of its pages, and asks its ow
     expect([path, (await fetch(`${origin}/demo${path}`)).status]).toEqual([path, 404])
   }
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
+})
+
+test('browsers keep the files of a page for ever, by addresses that change with them, and get them compressed', async () => {
+  const html = await (await fetch(`${origin}/demo`)).text()
+  const [, script] = /src="(\/demo\/main\.js\?v=\w+)"/.exec(html)!
+  const [, styles] = /href="(\/demo\/style\.css\?v=\w+)"/.exec(html)!
+  for (
+    const [path, caching] of [
+      [script, 'public, max-age=31536000, immutable'],
+      [styles, 'public, max-age=31536000, immutable'],
+      ['/demo', 'no-store'],
+      ['/demo/main.js', 'no-store'],
+      ['/demo/config.json', 'no-store'],
+      ['/demo/nobody?v=1', 'no-store'],
+    ] as const
+  ) {
+    const { headers } = await fetch(origin + path)
+    expect([path, headers.get('Cache-Control')]).toEqual([path, caching])
+  }
+  const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
+  expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
 })
 
 test('the page has the publishable key and no secret, and less than 100 kB of compressed scripts', async () => {

@@ -142,15 +142,19 @@ describe('the dashboard', () => {
     ) {
       const { status, headers, text } = await send(`/?token=${given}`, from)
       expect([given, status, headers['set-cookie']]).toEqual([given, 401, undefined])
-      expect(text).toContain('The dashboard is closed')
+      expect(text).toContain('The dashboard is closed to this link.')
     }
   })
 
-  test('tells others only where the link is', async () => {
+  test('shows others the front page, which leads to all others and says where the link is', async () => {
     for (const path of ['/', '/editor/users']) {
       const { status, headers, text } = await send(path, { Accept: 'text/html' })
       expect(status).toBe(path === '/' ? 200 : 404)
       expect(text).toMatch(/link that <code>npm start<\/code> printed/)
+      expect(text.includes('There is no such page here.')).toBe(path !== '/')
+      for (const page of ['/demo', '/demo/side-by-side', '/docs/', '/admin', '/mail']) {
+        expect(text).toContain(`href="${page}"`)
+      }
       expect(text).not.toMatch(/token=|sb_|supa|script/i)
       expect(headers['set-cookie']).toBeUndefined()
     }
