@@ -22,10 +22,7 @@ const show = (chosen: number) => {
   }
 }
 
-const ideas = [
-  'Write on either side. Cut one connection (the menu beside the name), keep writing, reload: nothing is lost. ',
-  'Accept the jazz evening. ',
-]
+const ideas = 'Try this: write, cut the connection in the menu, reload, accept the jazz evening. '
 const startOver = el('a', { href: '/demo/side-by-side?again' }, 'Start over')
 
 const start = async () => {
@@ -46,7 +43,7 @@ const start = async () => {
   other.href = '/demo'
   other.textContent = 'One person'
   const story = config.story
-  if (story !== null) document.querySelector('.top')!.append(el('p', { class: 'try' }, ...ideas, startOver))
+  if (story !== null) document.querySelector('.top')!.append(el('p', { class: 'try' }, ideas, startOver))
   for (const [index, name] of ['First', 'Second'].entries()) {
     const button = el('button', { type: 'button', class: 'pane-switch', click: () => show(index) }, `${name} person`)
     const onTitle = (_: string, unread: number, user = `${name} person`) => {

@@ -9,7 +9,7 @@ import { ownPhoto } from './storage.ts'
 
 type Reservation = components['schemas']['MyReservation']
 
-/** What is beside the list while nothing is open: offers that wait for an answer, and people of like interests. */
+/** What is beside the list while nothing is open: offers that wait for an answer, what is agreed, and people. */
 export const openOverview = (api: ApiClient, navigation: Navigation) => {
   const current = new AbortController()
   const { signal } = current
@@ -51,19 +51,26 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     )
   }
   const load = async () => {
-    const [me, reservations, found] = await Promise.all([
+    const from = new Date().toISOString()
+    const [me, offers, agreed, found] = await Promise.all([
       dataOf(api.GET('/users/me', { signal })),
       dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } }, signal })),
+      dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'accepted', from } }, signal })),
       searchPeople(api, everybody, 6, signal),
     ])
     if (signal.aborted) return
-    const waiting = reservations.filter(({ offered_by }) => offered_by !== me.id)
+    const waiting = offers.filter(({ offered_by }) => offered_by !== me.id)
     const all = link(navigation, { page: 'people', search: everybody }, { class: 'more' }, 'Find more people')
     node.replaceChildren(
       el('h2', {}, `Hello, ${me.name.split(' ')[0]}`),
       ...[
         part('Waiting for your answer', waiting.map(offer)),
-        part('People near to your interests', found.hits.map(person), all),
+        part('Coming up', agreed.map(offer)),
+        part(
+          me.Profile.Interests.length ? 'People near to your interests' : 'Some of the people here',
+          found.hits.map(person),
+          all,
+        ),
       ].filter((section) => section !== null),
     )
   }

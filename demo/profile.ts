@@ -11,7 +11,10 @@ import { ownPhoto } from './storage.ts'
 
 type PublicProfile = components['schemas']['PublicProfile']
 
-/** What the user of a profile is to its reader; unknown until the reader's conversations have loaded, unmet without an account. */
+/**
+ * What the user of a profile is to its reader; unknown until the reader's conversations have loaded, unmet without an
+ * account.
+ */
 export type Relation = 'unknown' | 'unmet' | 'stranger' | 'partner' | 'self'
 
 interface Dependencies {

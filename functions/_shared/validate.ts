@@ -118,7 +118,7 @@ export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) 
 const maxNamed = 10
 
 /** Every field that is wrong, each with what was found first, and the names that a strict schema does not know. */
-export const problemsOf = (error: z.ZodError, value: unknown): string => {
+export const explainErrors = (error: z.ZodError, value: unknown): string => {
   const found = new Map<string, string>()
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys') {
@@ -138,7 +138,7 @@ export const problemsOf = (error: z.ZodError, value: unknown): string => {
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value, { error: errorMap })
-  return result.success ? result.data : httpError('invalid', problemsOf(result.error, value))
+  return result.success ? result.data : httpError('invalid', explainErrors(result.error, value))
 }
 
 const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
@@ -147,7 +147,7 @@ const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<stri
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
   const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : problemsOf(result.error, query))
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explainErrors(result.error, query))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */

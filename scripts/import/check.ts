@@ -1,19 +1,19 @@
 import type { Query } from '../../functions/_shared/postgres.ts'
-import { errorMap, problemsOf } from '../../functions/_shared/validate.ts'
+import { errorMap, explainErrors } from '../../functions/_shared/validate.ts'
 import { formats, kinds, type Row } from './format.ts'
 import { authIdOf } from './load.ts'
 import { linesOf } from './read.ts'
 
 const longest = 366 * 86_400_000
 
-export interface Problem {
+export interface LineError {
   file: string
   line: number
   reason: string
 }
 
 /** Calls `found` with everything in the folder that does not fit; returns how many lines each file has. */
-export const check = async (folder: string, query: Query, found: (problem: Problem) => void) => {
+export const check = async (folder: string, query: Query, found: (error: LineError) => void) => {
   const ask = async (statement: string) => (await query(statement, [])) as Record<string, string>[]
   // What the database has already, of an earlier run or of its own.
   const users = new Set<unknown>()
@@ -110,7 +110,7 @@ export const check = async (folder: string, query: Query, found: (problem: Probl
       const reason = !parsed
         ? 'is no JSON object'
         : !parsed.success
-        ? problemsOf(parsed.error, row)
+        ? explainErrors(parsed.error, row)
         : 'id' in row && ids.has(row.id)
         ? `id: ${row.id} is there twice`
         : refuses[kind](row)

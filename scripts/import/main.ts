@@ -13,7 +13,7 @@ import { CannotStart } from '../../supabase/local/cannot_start.ts'
 import { openDataDir } from '../../supabase/local/data_dir.ts'
 import { openPglite } from '../../supabase/local/database.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
-import { check, type Problem } from './check.ts'
+import { check, type LineError } from './check.ts'
 import { jsonSchemas, kinds } from './format.ts'
 import { load } from './load.ts'
 
@@ -35,12 +35,12 @@ const run = async (folder: string, isCheck: boolean, since: Date | null): Promis
   try {
     const [found] = await query(`select to_regprocedure('private.rebuild_inbox()') is not null as is_ours`, [])
     if (!found?.is_ours) throw new CannotStart('The database has not this schema; start the service once, or push it')
-    const problems: Problem[] = []
+    const errors: LineError[] = []
     let amiss = 0
-    const counts = await check(folder, query, (problem) => {
-      if (amiss++ < 1000) problems.push(problem)
+    const counts = await check(folder, query, (error) => {
+      if (amiss++ < 1000) errors.push(error)
     })
-    for (const { file, line, reason } of problems) console.log(`${file}:${line}: ${reason}`)
+    for (const { file, line, reason } of errors) console.log(`${file}:${line}: ${reason}`)
     console.log(kinds.map((kind) => `${number(counts[kind]!)} ${kind}`).join(', '))
     if (amiss > 0) console.log(`${number(amiss)} lines do not fit; nothing was written`)
     if (amiss > 0 || isCheck) return amiss === 0

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { originOf, type Settings } from './settings.ts'
 
 /** Access to the dashboard: the link that each start prints sets a cookie. */
@@ -50,7 +51,7 @@ const isCrossOrigin = (request: Request, url: URL): boolean => {
     ['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')
 }
 
-const frontPage = Deno.readTextFileSync(new URL('../../demo/front.html', import.meta.url))
+const frontPage = readFileSync(new URL('../../demo/front.html', import.meta.url), 'utf8')
 const notices = { 200: '', 401: 'The dashboard is closed to this link.', 404: 'There is no such page here.' }
 
 const openHtml = `<!doctype html>

@@ -67,8 +67,8 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
 /** For people, who would reload it. */
 const startingPage = (): Response =>
   new Response(
-    `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>Starting …</title>
-    <p>The service is starting; this page opens by itself.</p></html>`,
+    `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1">
+    <title>Starting …</title><p>The service is starting; this page opens by itself.</p></html>`,
     { status: 503, headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': '1' } },
   )
 

@@ -201,7 +201,11 @@ export const reference = () => {
   page.get('/:name{.*}', async (c) => {
     const name = c.req.param('name') || 'index.html'
     if (!Object.hasOwn(referenceFiles, name)) return noPage(c)
-    return send(c, name, await readFile(referenceFiles[name]!))
+    const content = await readFile(referenceFiles[name]!)
+    if (name !== 'index.html') return send(c, name, content)
+    const names = Object.keys(referenceFiles).filter((other) => /\.(js|css)$/.test(other))
+    const files = await Promise.all(names.map(async (other) => [other, await readFile(referenceFiles[other]!, 'utf8')]))
+    return send(c, name, withVersions(`${content}`, Object.fromEntries(files)))
   })
   page.all('*', noPage)
   return page

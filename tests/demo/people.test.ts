@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     expect(await names()).toEqual(stoves)
   })
 
-  test('are found, and their profiles read, without an account; who wants to write logs in, on the same page', async () => {
+  test('are found and read without an account; who wants to write logs in, on the same page', async () => {
     const you = await open()
     await you.press('Find people', { fill: { 'Who would you like to meet?': 'street art in berlin' } })
     await you.find('.hit').first().waitFor()
@@ -282,6 +282,7 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     await people.role('link').first().click()
     await you.find('.profile').getByRole('heading', { name }).waitFor()
     await you.page.goBack()
+    await you.region('Coming up').shows('Morning in the tile workshop')
     await you.region('Waiting for your answer').role('link').first().click()
     await you.find('.next', 'Your answer?').waitFor()
     // One's own photo and those of the partners come without a search for each.

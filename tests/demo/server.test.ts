@@ -34,7 +34,7 @@ test('the page is served under the address of each of its pages, and asks its ow
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
 })
 
-test('browsers keep the files of a page for ever, by addresses that change with them, and get them compressed', async () => {
+test('browsers keep the files of a page, by addresses that change with them, and get them compressed', async () => {
   const html = await (await fetch(`${origin}/demo`)).text()
   const [, script] = /src="(\/demo\/main\.js\?v=\w+)"/.exec(html)!
   const [, styles] = /href="(\/demo\/style\.css\?v=\w+)"/.exec(html)!
@@ -51,6 +51,7 @@ test('browsers keep the files of a page for ever, by addresses that change with 
     const { headers } = await fetch(origin + path)
     expect([path, headers.get('Cache-Control')]).toEqual([path, caching])
   }
+  expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"swagger-ui-bundle\.js\?v=\w{16}"/)
   const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
   expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
 })
