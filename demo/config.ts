@@ -14,7 +14,6 @@ interface DemoAccount {
   password: string
   name: string
   who: string
-  /** The path of a picture. */
   portrait: string
 }
 
