@@ -3,6 +3,7 @@ import { showAttachment } from './attachment_view.ts'
 import { el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './errors.ts'
+import { linked } from './links.ts'
 import type { Files } from './storage.ts'
 
 /** Browsers have a clipboard on https and on this machine alone. */
@@ -18,11 +19,11 @@ const unfolded = new Set<number>()
 const showContent = (id: number, content: string): (Node | string | null)[] => {
   const lines = content.split('\n', shownLines).join('\n')
   const start = lines.length <= shownLetters * 1.2 ? lines : lines.slice(0, shownLetters).replace(/\s\S*$/, '')
-  const text = el('span', { class: 'content' }, content)
+  const text = el('span', { class: 'content' }, ...linked(content))
   if (start.length === content.length) return [text]
   const draw = () => {
     const isOpen = unfolded.has(id)
-    text.textContent = isOpen ? content : `${start.trimEnd()} …`
+    text.replaceChildren(...linked(isOpen ? content : `${start.trimEnd()} …`))
     button.textContent = isOpen ? 'Show less' : 'Show more'
     button.ariaExpanded = `${isOpen}`
   }

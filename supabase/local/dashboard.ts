@@ -51,7 +51,7 @@ const isCrossOrigin = (request: Request, url: URL): boolean => {
     ['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')
 }
 
-const frontPage = readFileSync(new URL('../../demo/front.html', import.meta.url), 'utf8')
+const frontPage = new URL('../../demo/front.html', import.meta.url)
 const notices = { 200: '', 401: 'The dashboard is closed to this link.', 404: 'There is no such page here.' }
 
 const openHtml = `<!doctype html>
@@ -82,7 +82,7 @@ export const openDashboard = (settings: Settings): Dashboard => {
 
   const showFront: Dashboard['frontPage'] = (status) => {
     const notice = notices[status] && `<p class="notice" role="alert">${notices[status]}</p>`
-    return new Response(frontPage.replace('<!-- notice -->', notice), {
+    return new Response(readFileSync(frontPage, 'utf8').replace('<!-- notice -->', notice), {
       status,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
     })

@@ -2331,8 +2331,6 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Nobody sends meanwhile.
-  lock table public.conversations in share row exclusive mode;
   insert into private.inbox_entries as entry (
     conversation_id, user_id, last_message_id, active_at, unread, has_written
   )
@@ -2363,7 +2361,7 @@ end
 $$;
 comment on function private.rebuild_inbox() is
   'Makes the inboxes anew from conversations and messages, after a load without triggers; what people have arranged
-stays. For operators.';
+stays. For operators, while the functions are stopped: what is sent meanwhile may be missing.';
 
 -- Reservations: offers between the two participants of a conversation, and their history. 20 is the clock, 30 what the
 -- participants do, 40 what they read. Admins write the table itself, in the dashboard.

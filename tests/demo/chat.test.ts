@@ -65,6 +65,15 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await entry.locator('.badge').waitFor({ state: 'detached' })
   })
 
+  test('has links where a web address is written, and nowhere else', async () => {
+    const you = await openOne('/demo/c/1')
+    await you.send('See https://example.com/a_(b)?c=d&e. Not javascript:alert(1) or example.com, "http://x.example/"')
+    const links = you.find('.message:not(.outgoing)', 'See https://example.com').locator('.content a')
+    const shown = () => links.evaluateAll((all) => (all as HTMLAnchorElement[]).map(({ href, rel }) => [href, rel]))
+    const rel = 'noopener noreferrer ugc'
+    await expectSoon(shown).toEqual([['https://example.com/a_(b)?c=d&e', rel], ['http://x.example/', rel]])
+  })
+
   test('has all messages once and in order after a lost connection, and after a reload what was unsent', async () => {
     const [ines, tomas] = await openTwo({ prepare: (page) => page.clock.install() })
     await ines.openWith('Tomáš Novák')

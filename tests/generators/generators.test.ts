@@ -1,6 +1,6 @@
 /**
- * Programs of others meet the service by its document: generated clients, and a fuzzer. The commit chooses the language;
- * npm run test:generators tries all.
+ * Programs of others meet the service by its document: generated clients, and a fuzzer. The commit chooses the
+ * language; npm run test:generators tries all.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync } from 'node:fs'

@@ -36,7 +36,7 @@ export const serveUpload = (
 
 // Auth's tables of the stub are for the tests of migrations, and nobody can log in with them.
 const makeRoomForAuth = `
-  drop table auth.users, auth.sessions, auth.flow_state, auth.audit_log_entries;
+  drop table auth.users, auth.identities, auth.sessions, auth.flow_state, auth.audit_log_entries;
   alter default privileges for role supabase_admin in schema auth grant all on tables to postgres;
 `
 

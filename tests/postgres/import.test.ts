@@ -72,7 +72,8 @@ const runImport = (
 ) =>
   new Promise<{ code: number | null; printed: string }>((ended, failed) => {
     const started = spawn('node_modules/.bin/deno', ['run', '-A', 'scripts/import/main.ts', from, ...args], {
-      env: { ...process.env, DATABASE_URL: platform(database) },
+      // On Supabase role postgres may set session_replication_role, which supautils lists; no grant of the stub's can.
+      env: { ...process.env, DATABASE_URL: platform(database, 'supabase_admin') },
     })
     let printed = ''
     for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => printed += text)

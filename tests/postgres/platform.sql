@@ -29,8 +29,6 @@ alter role postgres login createdb createrole replication bypassrls;
 grant anon, authenticated, service_role to authenticator;
 grant anon, authenticated, service_role to postgres with admin option;
 grant authenticator, pg_monitor, pg_signal_backend to postgres;
--- As supautils.privileged_role_allowed_configs allows; Supabase's pages on restoring a dump set it.
-grant set on parameter session_replication_role to postgres;
 -- Owners may create policies. The event triggers below revoke their other rights.
 grant supabase_realtime_admin, supabase_storage_admin to postgres;
 

@@ -167,8 +167,6 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Nobody sends meanwhile.
-  lock table public.conversations in share row exclusive mode;
   insert into private.inbox_entries as entry (
     conversation_id, user_id, last_message_id, active_at, unread, has_written
   )
@@ -199,4 +197,4 @@ end
 $$;
 comment on function private.rebuild_inbox() is
   'Makes the inboxes anew from conversations and messages, after a load without triggers; what people have arranged
-stays. For operators.';
+stays. For operators, while the functions are stopped: what is sent meanwhile may be missing.';
