@@ -514,9 +514,7 @@ begin
     where id = me;
   end if;
 
-  if changes ?| array[
-    'first_name', 'last_name', 'age', 'biography', 'country', 'city', 'image_url', 'is_searchable'
-  ] then
+  if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
     set (first_name, last_name, age, biography, country, city, image_url, is_searchable) = (
       select
@@ -6379,7 +6377,7 @@ begin
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
     cross join lateral unnest(
       array[private.facet(kind, value)]
-        || case when kind <> 'interest' then private.places_to_filter(kind, value) else '{}' end
+        || case when kind in ('city', 'country') then private.places_to_filter(kind, value) else '{}' end
     ) as term
     group by kind
     union all

@@ -5,10 +5,10 @@ import type { Message } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
 
 const [ana, bob] = [1, 2]
-const message = (id: number, more: Partial<Message> = {}): Message => ({
+const message = (id: number, more: Partial<Message> = {}) => ({
   ...{ id, user_id: ana, conversation_id: 7, content: `Message ${id}`, attachment: null, read: false },
   ...{ createdAt: '2026-11-21T08:00:00.000Z', Sender: { id: ana, name: 'Ana' }, ...more },
-})
+} as Message)
 const messages = (...ids: number[]) => ids.map((id) => message(id))
 const idsOf = (some: readonly Message[]) => some.map(({ id }) => id)
 

@@ -61,10 +61,10 @@ export const createService = (
   /** As the database does it, also for what an admin inserts. */
   const insertMessage = (sender: number, { content, attachment = null }: Draft): Message => {
     const previous_id = table.at(-1)?.id ?? null
-    const message: Message = {
+    const message = {
       ...{ id: takeId(), user_id: sender, conversation_id: conversation, content, attachment, read: false },
       ...{ createdAt: new Date().toISOString(), Sender: { id: sender, name: nameOf(sender) } },
-    }
+    } as Message
     table.push(message)
     logChange('message', message.id)
     tell(both, 'message.created', { id: message.id, previous_id, user_id: sender })

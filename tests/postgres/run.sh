@@ -5,9 +5,10 @@
 #   usage: tests/postgres/run.sh [arguments of vitest] | mutants [arguments of tests/mutants/run.ts] | install
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export PREFIX=$PWD/.cache/postgres17
+export PREFIX=${PREFIX:-$PWD/.cache/postgres17}
 # Started as root, the server runs as user nobody, who may not be able to read this clone.
-if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
+if [ "$PREFIX" = "$PWD/.cache/postgres17" ] && [ "$(id -u)" = 0 ] &&
+  ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
   PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
 fi
 bash tests/postgres/install.sh "$PREFIX"

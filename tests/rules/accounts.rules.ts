@@ -39,7 +39,7 @@ test('a sign-up makes a user and a profile with its fields, and nothing personal
   const ana = new Caller('ana', await tokenOf(id))
   const { Profile: { id: profileId, Interests, ...details }, ...user } = await ana.get('/users/me')
   equal(user, { id: user_id, name: 'Ana', email: address('ana'), ...fields, role: 'user', is_active: true })
-  equal(details, { user_id, ...profile, ...shown })
+  is(details, { user_id, ...profile, ...shown })
   equal([pending, Interests.map(({ id }: Json) => id).sort(), profileId === user_id], [false, [2, 3], false])
   is((await ana.get('/users/me/export')).user, { createdAt: '2026-01-02T03:04:05.678Z' })
   equal([await sql('select name, fields from private.sign_ups'), await users('id', 'admin')], [[[null, null]], []])

@@ -100,9 +100,7 @@ begin
     where id = me;
   end if;
 
-  if changes ?| array[
-    'first_name', 'last_name', 'age', 'biography', 'country', 'city', 'image_url', 'is_searchable'
-  ] then
+  if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
     set (first_name, last_name, age, biography, country, city, image_url, is_searchable) = (
       select

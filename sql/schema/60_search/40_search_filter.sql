@@ -62,7 +62,7 @@ begin
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
     cross join lateral unnest(
       array[private.facet(kind, value)]
-        || case when kind <> 'interest' then private.places_to_filter(kind, value) else '{}' end
+        || case when kind in ('city', 'country') then private.places_to_filter(kind, value) else '{}' end
     ) as term
     group by kind
     union all
