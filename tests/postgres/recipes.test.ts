@@ -36,7 +36,7 @@ test('applied to a copy, they pass its checks and its rules', () => {
   run('npm', 'run', 'check')
   const rules = recipes.flatMap(filesOf).flatMap((path) => /^tests\/rules\/(\w+)\.rules\.ts$/.exec(path)?.[1] ?? [])
   const printed = run('node_modules/.bin/deno', 'run', '-A', 'tests/rules/run.ts', ...new Set(rules))
-  const results: { name: string; error: string | null }[] = JSON.parse(printed)
+  const results: { name: string; error: string | null }[] = JSON.parse(printed.slice(printed.indexOf('[{')))
   expect(results.length).toBeGreaterThan(50)
   expect(results.filter(({ error }) => error)).toEqual([])
 })

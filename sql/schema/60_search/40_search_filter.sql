@@ -58,7 +58,9 @@ as $$
 begin
   return query
     select array_agg(distinct term)
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    from (
+      values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')
+    ) as facets (kind, key)
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
     cross join lateral unnest(
       array[private.facet(kind, value)]
