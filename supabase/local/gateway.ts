@@ -109,7 +109,7 @@ interface Parts {
 type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
 
 /** Calls the function that the path names. */
-const openFunctions = ({ functions, realtime }: Parts) => {
+const openFunctions = ({ functions }: Parts) => {
   const unknownFunction = createApp('unknown')
 
   return async (request: Request, url: URL, peerAddress: string): Promise<Response> => {
@@ -120,7 +120,7 @@ const openFunctions = ({ functions, realtime }: Parts) => {
     if (Object.hasOwn(functions, name)) {
       const forwarded = new Request(inner, request)
       forwarded.headers.append('X-Forwarded-For', peerAddress)
-      return realtime.leaveOut(request, await functions[name]!.fetch(forwarded))
+      return await functions[name]!.fetch(forwarded)
     }
     inner.pathname = '/unknown/function'
     return unknownFunction.fetch(new Request(inner, request))

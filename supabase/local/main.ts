@@ -103,7 +103,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await configureFunctions(settings, keys, database, inbox)
-  const realtime = await openRealtime(database, keys, settings.realtimeDelays).catch((error) => {
+  const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
   const storage = await openStorage(database, settings, keys).catch((error) => {

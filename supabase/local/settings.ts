@@ -19,8 +19,6 @@ export interface Settings {
   /** ISO 4217, of the prices on the pages. */
   currency: string
   emailConfirmation: boolean
-  /** Whether Realtime waits where Supabase's server does. */
-  realtimeDelays: boolean
   /** Of log-ins at Auth itself; null for no limit. */
   logInRate: Rate | null
   /** The configured keys; the others are made on first start. */
@@ -78,7 +76,6 @@ export const readSettings = (env: Environment): Settings => {
     seed: settings.SEED,
     currency: settings.CURRENCY,
     emailConfirmation: settings.EMAIL_CONFIRMATION,
-    realtimeDelays: settings.REALTIME_DELAYS,
     logInRate: settings.RATE_LIMIT_LOGIN,
     keys: keys(env),
     vapid: vapid(env),

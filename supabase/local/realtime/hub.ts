@@ -8,7 +8,6 @@ export interface Hub {
   subscribers: (topic: string) => ReadonlySet<Channel>
   /** The channels that were joined with a token of this account. */
   channelsOf: (account: string) => Channel[]
-  isEmpty: () => boolean
   /** Sends to every channel that may read and passes the filter; encodes once for each protocol version. */
   broadcast: (topic: string, broadcast: Broadcast, filter?: (channel: Channel) => boolean) => void
 }
@@ -24,7 +23,6 @@ export const openHub = (): Hub => {
       [...topics.values()].flatMap((channels) => [...channels]).filter(({ identity }) =>
         identity.claims.sub === account
       ),
-    isEmpty: () => topics.size === 0,
     add: (channel) => {
       const channels = topics.get(channel.topic) ?? new Set()
       topics.set(channel.topic, channels.add(channel))
