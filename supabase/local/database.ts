@@ -13,7 +13,6 @@ import { databaseFolder } from './data_dir.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { patchConnection } from './patched_connection.ts'
 import { CannotStart } from './cannot_start.ts'
-import { parseExactJson, parseNumeric } from './postgrest.ts'
 
 /** The database of the stack. */
 export interface Database {
@@ -121,13 +120,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
         // demo world's searches and lists take as long with these.
         startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'],
         extensions: { vector, pgtap, btree_gist, fuzzystrmatch, unaccent },
-        parsers: {
-          [timestamp]: isoTimestamp,
-          [timestamptz]: isoTimestamp,
-          [numeric]: parseNumeric,
-          [json]: parseExactJson,
-          [jsonb]: parseExactJson,
-        },
+        parsers: { [timestamp]: isoTimestamp, [timestamptz]: isoTimestamp, [numeric]: Number },
       },
     }),
   )
@@ -144,9 +137,8 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
   limitParameters(driver)
   endOnPanic(driver)
   const mutex = createMutex()
-  const parsers = { [numeric]: Number, [json]: JSON.parse, [jsonb]: JSON.parse }
   const query: Query = (text, values) =>
-    mutex(async () => (await driver.query<Record<string, unknown>>(text, values, { parsers })).rows)
+    mutex(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
   return {
     connection: connection as unknown as App['connection'],
     mutex,
@@ -169,7 +161,7 @@ const jsonType = (oid: number): postgres.PostgresType => ({
   to: oid,
   from: [oid],
   serialize: (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value),
-  parse: parseExactJson,
+  parse: JSON.parse,
 })
 const timestampType = (oid: number): postgres.PostgresType => ({
   to: oid,
@@ -180,7 +172,7 @@ const timestampType = (oid: number): postgres.PostgresType => ({
 const types = {
   json: jsonType(json),
   jsonb: jsonType(jsonb),
-  numeric: { to: numeric, from: [numeric], serialize: String, parse: parseNumeric },
+  numeric: { to: numeric, from: [numeric], serialize: String, parse: Number },
   timestamp: timestampType(timestamp),
   timestamptz: timestampType(timestamptz),
 }
