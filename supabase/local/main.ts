@@ -64,6 +64,12 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
+const unavailable = (error: string, headers = {}): Response =>
+  Response.json({ error }, {
+    status: 503,
+    headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable', ...headers },
+  })
+
 /** For people, who would reload it. */
 const startingPage = (): Response =>
   new Response(
@@ -74,16 +80,11 @@ const startingPage = (): Response =>
 
 const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
-  const keys = openDataDir(settings.dataDir, settings.keys)
+  const keys = await openDataDir(settings.dataDir, settings.keys)
 
   // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.
   let handler: Deno.ServeHandler<Deno.NetAddr> = ({ headers }) =>
-    headers.get('Accept')?.includes('text/html')
-      ? startingPage()
-      : Response.json({ error: 'The service is starting' }, {
-        status: 503,
-        headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable' },
-      })
+    headers.get('Accept')?.includes('text/html') ? startingPage() : unavailable('The service is starting')
   const inFlight = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
     const response = Promise.resolve(handler(request, info))
@@ -116,13 +117,12 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     functions: functions.byName,
     authRoutes: auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
   })
-  const fetchHere = async (request: Request) =>
-    await gateway.fetch(request, { peerAddress: '127.0.0.1', isFunction: true })
+  const fetchHere = async (request: Request) => await gateway.fetch(request, '127.0.0.1', true)
   provideFetch((input, init) => fetchHere(new Request(input, init)))
   if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
   // Not before this: until the listeners below are there, a signal ends the process by itself.
   hashInSecondThread()
-  handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
+  handler = (request, info) => gateway.fetch(request, info.remoteAddr.hostname)
 
   // On Supabase a schedule calls the functions embed and notify.
   const stopJobs = startJobs(database, () => {
@@ -136,16 +136,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     stopping = true
     stopJobs()
     realtime.close()
-    handler = () =>
-      Response.json({ error: 'The service is stopping' }, {
-        status: 503,
-        headers: {
-          'Retry-After': '1',
-          'Access-Control-Allow-Origin': '*',
-          'X-Error-Code': 'unavailable',
-          Connection: 'close',
-        },
-      })
+    handler = () => unavailable('The service is stopping', { Connection: 'close' })
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
     // Requests in flight get four of the five seconds; shut down only after them. Deno's shutdown aborts request bodies

@@ -4,7 +4,7 @@ import { openDataDir } from './data_dir.ts'
 import { readSettings } from './settings.ts'
 
 /** Moves the database and the files away, so that the next start makes the demo world anew. The keys stay. */
-const reset = (): void => {
+const reset = async (): Promise<void> => {
   const { dataDir, databaseUrl, seed, keys } = readSettings(Deno.env.toObject())
   if (databaseUrl) throw new CannotStart('DATABASE_URL is set; npm run demo:reset resets only a folder, DATA_DIR')
   if (seed !== 'demo') throw new CannotStart('SEED is none, so there is no demo world to reset')
@@ -12,7 +12,7 @@ const reset = (): void => {
     throw new CannotStart(`DATA_DIR ${dataDir ?? 'memory'} holds no project; npm start makes one`)
   }
   // Refuses the folder of a stack that runs.
-  openDataDir(dataDir, keys)
+  await openDataDir(dataDir, keys)
   const before = `${dataDir}/before-reset`
   rmSync(before, { recursive: true, force: true })
   mkdirSync(before, { mode: 0o700 })
@@ -23,7 +23,7 @@ const reset = (): void => {
 }
 
 try {
-  reset()
+  await reset()
 } catch (error) {
   if (!(error instanceof CannotStart)) throw error
   console.error(error.message)

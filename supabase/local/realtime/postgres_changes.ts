@@ -27,17 +27,6 @@ export interface Subscription {
   tables: Map<string, Column[]>
 }
 
-/** Delivers changed rows to the channels that subscribed to them and may read them. */
-export interface PostgresChanges {
-  /** Registers bindings of a channel; throws a RealtimeError above the limit of one user. */
-  prepare: (channel: Channel, bindings: Binding[]) => Subscription[]
-  /** Activates subscriptions; returns the error message if the database rejects any of them. */
-  subscribe: (subscriptions: Subscription[]) => Promise<string | null>
-  unsubscribe: (channel: Channel) => void
-  /** Takes the notification of a committed change. */
-  notify: (change: Omit<Change, 'id'>) => void
-}
-
 interface Change {
   id: number
   schema: string
@@ -106,8 +95,11 @@ const visibleTo = async (
   return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
 }
 
-/** `onLoss` is called when changes cannot be read, and so cannot be delivered. */
-export const openPostgresChanges = (database: Database, onLoss: () => void): PostgresChanges => {
+/**
+ * Delivers changed rows to the channels that subscribed to them and may read them. `onLoss` is called when changes
+ * cannot be read, and so cannot be delivered.
+ */
+export const openPostgresChanges = (database: Database, onLoss: () => void) => {
   const active = new Set<Subscription>()
   let pending: Change[] = []
   let isRunning = false
@@ -148,7 +140,8 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
   }
 
   return {
-    prepare: (channel, bindings) => {
+    /** Registers bindings of a channel; throws a RealtimeError above the limit of one user. */
+    prepare: (channel: Channel, bindings: Binding[]): Subscription[] => {
       const { role, sub } = channel.identity.claims
       const own = [...active].filter(({ channel: { identity: { claims } } }) =>
         claims.role === role && claims.sub === sub
@@ -167,7 +160,8 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
       for (const subscription of subscriptions) active.add(subscription)
       return subscriptions
     },
-    subscribe: async (subscriptions) => {
+    /** Activates subscriptions; returns the error message if the database rejects any of them. */
+    subscribe: async (subscriptions: Subscription[]): Promise<string | null> => {
       let rejected: string | null = null
       for (const [index, subscription] of subscriptions.entries()) {
         if (index % 20 === 19) await yieldToEventLoop()
@@ -185,15 +179,17 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
       }
       return rejected
     },
-    unsubscribe: (channel) => {
+    unsubscribe: (channel: Channel): void => {
       for (const subscription of active) {
         if (subscription.channel === channel) active.delete(subscription)
       }
     },
-    notify: (change) => {
+    /** Takes the notification of a committed change. */
+    notify: (change: Omit<Change, 'id'>): void => {
       if (active.size === 0) return
       pending.push({ id: ++lastId, ...change })
       void run()
     },
   }
 }
+export type PostgresChanges = ReturnType<typeof openPostgresChanges>

@@ -11,19 +11,13 @@ import { identifyWith, RealtimeError } from './identity.ts'
 import { openPostgresChanges } from './postgres_changes.ts'
 import { openPresence } from './presence.ts'
 
-/** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
-export interface Realtime {
-  routes: Hono
-  /** Closes all connections. */
-  close: () => void
-}
-
 const tenMinutes = 600_000
 
 // Broadcasts are kept as long as on the platform.
 const prune = `delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours'`
 
-export const openRealtime = async (database: Database, keys: Keys): Promise<Realtime> => {
+/** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
+export const openRealtime = async (database: Database, keys: Keys) => {
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
   const connections = new Set<{ close: (code: number, reason: string) => void }>()
   const closeAll = (code: number, reason: string): void => {
@@ -91,6 +85,7 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
   })
   return {
     routes,
+    /** Closes all connections. */
     close: () => {
       clearInterval(schedule)
       closeAll(1001, 'The server is stopping')
