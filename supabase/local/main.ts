@@ -17,7 +17,6 @@ import { openRealtime } from './realtime/server.ts'
 import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import { hashInSecondThread } from './hashing.ts'
-import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openStorage } from './storage/server.ts'
 import { openVapidKeys } from './vapid.ts'
@@ -150,7 +149,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   }
   Deno.addSignalListener('SIGINT', stop)
   Deno.addSignalListener('SIGTERM', stop)
-  printBanner(settings, keys, dashboard.link, Deno.stdout.isTerminal())
+  printBanner(settings, keys, dashboard.link)
 }
 
 /** How the functions are opened, once their environment is set. Tests open them as they are deployed. */
@@ -160,11 +159,7 @@ export type OpenFunctions = (keys: Keys) => Promise<EdgeFunctions>
 export const run = async (openFunctions: OpenFunctions = openEdgeFunctions): Promise<void> => {
   surviveConnectionLoss()
   try {
-    if (Deno.args.includes('--help')) {
-      console.log(help())
-      Deno.exit(0)
-    }
-    if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; npm start -- --help lists the settings`)
+    if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; docs/settings.md lists the settings`)
     await start(openFunctions)
   } catch (error) {
     if (error instanceof CannotStart) console.error(error.message)
