@@ -10,6 +10,7 @@ import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
+import { contentPolicy } from './content_policy.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
@@ -34,18 +35,14 @@ const dashboardFiles = fileURLToPath(new URL('../', import.meta.resolve('@supaba
  * The dashboard runs its own files and calls this server. It shows what users wrote, so inline scripts and scripts made
  * from strings are forbidden. Inline styles are allowed, because its libraries insert style sheets.
  */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ')
+const policy = contentPolicy({
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'require-trusted-types-for': "'script'",
+})
 
 const withPolicy = createMiddleware(async (c, next) => {
   await next()

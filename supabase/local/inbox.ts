@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { contentPolicy } from './content_policy.ts'
 
 interface Mail {
   id: number
@@ -62,13 +63,7 @@ ${
 <pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
 
-const policy = [
-  "default-src 'none'",
-  "style-src 'unsafe-inline'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policy = contentPolicy({ 'style-src': "'unsafe-inline'" })
 
 const startServer = async (add: (raw: Uint8Array<ArrayBuffer>, to: string) => Promise<void>) => {
   const server = new SMTPServer({

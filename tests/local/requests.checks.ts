@@ -247,7 +247,6 @@ check('losing a connection to the database, which is logged once, ends no proces
   const lines = readLog()
   const { surviveConnectionLoss } = await import('../../supabase/local/connection_loss.ts')
   surviveConnectionLoss()
-  surviveConnectionLoss()
   const survived: boolean[] = []
   for (const type of ['error', 'unhandledrejection']) {
     addEventListener(type, (event) => {

@@ -58,9 +58,7 @@ const openMembers = (services: Services, connection: Connection) => {
     if (!isMember(channel)) return
     channel.permissions = permissions
     if (before.canRead.some((extension) => !permissions.canRead.includes(extension))) {
-      const isPartial = permissions.canRead.length > 0
-      const partial = `You no longer have permission to read from this Channel topic: ${channel.topic}`
-      close(channel, isPartial ? partial : cannotRead(channel.topic))
+      close(channel, cannotRead(channel.topic))
     }
   }
 

@@ -70,19 +70,16 @@ returns void
 language plpgsql volatile set search_path = ''
 as $$
 begin
-  perform set_config('request.jwt.claims', claims::text, true);
-  perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
-  perform set_config('request.jwt.claim.role', coalesce(claims ->> 'role', ''), true);
-  perform set_config('request.headers', '{}', true);
-  perform set_config('realtime.topic', topic, true);
+  perform
+    set_config('request.jwt.claims', claims::text, true),
+    set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true),
+    set_config('request.jwt.claim.role', coalesce(claims ->> 'role', ''), true),
+    set_config('request.headers', '{}', true),
+    set_config('realtime.topic', topic, true);
   -- The role is one of three literals, whatever the claims say.
   perform set_config(
     'role',
-    case claims ->> 'role'
-      when 'authenticated' then 'authenticated'
-      when 'service_role' then 'service_role'
-      else 'anon'
-    end,
+    case when claims ->> 'role' in ('authenticated', 'service_role') then claims ->> 'role' else 'anon' end,
     true
   );
 end
