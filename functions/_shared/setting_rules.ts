@@ -303,12 +303,6 @@ const table = {
     means: '`on`: an account is [pending](privacy.md#pending-accounts) until its address is confirmed; mails are ' +
       'printed, and at `/mail`',
   },
-  REALTIME_DELAYS: {
-    on: 'machine',
-    parse: onOff,
-    default: 'off',
-    means: "`on`: Realtime [waits where Supabase's does](architecture.md#the-path-of-an-event), for tests of clients",
-  },
   DATABASE_CA_CERTIFICATE: {
     on: 'supabase',
     parse: matching(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),

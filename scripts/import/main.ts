@@ -20,7 +20,7 @@ import { load } from './load.ts'
 const openDatabase = async (): Promise<{ query: Query; close: () => Promise<void> }> => {
   const { databaseUrl, dataDir } = readSettings(Deno.env.toObject())
   if (!databaseUrl) {
-    openDataDir(dataDir, {})
+    await openDataDir(dataDir, {})
     return await openPglite(dataDir)
   }
   // Supavisor in transaction mode knows no prepared statements.

@@ -1,19 +1,8 @@
-import { renderUnicodeCompact } from 'uqr'
 import { demoAccounts, password } from './demo_accounts.ts'
 import { type Keys, networkOrigins, originOf, type Settings } from './settings.ts'
 
-/** The demo's address on the network as a QR code for a phone, in colours that no terminal's theme inverts. */
-export const phoneCode = (origin: string): string[] => [
-  '',
-  `  For a phone on this network, ${origin}/demo:`,
-  ...renderUnicodeCompact(`${origin}/demo`, { border: 2 }).split('\n').map((line) => `  \x1b[97;40m${line}\x1b[0m`),
-]
-
-/**
- * Prints how to use the stack. The last line, `ready URL`, means that it accepts requests. The QR code is for terminals
- * alone: in a file it would be noise.
- */
-export const printBanner = (settings: Settings, keys: Keys, dashboard: string | null, isTerminal: boolean): void => {
+/** Prints how to use the stack. The last line, `ready URL`, means that it accepts requests. */
+export const printBanner = (settings: Settings, keys: Keys, dashboard: string | null): void => {
   const origin = originOf(settings)
   const base = `${origin}/functions/v1`
   const accounts = demoAccounts(settings)
@@ -41,7 +30,6 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
       ? `    curl ${base}/auth/login ${json} -d '{"email": "${accounts[0]!.email}", "password": "${password}"}'`
       : `    curl ${base}/auth/signup ${json} ` +
         `-d '{"email": "you@example.com", "password": "${password}", "name": "You"}'`,
-    ...(isTerminal ? networkOrigins(settings).slice(0, 1).flatMap(phoneCode) : []),
     '',
     `ready ${base}`,
   ]

@@ -16,15 +16,12 @@ const ignoreStray = (event: Event, error: unknown): void => {
   log('warn', 'Database connection lost', { name, code })
 }
 
-const onError = (event: ErrorEvent): void => ignoreStray(event, event.error)
-const onRejection = (event: PromiseRejectionEvent): void => ignoreStray(event, event.reason)
-
 /**
  * Keeps the process alive when a database connection is lost: postgres.js, which @supabase/lite uses, writes to the
  * socket once more outside any promise, and nothing awaits the queries that it makes itself while it opens one. The
- * callers have already received their error. Calling this again changes nothing.
+ * callers have already received their error.
  */
 export const surviveConnectionLoss = (): void => {
-  globalThis.addEventListener('error', onError)
-  globalThis.addEventListener('unhandledrejection', onRejection)
+  globalThis.addEventListener('error', (event) => ignoreStray(event, event.error))
+  globalThis.addEventListener('unhandledrejection', (event) => ignoreStray(event, event.reason))
 }

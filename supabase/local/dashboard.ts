@@ -2,22 +2,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { originOf, type Settings } from './settings.ts'
 
-/** Access to the dashboard: the link that each start prints sets a cookie. */
-export interface Dashboard {
-  /** Null if the stack listens on no loopback address, where the link would not work. */
-  link: string | null
-  /** Whether a request comes from a dashboard page that was opened with the link. */
-  isAuthorized: (request: Request, url: URL, peerAddress: string) => boolean
-  /** Handles `/`; null means that the dashboard's own page should be served. */
-  open: (request: Request, url: URL, peerAddress: string) => Response | null
-  /** The cookie for an admin on this machine; null if the request is not from here, or from another origin. */
-  cookieFor: (request: Request, url: URL, peerAddress: string) => string | null
-  /** The same, to end the access of this browser. */
-  expiredCookie: string
-  /** The page for people that leads to all others, and says where to find the link. */
-  frontPage: (status: 200 | 401 | 404) => Response
-}
-
 const random = (): string => randomBytes(32).toString('base64url')
 
 /** Compares in constant time. */
@@ -51,7 +35,7 @@ const isCrossOrigin = (request: Request, url: URL): boolean => {
     ['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')
 }
 
-const frontPage = new URL('../../demo/front.html', import.meta.url)
+const frontFile = new URL('../../demo/front.html', import.meta.url)
 const notices = { 200: '', 401: 'The dashboard is closed to this link.', 404: 'There is no such page here.' }
 
 const openHtml = `<!doctype html>
@@ -63,8 +47,11 @@ const openHtml = `<!doctype html>
 </html>
 `
 
-/** Makes the link of this start. The port in the settings must be final. */
-export const openDashboard = (settings: Settings): Dashboard => {
+/**
+ * Access to the dashboard: the link that each start prints sets a cookie. Makes the link of this start; the port in the
+ * settings must be final.
+ */
+export const openDashboard = (settings: Settings) => {
   const token = random()
   // The cookie is not the token: browsers send cookies to every port of the host, so another server may see it, and
   // URLs with the token stay in the history.
@@ -77,12 +64,14 @@ export const openDashboard = (settings: Settings): Dashboard => {
     (request.headers.get('Cookie') ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`))
       .some((pair) => equals(pair.slice(name.length + 1), session))
 
-  const isAuthorized: Dashboard['isAuthorized'] = (request, url, peerAddress) =>
+  /** Whether a request comes from a dashboard page that was opened with the link. */
+  const isAuthorized = (request: Request, url: URL, peerAddress: string): boolean =>
     hasCookie(request) && isLocal(request, url, peerAddress) && !isCrossOrigin(request, url)
 
-  const showFront: Dashboard['frontPage'] = (status) => {
+  /** The page for people that leads to all others, and says where to find the link. */
+  const frontPage = (status: 200 | 401 | 404): Response => {
     const notice = notices[status] && `<p class="notice" role="alert">${notices[status]}</p>`
-    return new Response(readFileSync(frontPage, 'utf8').replace('<!-- notice -->', notice), {
+    return new Response(readFileSync(frontFile, 'utf8').replace('<!-- notice -->', notice), {
       status,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
     })
@@ -91,18 +80,22 @@ export const openDashboard = (settings: Settings): Dashboard => {
   const cookie = `${name}=${session}; Path=/; HttpOnly; SameSite=Strict`
 
   return {
-    cookieFor: (request, url, peerAddress) =>
+    /** The cookie for an admin on this machine; null if the request is not from here, or from another origin. */
+    cookieFor: (request: Request, url: URL, peerAddress: string): string | null =>
       isLocal(request, url, peerAddress) && !isCrossOrigin(request, url) ? cookie : null,
+    /** The same, to end the access of this browser. */
     expiredCookie: `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
+    /** Null if the stack listens on no loopback address, where the link would not work. */
     link: isLoopbackHostname(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
     isAuthorized,
-    frontPage: showFront,
-    open: (request, url, peerAddress) => {
+    frontPage,
+    /** Handles `/`; null means that the dashboard's own page should be served. */
+    open: (request: Request, url: URL, peerAddress: string): Response | null => {
       const given = url.searchParams.get('token')
       const isOpen = isAuthorized(request, url, peerAddress)
-      if (given === null) return isOpen ? null : showFront(200)
+      if (given === null) return isOpen ? null : frontPage(200)
       const isRight = equals(given, token) && isLocal(request, url, peerAddress)
-      if (!isRight && !isOpen) return showFront(401)
+      if (!isRight && !isOpen) return frontPage(401)
       // Redirect, so that the token leaves the address bar and the history. If the link was clicked in another page,
       // such as a terminal in a browser, the redirect would lack the Strict cookie, so a page of our own refreshes.
       const needsPage = isCrossOrigin(request, url)
@@ -117,3 +110,4 @@ export const openDashboard = (settings: Settings): Dashboard => {
     },
   }
 }
+export type Dashboard = ReturnType<typeof openDashboard>

@@ -57,23 +57,11 @@ const repeatsColumns = (select: string): boolean => {
   return Math.max(0, ...counts.values()) > maxRepeats
 }
 
-// A regular expression, or a full-text search without an index, may never end.
-const usesTextSearch = (url: URL): boolean =>
-  /\b(i?match|(pl|ph|w)?fts)(\(\w+\))?\./.test([...url.searchParams].flat().join('\n'))
-
 // Each pattern scans every text again: 1500 of them on 300 messages of 5000 characters blocked everybody for 41 s.
 const maxPatterns = 10
 /** The parameters that have patterns may have this many characters in total: 15,000 blocked everybody for 5 s. */
 const maxPatternLength = 200
-const patternLength = (url: URL): number =>
-  [...url.searchParams.values()].filter((value) => /\bi?like(\(\w+\))?\./.test(value)).join('').length
-
-const countPatterns = (url: URL): number =>
-  [...url.searchParams].flat().reduce((sum, part) => {
-    const count = part.match(/\bi?like(\(\w+\))?\./g)?.length ?? 0
-    // In a list of patterns every comma counts.
-    return sum + count + (/\bi?like\(/.test(part) ? part.split(',').length - 1 : 0)
-  }, 0)
+const maxLogicDepth = 10
 
 // Every other parameter is a filter.
 const notFilters = new Set(['select', 'columns', 'order', 'limit', 'offset', 'on_conflict', 'apikey'])
@@ -89,20 +77,30 @@ export const missingFilterError = (method: string, path: string, url: URL) => {
   return postgrestError('21000', `${statement} requires a WHERE clause`)
 }
 
-const maxLogicDepth = 10
-
 /** The error for a Data API query that only the secret key may send; null if anybody may send it. */
 export const dataApiLimitError = (path: string, url: URL): ReturnType<typeof postgrestError> | null => {
   const error = (message: string) => postgrestError('PGRST100', message)
-  if (usesTextSearch(url)) return error('match, imatch and all variants of fts need the secret key')
-  if (countPatterns(url) > maxPatterns) return error(`like and ilike may have ${maxPatterns} patterns in total`)
-  if (patternLength(url) > maxPatternLength) {
+  const parts = [...url.searchParams].flat()
+  const selects = url.searchParams.getAll('select')
+  // A regular expression, or a full-text search without an index, may never end.
+  if (parts.some((part) => /\b(i?match|(pl|ph|w)?fts)(\(\w+\))?\./.test(part))) {
+    return error('match, imatch and all variants of fts need the secret key')
+  }
+  const patterns = parts.map((part) => {
+    const found = part.match(/\bi?like(\(\w+\))?\./g)?.length ?? 0
+    // In a list of patterns every comma counts.
+    return { part, count: found + (/\bi?like\(/.test(part) ? part.split(',').length - 1 : 0) }
+  }).filter(({ count }) => count > 0)
+  if (patterns.reduce((sum, { count }) => sum + count, 0) > maxPatterns) {
+    return error(`like and ilike may have ${maxPatterns} patterns in total`)
+  }
+  if (patterns.map(({ part }) => part).join('').length > maxPatternLength) {
     return error(`filters with like and ilike may have ${maxPatternLength} characters in total`)
   }
-  if (url.searchParams.getAll('select').some((select) => embedsTooMuch(path.split('/')[3] ?? '', select))) {
+  if (selects.some((select) => embedsTooMuch(path.split('/')[3] ?? '', select))) {
     return error('select may embed ten tables, three deep, and none with many rows for one that is repeated')
   }
-  if (url.searchParams.getAll('select').some(repeatsColumns)) return error('select names the same column too often')
+  if (selects.some(repeatsColumns)) return error('select names the same column too often')
   const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)
   if ([...url.searchParams].some(([name, value]) => isLogic(name) && exceedsDepth(value, maxLogicDepth))) {
     return error('or and and may be nested ten deep')

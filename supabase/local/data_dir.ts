@@ -20,23 +20,31 @@ const lockFolder = (dataDir: string): void => {
   }
 }
 
-const loadKeys = (dataDir: string, configured: Partial<Keys>): Keys => {
-  const file = `${dataDir}/keys.json`
-  let keys: Keys
+/** What a file of the folder holds; on the first start what `make` makes. */
+export const readOrMake = async <Content>(
+  file: string,
+  make: () => Content | Promise<Content>,
+  isValid: (content: Content) => boolean,
+  what: string,
+): Promise<Content> => {
+  let content: Content | null = null
   try {
-    keys = JSON.parse(Deno.readTextFileSync(file))
+    content = JSON.parse(Deno.readTextFileSync(file))
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error
-    keys = { ...makeKeys(), ...configured }
-    // Write atomically, so that a crash leaves no partial file.
-    Deno.writeTextFileSync(`${file}.new`, JSON.stringify(keys, null, 2), { mode: 0o600 })
-    Deno.renameSync(`${file}.new`, file)
+    if (error instanceof Deno.errors.NotFound) {
+      content = await make()
+      // Write atomically, so that a crash leaves no partial file.
+      Deno.writeTextFileSync(`${file}.new`, JSON.stringify(content, null, 2), { mode: 0o600 })
+      Deno.renameSync(`${file}.new`, file)
+    } else if (!(error instanceof SyntaxError)) throw error
   }
-  const isValid = keys?.jwtSecret?.length >= 32 && keys.publishableKey?.startsWith('sb_publishable_') &&
-    keys.secretKey?.startsWith('sb_secret_')
-  if (!isValid) throw new CannotStart(`${file} does not hold the project's keys; restore it, or remove it for new ones`)
-  return { ...keys, ...configured }
+  if (content && isValid(content)) return content
+  throw new CannotStart(`${file} does not hold the ${what}; restore it, or remove it for new ones`)
 }
+
+const isKeys = (keys: Keys): boolean =>
+  keys.jwtSecret?.length >= 32 && keys.publishableKey?.startsWith('sb_publishable_') &&
+  keys.secretKey?.startsWith('sb_secret_')
 
 /**
  * The folder of PGlite's files. While initdb runs a marker file exists beside it, and `initialized` removes that. A
@@ -55,11 +63,12 @@ export const databaseFolder = (dataDir: string): { folder: string; isNew: boolea
 }
 
 /** Locks the folder and returns the project's keys: each as configured, else as stored there, else new. */
-export const openDataDir = (dataDir: string | null, configured: Partial<Keys>): Keys => {
-  if (dataDir === null) return { ...makeKeys(), ...configured }
+export const openDataDir = async (dataDir: string | null, configured: Partial<Keys>): Promise<Keys> => {
+  const make = () => ({ ...makeKeys(), ...configured })
+  if (dataDir === null) return make()
   try {
     lockFolder(dataDir)
-    return loadKeys(dataDir, configured)
+    return { ...await readOrMake(`${dataDir}/keys.json`, make, isKeys, "project's keys"), ...configured }
   } catch (error) {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`)

@@ -13,7 +13,6 @@ import { databaseFolder } from './data_dir.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { patchConnection } from './patched_connection.ts'
 import { CannotStart } from './cannot_start.ts'
-import { parseExactJson, parseNumeric } from './postgrest.ts'
 
 /** The database of the stack. */
 export interface Database {
@@ -23,10 +22,8 @@ export interface Database {
   mutex: Mutex
   /** Runs one statement as the owner. */
   query: Query
-  /** Runs a script as the owner. */
-  run: (script: string) => Promise<void>
   /** Runs a script as the owner; returns the first column of each row of its statements. */
-  script: (script: string) => Promise<string[]>
+  run: (script: string) => Promise<string[]>
   /** For the Edge Functions; null if they open their own connections, to `edgeUrl`. */
   functionsQuery: Query | null
   edgeUrl: (password: string) => string | null
@@ -37,21 +34,18 @@ export interface Database {
 
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
-const conflicts = new Set([
-  'XX000', // internal_error: "tuple concurrently updated" has no code of its own
-  '42710', // duplicate_object
-  '23505', // unique_violation
-])
+// internal_error ("tuple concurrently updated" has no code of its own), duplicate_object and unique_violation.
+const conflicts = ['XX000', '42710', '23505']
 
 /**
  * Retries a change that another starting stack may make at the same time, such as to a role, which belongs to the whole
  * server: of two such changes one fails, and succeeds when repeated.
  */
-export const retryOnConflict = async (change: () => Promise<void>, tries = 5): Promise<void> => {
+export const retryOnConflict = async (change: () => Promise<unknown>, tries = 5): Promise<void> => {
   try {
-    return await change()
+    await change()
   } catch (error) {
-    if (tries === 1 || !conflicts.has((error as { code?: string }).code ?? '')) throw error
+    if (tries === 1 || !conflicts.includes((error as { code?: string }).code ?? '')) throw error
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 200))
     return await retryOnConflict(change, tries - 1)
   }
@@ -121,13 +115,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
         // demo world's searches and lists take as long with these.
         startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'],
         extensions: { vector, pgtap, btree_gist, fuzzystrmatch, unaccent },
-        parsers: {
-          [timestamp]: isoTimestamp,
-          [timestamptz]: isoTimestamp,
-          [numeric]: parseNumeric,
-          [json]: parseExactJson,
-          [jsonb]: parseExactJson,
-        },
+        parsers: { [timestamp]: isoTimestamp, [timestamptz]: isoTimestamp, [numeric]: Number },
       },
     }),
   )
@@ -144,15 +132,13 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
   limitParameters(driver)
   endOnPanic(driver)
   const mutex = createMutex()
-  const parsers = { [numeric]: Number, [json]: JSON.parse, [jsonb]: JSON.parse }
   const query: Query = (text, values) =>
-    mutex(async () => (await driver.query<Record<string, unknown>>(text, values, { parsers })).rows)
+    mutex(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
   return {
     connection: connection as unknown as App['connection'],
     mutex,
     query,
-    run: (script) => mutex(async () => void await driver.exec(script)),
-    script: (script) => mutex(async () => (await driver.exec(script)).flatMap((result) => firstColumn(result.rows))),
+    run: (script) => mutex(async () => (await driver.exec(script)).flatMap((result) => firstColumn(result.rows))),
     functionsQuery: query,
     edgeUrl: () => null,
     listen: (channel, onNotify) => mutex(async () => void await driver.listen(channel, onNotify)),
@@ -165,24 +151,19 @@ const timeout = { statement_timeout: 8000 }
 
 // @supabase/lite passes JSON as text. PGlite takes it as it is; postgres.js would encode it again, and the metadata of
 // a new account would reach its trigger as one JSON string.
-const jsonType = (oid: number): postgres.PostgresType => ({
+const serializeJson = (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value)
+const typeOf = (oid: number, parse: (text: string) => unknown, serialize = (value: unknown) => value) => ({
   to: oid,
   from: [oid],
-  serialize: (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value),
-  parse: parseExactJson,
-})
-const timestampType = (oid: number): postgres.PostgresType => ({
-  to: oid,
-  from: [oid],
-  serialize: (value: unknown) => value,
-  parse: isoTimestamp,
+  parse,
+  serialize,
 })
 const types = {
-  json: jsonType(json),
-  jsonb: jsonType(jsonb),
-  numeric: { to: numeric, from: [numeric], serialize: String, parse: parseNumeric },
-  timestamp: timestampType(timestamp),
-  timestamptz: timestampType(timestamptz),
+  json: typeOf(json, JSON.parse, serializeJson),
+  jsonb: typeOf(jsonb, JSON.parse, serializeJson),
+  numeric: typeOf(numeric, Number, String),
+  timestamp: typeOf(timestamp, isoTimestamp),
+  timestamptz: typeOf(timestamptz, isoTimestamp),
 }
 
 /** Connects to a Postgres server. */
@@ -196,11 +177,8 @@ export const openPostgres = async (url: string): Promise<Database> => {
   } catch (error) {
     await sql.end({ timeout: 0 })
     if (error instanceof CannotStart) throw error
-    throw new CannotStart(
-      `The database of DATABASE_URL cannot be reached: ${
-        (error as Error).message || (error as { code?: string }).code
-      }`,
-    )
+    const { message, code } = error as Error & { code?: string }
+    throw new CannotStart(`The database of DATABASE_URL cannot be reached: ${message || code}`)
   }
   const connection = patchConnection(
     createPostgresConnection({
@@ -212,8 +190,7 @@ export const openPostgres = async (url: string): Promise<Database> => {
     connection: connection as unknown as App['connection'],
     mutex: (work) => work(),
     query: (text, values) => sql.unsafe(text, values as never[]),
-    run: async (script) => void await sql.unsafe(script),
-    script: async (script) =>
+    run: async (script) =>
       ([await sql.unsafe(script)].flat() as (postgres.Row | postgres.Row[])[]).flatMap((result) =>
         firstColumn([result].flat())
       ),

@@ -10,6 +10,7 @@ import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
+import { contentPolicy } from './content_policy.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
@@ -21,13 +22,9 @@ import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
-import type { Realtime } from './realtime/server.ts'
+import type { openRealtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
-import type { Storage } from './storage/server.ts'
-
-export interface Gateway {
-  fetch: (request: Request, peer: { peerAddress: string; isFunction?: boolean }) => Response | Promise<Response>
-}
+import type { openStorage } from './storage/server.ts'
 
 const functionsPath = '/functions/v1'
 
@@ -38,18 +35,14 @@ const dashboardFiles = fileURLToPath(new URL('../', import.meta.resolve('@supaba
  * The dashboard runs its own files and calls this server. It shows what users wrote, so inline scripts and scripts made
  * from strings are forbidden. Inline styles are allowed, because its libraries insert style sheets.
  */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ')
+const policy = contentPolicy({
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'require-trusted-types-for': "'script'",
+})
 
 const withPolicy = createMiddleware(async (c, next) => {
   await next()
@@ -74,21 +67,21 @@ const crossOrigin = createMiddleware(async (c, next) => {
   c.header('Access-Control-Expose-Headers', exposedHeaders)
 })
 
-/** Reduces the introspection of @supabase/lite to one schema. */
-const onlySchema = (schema: string, found: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
+/**
+ * What the table editor lists, of the introspection of @supabase/lite: the schema of the Data API alone, as it matches
+ * columns by table name and would show those of auth.users as ours; and the views, which it can read, as tables.
+ */
+const shownTables = (found: Record<string, { name: string; schema?: string }[]>) => {
+  const shown = Object.fromEntries(
     Object.entries(found).map(([kind, entries]) => [
       kind,
-      Array.isArray(entries) ? entries.filter((entry) => (entry?.schema ?? schema) === schema) : entries,
+      Array.isArray(entries) ? entries.filter(({ schema = 'public' }) => schema === 'public') : entries,
     ]),
   )
-
-/** Adds the views to the tables, because the table editor lists these alone. It can read them. */
-const withViews = (found: Record<string, unknown>): Record<string, unknown> => {
-  const [tables, views] = [found.tables, found.views].map((list) => list as { name: string; schema: string }[])
+  const [tables = [], views = []] = [shown.tables, shown.views]
   return {
-    ...found,
-    tables: [...tables!, ...views!.map(({ name, schema }) => ({ ...tables![0], name, schema, type: 'view' }))],
+    ...shown,
+    tables: [...tables, ...views.map(({ name }) => ({ ...tables[0], name, schema: 'public', type: 'view' }))],
   }
 }
 
@@ -99,8 +92,8 @@ interface Parts {
   settings: Settings
   keys: Keys
   functions: Record<string, EdgeFunction>
-  realtime: Realtime
-  storage: Storage
+  realtime: Awaited<ReturnType<typeof openRealtime>>
+  storage: Awaited<ReturnType<typeof openStorage>>
   dashboard: Dashboard
   inbox: Inbox
   authRoutes: ReturnType<typeof auth>
@@ -109,36 +102,31 @@ interface Parts {
 type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
 
 /** Calls the function that the path names. */
-const openFunctions = ({ functions, realtime }: Parts) => {
+const openFunctions = ({ functions }: Parts) => {
   const unknownFunction = createApp('unknown')
-
-  return async (request: Request, url: URL, peerAddress: string): Promise<Response> => {
+  return (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
     // As on the platform, the path that a function sees begins with its name.
     const inner = new URL(url)
     inner.pathname = url.pathname.slice(functionsPath.length) || '/'
     const [, name = ''] = inner.pathname.split('/')
-    if (Object.hasOwn(functions, name)) {
-      const forwarded = new Request(inner, request)
-      forwarded.headers.append('X-Forwarded-For', peerAddress)
-      return realtime.leaveOut(request, await functions[name]!.fetch(forwarded))
-    }
-    inner.pathname = '/unknown/function'
-    return unknownFunction.fetch(new Request(inner, request))
+    const found = Object.hasOwn(functions, name) ? functions[name]! : unknownFunction
+    if (found === unknownFunction) inner.pathname = '/unknown/function'
+    const forwarded = new Request(inner, request)
+    forwarded.headers.append('X-Forwarded-For', peerAddress)
+    return found.fetch(forwarded)
   }
 }
 
 /** Calls Auth, the Data API or the dashboard of @supabase/lite. */
-const openLite = ({ database, platform }: Parts) => {
-  return async (c: Context<Env>): Promise<Response> => {
-    const { path, isDashboard } = c.env
-    // Read the body before taking the mutex, so that a slow client blocks nobody.
-    const body = c.req.raw.body && await readBody(c.req.raw.body)
-    if (body && jsonExceedsDepth(body)) throw new BodyError(400, 'The body is nested too deep')
-    const request = body ? new Request(c.req.raw, { body }) : c.req.raw
-    // @supabase/lite would treat every request from this machine as the dashboard's.
-    const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
-    return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
-  }
+const openLite = ({ database, platform }: Parts) => async (c: Context<Env>): Promise<Response> => {
+  const { path, isDashboard } = c.env
+  // Read the body before taking the mutex, so that a slow client blocks nobody.
+  const body = c.req.raw.body && await readBody(c.req.raw.body)
+  if (body && jsonExceedsDepth(body)) throw new BodyError(400, 'The body is nested too deep')
+  const request = body ? new Request(c.req.raw, { body }) : c.req.raw
+  // @supabase/lite would treat every request from this machine as the dashboard's.
+  const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
+  return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
 }
 type ToPlatform = ReturnType<typeof openLite>
 
@@ -174,16 +162,10 @@ const routeDashboard = (gateway: Hono<Env>, { dashboard, inbox, settings }: Part
   gateway.get('/_system/info', async (c) => {
     const response = await toPlatform(c)
     // The database URL contains the password, which no page needs.
-    const { databaseUrl } = settings
-    const text = databaseUrl ? (await response.text()).replaceAll(databaseUrl, '') : await response.text()
+    const text = (await response.text()).replaceAll(settings.databaseUrl ?? 'no URL', '')
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
-  // Show the schema of the Data API alone: the table editor matches columns by table name, and would show those of
-  // auth.users as ours.
-  gateway.get('/_system/introspect', async (c) => {
-    const found: Record<string, unknown> = await (await toPlatform(c)).json()
-    return c.json(withViews(onlySchema('public', found)))
-  })
+  gateway.get('/_system/introspect', async (c) => c.json(shownTables(await (await toPlatform(c)).json())))
   gateway.all('*', toPlatform)
 }
 
@@ -194,7 +176,7 @@ const reject = (status: 400 | 405, error: string, headers: Record<string, string
   })
 
 /** Routes each request as Supabase's gateway does. */
-export const openGateway = (parts: Parts): Gateway => {
+export const openGateway = (parts: Parts) => {
   const { settings, keys, realtime, storage, dashboard, authRoutes } = parts
   const toFunction = openFunctions(parts)
   const toPlatform = openLite(parts)
@@ -224,7 +206,7 @@ export const openGateway = (parts: Parts): Gateway => {
   routeDashboard(gateway, parts, toPlatform)
 
   return {
-    fetch: (request, { peerAddress, isFunction = false }) => {
+    fetch: (request: Request, peerAddress: string, isFunction = false): Response | Promise<Response> => {
       // The Fetch standard forbids these methods, so such a request cannot be forwarded.
       if (['TRACE', 'TRACK', 'CONNECT'].includes(request.method.toUpperCase())) {
         return reject(405, 'Method not allowed', { Allow: 'GET, HEAD, POST' })
@@ -236,14 +218,13 @@ export const openGateway = (parts: Parts): Gateway => {
       const path = readPath(request, url)
       if (path === null) return reject(400, 'The path is ambiguous')
       const isDashboard = dashboard.isAuthorized(request, url, peerAddress)
-      if (path === url.pathname && !request.url.includes('#')) {
-        return gateway.fetch(request, { peerAddress, path, url, isDashboard, isFunction })
-      }
       // Forward the decoded path, so that nothing behind the gateway decodes it differently.
+      const isDecoded = path === url.pathname && !request.url.includes('#')
       url.pathname = path
       url.hash = ''
       if (isUnder(path, functionsPath)) return toFunction(request, url, peerAddress)
-      return gateway.fetch(new Request(url, request), { peerAddress, path, url, isDashboard, isFunction })
+      const forwarded = isDecoded ? request : new Request(url, request)
+      return gateway.fetch(forwarded, { peerAddress, path, url, isDashboard, isFunction })
     },
   }
 }

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { contentPolicy } from './content_policy.ts'
 
 interface Mail {
   id: number
@@ -11,15 +12,6 @@ interface Mail {
   text: string
   html: string | null
   headers: { key: string; value: string }[]
-}
-
-/** The mails that would have been sent, as the Supabase CLI's inbox shows them. */
-export interface Inbox {
-  /** Where the function notify sends its mails. */
-  smtpUrl: string
-  add: (mail: { to: string; subject: string; text: string; html: string | null }) => void
-  routes: Hono
-  close: () => void
 }
 
 const kept = 200
@@ -71,13 +63,7 @@ ${
 <pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
 
-const policy = [
-  "default-src 'none'",
-  "style-src 'unsafe-inline'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policy = contentPolicy({ 'style-src': "'unsafe-inline'" })
 
 const startServer = async (add: (raw: Uint8Array<ArrayBuffer>, to: string) => Promise<void>) => {
   const server = new SMTPServer({
@@ -94,18 +80,21 @@ const startServer = async (add: (raw: Uint8Array<ArrayBuffer>, to: string) => Pr
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as { port: number }
-  return { smtpUrl: `smtp://127.0.0.1:${port}`, close: () => server.close() }
+  return `smtp://127.0.0.1:${port}`
 }
 
-/** Starts a mail server that delivers to pages instead of to anybody. It keeps the latest mails, in memory. */
-export const openInbox = async (): Promise<Inbox> => {
+/**
+ * The mails that would have been sent, as the Supabase CLI's inbox shows them: a mail server that delivers to pages
+ * instead of to anybody. It keeps the latest mails, in memory.
+ */
+export const openInbox = async () => {
   const mails: Mail[] = []
   let count = 0
   const add = (mail: Omit<Mail, 'id' | 'receivedAt'>) => {
     mails.unshift({ ...mail, id: ++count, receivedAt: new Date() })
     mails.length = Math.min(mails.length, kept)
   }
-  const { smtpUrl, close } = await startServer(async (raw, to) => {
+  const smtpUrl = await startServer(async (raw, to) => {
     const { subject = '', text = '', html = null, headers } = await PostalMime.parse(raw)
     add({ to, subject, text, html, headers })
   })
@@ -122,5 +111,11 @@ export const openInbox = async (): Promise<Inbox> => {
     const mail = mails.find(({ id }) => id === Number(c.req.param('id')))
     return mail ? c.html(mailPage(mail)) : c.html(page('There is no such mail', html``), 404)
   })
-  return { smtpUrl, add: (mail) => add({ ...mail, headers: [] }), routes, close }
+  return {
+    /** Where the function notify sends its mails. */
+    smtpUrl,
+    add: (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>) => add({ ...mail, headers: [] }),
+    routes,
+  }
 }
+export type Inbox = Awaited<ReturnType<typeof openInbox>>

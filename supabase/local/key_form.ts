@@ -2,18 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { type Context, Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { readBody } from './body.ts'
+import { contentPolicy } from './content_policy.ts'
 import { type Dashboard, equals, isLocal } from './dashboard.ts'
 import type { Keys } from './settings.ts'
 
 /** This server's own files. The form is the one for the key. */
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policy = contentPolicy({ 'style-src': "'self'", 'img-src': "'self'", 'form-action': "'self'" })
 
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 

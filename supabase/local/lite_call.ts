@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { App } from '@supabase/lite'
 import { describeError, isDatabaseError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { correctHeaders, databaseErrorResponse, limitSingular, singularError } from './postgrest.ts'
+import { databaseErrorResponse, limitSingular, singularError } from './postgrest.ts'
 
 interface Call {
   /** The error that @supabase/lite tried to print. */
@@ -80,7 +80,6 @@ export const callLite = async (
   const response = await calls.run(call, () => Promise.resolve(lite.fetch(forwarded, { peerAddress })))
   const refusal = forwarded === request ? null : await singularError(response)
   if (refusal) return refusal
-  if (path.startsWith('/rest/')) correctHeaders(request, response)
   if (response.status < 500) return response
   const databaseError = isAuth ? clientErrorOf(call.error) : databaseErrorResponse(call.error)
   if (databaseError && databaseError.status < 500) return databaseError

@@ -17,7 +17,6 @@ import { openRealtime } from './realtime/server.ts'
 import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import { hashInSecondThread } from './hashing.ts'
-import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openStorage } from './storage/server.ts'
 import { openVapidKeys } from './vapid.ts'
@@ -64,6 +63,12 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
+const unavailable = (error: string, headers = {}): Response =>
+  Response.json({ error }, {
+    status: 503,
+    headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable', ...headers },
+  })
+
 /** For people, who would reload it. */
 const startingPage = (): Response =>
   new Response(
@@ -74,16 +79,11 @@ const startingPage = (): Response =>
 
 const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
-  const keys = openDataDir(settings.dataDir, settings.keys)
+  const keys = await openDataDir(settings.dataDir, settings.keys)
 
   // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.
   let handler: Deno.ServeHandler<Deno.NetAddr> = ({ headers }) =>
-    headers.get('Accept')?.includes('text/html')
-      ? startingPage()
-      : Response.json({ error: 'The service is starting' }, {
-        status: 503,
-        headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable' },
-      })
+    headers.get('Accept')?.includes('text/html') ? startingPage() : unavailable('The service is starting')
   const inFlight = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
     const response = Promise.resolve(handler(request, info))
@@ -103,7 +103,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await configureFunctions(settings, keys, database, inbox)
-  const realtime = await openRealtime(database, keys, settings.realtimeDelays).catch((error) => {
+  const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
   const storage = await openStorage(database, settings, keys).catch((error) => {
@@ -116,13 +116,12 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     functions: functions.byName,
     authRoutes: auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
   })
-  const fetchHere = async (request: Request) =>
-    await gateway.fetch(request, { peerAddress: '127.0.0.1', isFunction: true })
+  const fetchHere = async (request: Request) => await gateway.fetch(request, '127.0.0.1', true)
   provideFetch((input, init) => fetchHere(new Request(input, init)))
   if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
   // Not before this: until the listeners below are there, a signal ends the process by itself.
   hashInSecondThread()
-  handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
+  handler = (request, info) => gateway.fetch(request, info.remoteAddr.hostname)
 
   // On Supabase a schedule calls the functions embed and notify.
   const stopJobs = startJobs(database, () => {
@@ -136,16 +135,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     stopping = true
     stopJobs()
     realtime.close()
-    handler = () =>
-      Response.json({ error: 'The service is stopping' }, {
-        status: 503,
-        headers: {
-          'Retry-After': '1',
-          'Access-Control-Allow-Origin': '*',
-          'X-Error-Code': 'unavailable',
-          Connection: 'close',
-        },
-      })
+    handler = () => unavailable('The service is stopping', { Connection: 'close' })
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
     // Requests in flight get four of the five seconds; shut down only after them. Deno's shutdown aborts request bodies
@@ -159,7 +149,7 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   }
   Deno.addSignalListener('SIGINT', stop)
   Deno.addSignalListener('SIGTERM', stop)
-  printBanner(settings, keys, dashboard.link, Deno.stdout.isTerminal())
+  printBanner(settings, keys, dashboard.link)
 }
 
 /** How the functions are opened, once their environment is set. Tests open them as they are deployed. */
@@ -169,11 +159,7 @@ export type OpenFunctions = (keys: Keys) => Promise<EdgeFunctions>
 export const run = async (openFunctions: OpenFunctions = openEdgeFunctions): Promise<void> => {
   surviveConnectionLoss()
   try {
-    if (Deno.args.includes('--help')) {
-      console.log(help())
-      Deno.exit(0)
-    }
-    if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; npm start -- --help lists the settings`)
+    if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; docs/settings.md lists the settings`)
     await start(openFunctions)
   } catch (error) {
     if (error instanceof CannotStart) console.error(error.message)

@@ -27,9 +27,9 @@ const essence = (text: string): string => text.replaceAll(/[ \t\r\n;]+/g, '')
 export const migrate = async (database: Database): Promise<void> => {
   await database.run(`
     create schema if not exists supabase_migrations;
-    create table if not exists supabase_migrations.schema_migrations (version text primary key);
-    alter table supabase_migrations.schema_migrations add column if not exists statements text[];
-    alter table supabase_migrations.schema_migrations add column if not exists name text;
+    create table if not exists supabase_migrations.schema_migrations (
+      version text primary key, statements text[], name text
+    );
     create table if not exists supabase_migrations.seed_files (path text primary key, hash text not null);
   `)
   const rows = await database.query(

@@ -8,20 +8,15 @@ const maxDepth = 100
 const maxQueryLength = 16_384
 const maxArrows = 20
 
-const steps = new Map<number, number>(
-  [['[', 1], ['{', 1], ['(', 1], [']', -1], ['}', -1], [')', -1]].map(([bracket, step]) => [
-    String(bracket).charCodeAt(0),
-    Number(step),
-  ]),
-)
-const quote = 34
-const backslash = 92
+const [quote, backslash] = [34, 92]
+// The codes of [ { ( and ] } ).
+const steps: Record<number, number> = { 91: 1, 123: 1, 40: 1, 93: -1, 125: -1, 41: -1 }
 
 /** Whether the brackets of a text are nested deeper than this. */
 export const exceedsDepth = (text: string, max = maxDepth): boolean => {
   let depth = 0
   for (let index = 0; index < text.length; index++) {
-    depth = Math.max(0, depth + (steps.get(text.charCodeAt(index)) ?? 0))
+    depth = Math.max(0, depth + (steps[text.charCodeAt(index)] ?? 0))
     if (depth > max) return true
   }
   return false
@@ -35,7 +30,7 @@ export const jsonExceedsDepth = (json: Uint8Array, max = maxDepth): boolean => {
     const char = json[index]!
     if (char === quote) inString = !inString
     else if (inString) index += char === backslash ? 1 : 0
-    else if ((depth += steps.get(char) ?? 0) > max) return true
+    else if ((depth += steps[char] ?? 0) > max) return true
   }
   return false
 }

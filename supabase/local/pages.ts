@@ -8,6 +8,7 @@ import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { BodyError } from './body.ts'
+import { contentPolicy } from './content_policy.ts'
 import { type Dashboard, isLocal } from './dashboard.ts'
 import { accountsForPage } from './demo_accounts.ts'
 import { keyForm } from './key_form.ts'
@@ -50,18 +51,14 @@ const openPage = (
   page.use(compress())
   page.use(async (c, next) => {
     await next()
-    const policy = {
-      'default-src': "'none'",
+    const policy = contentPolicy({
       'script-src': "'self'",
       'style-src': "'self'",
       'img-src': "'self'",
       'connect-src': "'self'",
-      'base-uri': "'none'",
-      'form-action': "'none'",
-      'frame-ancestors': "'none'",
       ...(typeof more === 'function' ? more(new URL(c.req.url).host) : more),
-    }
-    c.header('Content-Security-Policy', Object.entries(policy).map((directive) => directive.join(' ')).join('; '))
+    })
+    c.header('Content-Security-Policy', policy)
     c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : 'no-store')
   })
   return page

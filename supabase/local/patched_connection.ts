@@ -1,12 +1,7 @@
-// When @supabase/lite first sees row level security it grants all on all tables to the API roles, which would undo the
-// column grants of the migrations. Reporting the setup as done prevents that.
-const keepGrants = <Connection extends object>(connection: Connection): Connection =>
-  Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
-
-// @supabase/lite looks up embedded tables by name alone: `conversations?select=messages(*)` found realtime.messages. So
-// the schemas of Realtime and Storage are hidden from it.
+// The schemas of Realtime and Storage are hidden from @supabase/lite, which looks up embedded tables by name alone:
+// `conversations?select=messages(*)` found realtime.messages.
 const hidden = ['realtime', 'local_realtime', 'storage']
-const withoutHidden = <Found extends object>(found: Found): Found =>
+const withoutHidden = (found: object): object =>
   Object.fromEntries(
     Object.entries(found).map(([kind, entries]) => [
       kind,
@@ -14,16 +9,20 @@ const withoutHidden = <Found extends object>(found: Found): Found =>
         ? entries.filter(({ schema }: { schema?: string }) => !hidden.includes(schema ?? 'public'))
         : entries,
     ]),
-  ) as Found
+  )
 
-const hideSchemas = <Connection extends { introspect: (options?: { useCache?: boolean }) => Promise<object> }>(
+/** Patches a connection of @supabase/lite to keep our grants and to hide the platform's schemas. */
+export const patchConnection = <Connection extends { introspect: (options?: never) => Promise<object> }>(
   connection: Connection,
 ): Connection => {
   const introspect = connection.introspect.bind(connection)
   // Each request introspects, and mostly gets the same object.
   const cache = new WeakMap<object, object>()
   return Object.assign(connection, {
-    introspect: async (options?: { useCache?: boolean }) => {
+    // When @supabase/lite first sees row level security it grants all on all tables to the API roles, which would undo
+    // the column grants of the migrations. Reporting the setup as done prevents that.
+    ensureRlsContext: () => Promise.resolve(true),
+    introspect: async (options?: never) => {
       const found = await introspect(options)
       const shown = cache.get(found) ?? withoutHidden(found)
       cache.set(found, shown)
@@ -31,8 +30,3 @@ const hideSchemas = <Connection extends { introspect: (options?: { useCache?: bo
     },
   })
 }
-
-/** Patches a connection of @supabase/lite to keep our grants and to hide the platform's schemas. */
-export const patchConnection = <Connection extends Parameters<typeof hideSchemas>[0]>(
-  connection: Connection,
-): Connection => hideSchemas(keepGrants(connection))

@@ -2,19 +2,17 @@
 -- tables come from @supabase/lite. Runs once for each database. Roles belong to the server, so another database may
 -- have created them.
 do $$
+declare
+  role text;
 begin
-  if not exists (select from pg_catalog.pg_roles where rolname = 'anon') then
-    create role anon nologin noinherit;
-  end if;
-  if not exists (select from pg_catalog.pg_roles where rolname = 'authenticated') then
-    create role authenticated nologin noinherit;
-  end if;
-  if not exists (select from pg_catalog.pg_roles where rolname = 'service_role') then
-    create role service_role nologin noinherit bypassrls;
-  end if;
-  if not exists (select from pg_catalog.pg_roles where rolname = 'postgres') then
-    create role postgres nologin createrole bypassrls;
-  end if;
+  foreach role in array array[
+    'anon nologin noinherit', 'authenticated nologin noinherit', 'service_role nologin noinherit bypassrls',
+    'postgres nologin createrole bypassrls'
+  ] loop
+    if to_regrole(split_part(role, ' ', 1)) is null then
+      execute 'create role ' || role;
+    end if;
+  end loop;
 end
 $$;
 

@@ -70,7 +70,7 @@ export const openPlatform = async (
   await app.ensureSystemSchema()
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
-  await retryOnConflict(() => allowOwnPhotos(database, settings))
+  await retryOnConflict(() => allowOwnPhotos(database, settings.port))
   await loadPlaces(database.query)
   await seed(database, settings)
   return app

@@ -35,26 +35,6 @@ export const databaseErrorResponse = (error: unknown): Response | null => {
   return errorResponse(status, postgrestError(code, message, detail, hint))
 }
 
-// In the order in which PostgREST prints them. `tx` is missing: the platform ignores it.
-const preferences: [preference: RegExp, methods: RegExp][] = [
-  [/^resolution=(merge|ignore)-duplicates$/, /POST/],
-  [/^missing=(default|null)$/, /POST|PATCH/],
-  [/^return=(representation|minimal|headers-only)$/, /POST|PATCH|PUT|DELETE/],
-  [/^count=(exact|planned|estimated)$/, /./],
-  [/^handling=(strict|lenient)$/, /./],
-  [/^max-affected=\d+$/, /PATCH|DELETE/],
-]
-
-/** The header Preference-Applied; of a preference that is given twice the first counts. */
-export const appliedPreferences = (method: string, prefer: string): string => {
-  const given = prefer.split(',').map((preference) => preference.trim())
-  return preferences
-    .filter(([, methods]) => methods.test(method))
-    .flatMap(([preference]) => given.find((candidate) => preference.test(candidate)) ?? [])
-    .filter((preference) => !preference.startsWith('max-affected') || given.includes('handling=strict'))
-    .join(', ')
-}
-
 /**
  * Asks for one object by a preference that @supabase/lite checks before it writes: it deletes and changes several rows
  * first, and then refuses to return them.
@@ -63,11 +43,12 @@ export const limitSingular = (request: Request): Request => {
   const { method, headers } = request
   const isSingular = headers.get('Accept')?.includes('application/vnd.pgrst.object')
   if (!isSingular || !['PATCH', 'DELETE'].includes(method)) return request
-  const prefer = headers.get('Prefer') ?? ''
-  const kept = prefer.includes('handling=strict') ? prefer : appliedPreferences(method, prefer)
+  const given = (headers.get('Prefer') ?? '').split(',').map((preference) => preference.trim())
+  // With strict handling others would be refused.
+  const known = given.includes('handling=strict') ? /^(?!(handling|max-affected)=)./ : /^(missing|return|count)=/
   const limited = new Request(request)
-  const others = kept.split(',').filter((preference) => !/^ *(handling|max-affected)=/.test(preference))
-  limited.headers.set('Prefer', [...others, 'handling=strict', 'max-affected=1'].filter(Boolean).join(','))
+  const kept = given.filter((preference) => known.test(preference))
+  limited.headers.set('Prefer', [...kept, 'handling=strict', 'max-affected=1'].join(','))
   return limited
 }
 
@@ -79,43 +60,3 @@ export const singularError = async (response: Response): Promise<Response | null
   const found = details.replace('query affects', 'result contains')
   return errorResponse(406, postgrestError('PGRST116', 'Cannot coerce the result to a single JSON object', found))
 }
-
-/** Sets the headers of an answer of @supabase/lite. */
-export const correctHeaders = (request: Request, { headers, status }: Response): void => {
-  const applied = appliedPreferences(request.method, request.headers.get('Prefer') ?? '')
-  if (status >= 400 && status !== 416) return
-  headers.delete('Preference-Applied')
-  if (applied) headers.set('Preference-Applied', applied)
-  if (status === 204 || (status === 201 && !applied.includes('return=representation'))) headers.delete('Content-Type')
-}
-
-/**
- * A number that JSON.stringify prints as Postgres does, 12.50, and String too, for CSV. It is a function, because
- * @supabase/lite copies objects.
- */
-const exactNumber = (text: string): unknown =>
-  Object.assign(() => {}, {
-    toJSON: () => /^-?\d/.test(text) ? rawJson(text) : text,
-    toString: () => text,
-  })
-// TypeScript does not know it yet.
-const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON
-
-/** Parses a numeric. */
-export const parseNumeric = (text: string): unknown => String(Number(text)) === text ? Number(text) : exactNumber(text)
-
-const losesDigits = /\.\d*0(?!\d)|\d{16}|\d[eE]/
-
-/** Parses JSON with each number as it is written. */
-export const parseExactJson = (text: string): unknown =>
-  losesDigits.test(text)
-    ? JSON.parse(
-      text,
-      ((_: string, value: unknown, { source }: { source: string }) =>
-        typeof value === 'number' && String(value) !== source ? exactNumber(source) : value) as (
-          this: unknown,
-          key: string,
-          value: unknown,
-        ) => unknown,
-    )
-    : JSON.parse(text)

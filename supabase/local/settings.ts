@@ -1,35 +1,10 @@
 import {
   allSettings,
   type Environment,
-  type Rate,
   readSettings as read,
   settingsErrorOfStack,
 } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
-import type { VapidKeys } from './vapid.ts'
-
-export interface Settings {
-  host: string
-  port: number
-  /** The folder of the database's files and the keys; null for a database in memory. */
-  dataDir: string | null
-  /** A Postgres server to use instead of PGlite. */
-  databaseUrl: string | null
-  seed: 'demo' | 'none'
-  /** ISO 4217, of the prices on the pages. */
-  currency: string
-  emailConfirmation: boolean
-  /** Whether Realtime waits where Supabase's server does. */
-  realtimeDelays: boolean
-  /** Of log-ins at Auth itself; null for no limit. */
-  logInRate: Rate | null
-  /** The configured keys; the others are made on first start. */
-  keys: Partial<Keys>
-  /** The configured keys of Web Push; null: made on first start. */
-  vapid: VapidKeys | null
-  /** The configured mail server; null: the inbox at /mail. */
-  smtpUrl: string | null
-}
 
 export interface Keys {
   jwtSecret: string
@@ -56,32 +31,34 @@ export const originOf = ({ host, port }: Settings): string => {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-const keys = ({ JWT_SECRET, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SECRET_KEY }: Environment): Partial<Keys> => ({
-  ...(JWT_SECRET && { jwtSecret: JWT_SECRET }),
-  ...(SUPABASE_PUBLISHABLE_KEY && { publishableKey: SUPABASE_PUBLISHABLE_KEY }),
-  ...(SUPABASE_SECRET_KEY && { secretKey: SUPABASE_SECRET_KEY }),
-})
-
-const vapid = ({ VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey }: Environment): VapidKeys | null =>
-  publicKey && privateKey ? { publicKey, privateKey } : null
-
 /** Reads the settings of `npm start`; throws CannotStart for the first invalid one. */
-export const readSettings = (env: Environment): Settings => {
+export const readSettings = (env: Environment) => {
   const settingsError = settingsErrorOfStack(env)
   if (settingsError) throw new CannotStart(settingsError)
   const settings = read((name) => env[name] || allSettings[name]?.local)
+  const { JWT_SECRET, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SECRET_KEY, VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY } = env
+  /** The configured ones; the others are made on first start. */
+  const keys: Partial<Keys> = {
+    ...(JWT_SECRET && { jwtSecret: JWT_SECRET }),
+    ...(SUPABASE_PUBLISHABLE_KEY && { publishableKey: SUPABASE_PUBLISHABLE_KEY }),
+    ...(SUPABASE_SECRET_KEY && { secretKey: SUPABASE_SECRET_KEY }),
+  }
+  const hasVapid = VAPID_PUBLIC_KEY && VAPID_PRIVATE_KEY
   return {
+    keys,
     host: settings.HOST,
     port: settings.PORT,
+    /** The folder of the database's files and the keys; null for a database in memory. */
     dataDir: settings.DATA_DIR === 'memory' ? null : settings.DATA_DIR,
+    /** A Postgres server to use instead of PGlite. */
     databaseUrl: settings.DATABASE_URL ?? null,
     seed: settings.SEED,
     currency: settings.CURRENCY,
     emailConfirmation: settings.EMAIL_CONFIRMATION,
-    realtimeDelays: settings.REALTIME_DELAYS,
+    /** Of log-ins at Auth itself; null for no limit. */
     logInRate: settings.RATE_LIMIT_LOGIN,
-    keys: keys(env),
-    vapid: vapid(env),
-    smtpUrl: settings.SMTP_URL ?? null,
+    /** The configured keys of Web Push; null: made on first start. */
+    vapid: hasVapid ? { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY } : null,
   }
 }
+export type Settings = ReturnType<typeof readSettings>

@@ -1,4 +1,4 @@
-import { CannotStart } from './cannot_start.ts'
+import { readOrMake } from './data_dir.ts'
 
 export interface VapidKeys {
   publicKey: string
@@ -20,19 +20,6 @@ const makeKeys = async (): Promise<VapidKeys> => {
 export const openVapidKeys = async (dataDir: string | null, configured: VapidKeys | null): Promise<VapidKeys> => {
   if (configured) return configured
   if (dataDir === null) return await makeKeys()
-  const file = `${dataDir}/vapid.json`
-  try {
-    const keys: VapidKeys = JSON.parse(Deno.readTextFileSync(file))
-    if (keys.publicKey?.length === 87 && keys.privateKey?.length === 43) return keys
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      const keys = await makeKeys()
-      // Write atomically, so that a crash leaves no partial file.
-      Deno.writeTextFileSync(`${file}.new`, JSON.stringify(keys, null, 2), { mode: 0o600 })
-      Deno.renameSync(`${file}.new`, file)
-      return keys
-    }
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  throw new CannotStart(`${file} does not hold the keys of Web Push; restore it, or remove it for new ones`)
+  const isValid = (keys: VapidKeys) => keys.publicKey?.length === 87 && keys.privateKey?.length === 43
+  return await readOrMake(`${dataDir}/vapid.json`, makeKeys, isValid, 'keys of Web Push')
 }

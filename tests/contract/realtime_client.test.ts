@@ -1,59 +1,41 @@
-// Our client on a Realtime that waits where Supabase's does: our own with REALTIME_DELAYS=on, or Supabase's where
-// tests/platform/realtime supplies it. What it does when, to the millisecond, is in tests/clients/delivery.test.ts.
-import { afterEach, expect, inject, test } from 'vitest'
+// Our client on our own Realtime, or on Supabase's where tests/platform/realtime supplies it, which alone waits, has
+// outages and holds up connections. What the client does then, and when, is in tests/clients/delivery.test.ts.
+import { expect, inject, test } from 'vitest'
 import { openBoth, openInboxOf, timeToShow, watchMissing } from '../clients/real_inbox.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
-import { useStack } from '../tools/own_stack.ts'
 import { connect, listen } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
 import { until } from '../tools/wait.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** POST /begin and /end of an outage of replication; /TERM and /KILL restart the server. */
+    /** POST /outage interrupts replication; /TERM and /KILL restart the server. Of Supabase's server alone. */
     realtimeControl: string
   }
 }
 const control = inject('realtimeControl')
-const own = control ? null : useStack({ REALTIME_DELAYS: 'on' })
-const server = () => own ? { base: own.base, publishableKey: testKeys.publishableKey } : inject('stack')
-const origin = () => new URL(server().base).origin
-let isOut = false
+const onSupabases = test.runIf(control)
 const tellServer = (what: string) => fetch(`${control}/${what}`, { method: 'POST' })
-const setOutage = async (value: boolean): Promise<void> => {
-  if (isOut === value) return
-  isOut = value
-  // The signal begins an outage of our own, or ends it.
-  if (own) own.process.kill('SIGUSR2')
-  else await tellServer(value ? 'begin' : 'end')
-}
-afterEach(() => setOutage(false))
 
 const openPair = async () => {
-  const [ana, ben] = await Promise.all(['Ana', 'Ben'].map((name) => signUp(name, {}, server().base)))
+  const [ana, ben] = await Promise.all(['Ana', 'Ben'].map((name) => signUp(name)))
   return { ana: ana!, ben: ben!, conversation: await openConversation(ana!, ben!) }
 }
 // Without what the tests are about a message waits for a poll: half a minute and more.
 const soon = 15_000
 
-test.each(own ? ['of the first user', 'in an outage'] : ['TERM', 'KILL'])(
-  'a message sent right after the join is shown soon, %s',
-  async (start) => {
-    const { ana, ben, conversation } = await openPair()
-    if (!own) await tellServer(start)
-    await setOutage(start === 'in an outage')
-    const { inbox } = await openInboxOf(ana, {}, server())
-    const chat = inbox.open(conversation)
-    await until(() => inbox.view.status !== 'offline')
-    expect(await timeToShow(ben, chat, 'The first')).toBeLessThan(soon)
-    if (isOut) expect(chat.view.status).not.toBe('live')
-    await setOutage(false)
-    await until(() => chat.view.status === 'live')
-  },
-)
+onSupabases.each(['TERM', 'KILL'])('a message sent right after the join is shown soon, after %s', async (signal) => {
+  const { ana, ben, conversation } = await openPair()
+  await tellServer(signal)
+  const { inbox } = await openInboxOf(ana)
+  const chat = inbox.open(conversation)
+  await until(() => inbox.view.status !== 'offline')
+  expect(await timeToShow(ben, chat, 'The first')).toBeLessThan(soon)
+  await until(() => chat.view.status === 'live')
+})
 
 test('whoever only listens is shown each message, although events overtake commits', async () => {
-  const { ben, conversation, anas: { chat } } = await openBoth({ poll: [1e8, 1e9] }, server())
+  const { ben, conversation, anas: { chat } } = await openBoth({ poll: [1e8, 1e9] })
   const { longest, add } = watchMissing(chat)
   for (let count = 1; count <= 20; count++) {
     add(await sendMessage(ben, conversation, `Message ${count}`))
@@ -64,12 +46,12 @@ test('whoever only listens is shown each message, although events overtake commi
   expect(longest.live).toBeLessThan(1000)
 })
 
-test("a typing topic that is refused holds up nobody else's messages", async () => {
+onSupabases("a typing topic that is refused holds up nobody else's messages", async () => {
   const { ana, ben, conversation } = await openPair()
-  const carl = await signUp('Carl', {}, server().base)
+  const carl = await signUp('Carl')
   const withCarl = await openConversation(carl, ben)
   expect((await ana.call('PUT', `/users/me/blocks/${ben.id}`)).status).toBe(204)
-  const { inbox, loss } = await openInboxOf(ben, {}, server())
+  const { inbox, loss } = await openInboxOf(ben)
   const chat = inbox.open(withCarl)
   await until(() => chat.view.status === 'live' && chat.view.loaded)
   inbox.open(conversation)
@@ -84,9 +66,9 @@ test("a typing topic that is refused holds up nobody else's messages", async () 
 })
 
 test('of five typing topics that are refused each is joined once', async () => {
-  const ben = await signUp('Ben', {}, server().base)
-  const others = await Promise.all(Array.from({ length: 5 }, (_, n) => signUp(`Other ${n}`, {}, server().base)))
-  const { inbox, loss } = await openInboxOf(ben, {}, server())
+  const ben = await signUp('Ben')
+  const others = await Promise.all(Array.from({ length: 5 }, (_, n) => signUp(`Other ${n}`)))
+  const { inbox, loss } = await openInboxOf(ben)
   for (const other of others) {
     const conversation = await openConversation(other, ben)
     await other.call('PUT', `/users/me/blocks/${ben.id}`)
@@ -96,9 +78,9 @@ test('of five typing topics that are refused each is joined once', async () => {
   expect(loss.typingJoins).toBe(5)
 })
 
-test('during an outage of replication the status is delayed, messages come soon, and none is lost', async () => {
-  const { ben, conversation, anas, bens } = await openBoth({}, server())
-  await setOutage(true)
+onSupabases('during an outage of replication the status is delayed, messages come soon, and none is lost', async () => {
+  const { ben, conversation, anas, bens } = await openBoth()
+  await tellServer('outage')
   const texts: string[] = []
   const areAll = (status: string) => anas.inbox.view.status === status && anas.chat.view.status === status
   // The outage may begin after the first of them has gone through.
@@ -112,7 +94,7 @@ test('during an outage of replication the status is delayed, messages come soon,
     texts.push(`Answer ${count}`)
     expect(await timeToShow(ben, anas.chat, texts.at(-1)!)).toBeLessThan(soon)
   }
-  await setOutage(false)
+  // It ends by itself.
   for (let count = 0; !areAll('live') && count < 60; count++) {
     texts.push(`Now ${count}`)
     await sendMessage(ben, conversation, texts.at(-1)!)
@@ -124,7 +106,7 @@ test('during an outage of replication the status is delayed, messages come soon,
 })
 
 test('in our client typing ends with a block, and works again after it is removed', async () => {
-  const { ana, ben, conversation, anas, bens } = await openBoth({}, server())
+  const { ana, ben, conversation, anas, bens } = await openBoth()
   const typing = setInterval(() => bens.chat.typing(), 100)
   try {
     await until(() => anas.chat.view.typing)
@@ -140,9 +122,9 @@ test('in our client typing ends with a block, and works again after it is remove
   }
 })
 
-test('a refused join holds up everything on its connection for five seconds', async () => {
+onSupabases('a refused join holds up everything on its connection for five seconds', async () => {
   const { ana, ben, conversation } = await openPair()
-  const client = await connect(ana.token, { origin: origin() })
+  const client = await connect(ana.token)
   const { broadcasts } = await listen(client, `user:${ana.id}`)
   const arrived = () => broadcasts.filter(({ event }) => event === 'message.created').length
   let isRefused = false
@@ -158,15 +140,15 @@ test('a refused join holds up everything on its connection for five seconds', as
   expect(await refused).toMatchObject({ status: 'CHANNEL_ERROR' })
 })
 
-test('a block leaves an open channel open until its user has a new token', async () => {
+onSupabases('a block leaves an open channel open until its user has a new token', async () => {
   const { ana, ben, conversation } = await openPair()
   const topic = `typing:${conversation}`
-  const [anas, bens] = await Promise.all([ana, ben].map(({ token }) => connect(token, { origin: origin() })))
+  const [anas, bens] = await Promise.all([ana, ben].map(({ token }) => connect(token)))
   const own = await listen(anas!, `user:${ana.id}`)
   const typing = await listen(bens!, topic)
   await ana.call('PUT', `/users/me/blocks/${ben.id}`)
   await until(() => own.broadcasts.some(({ event }) => event === 'block.changed'))
-  const admin = await connect(undefined, { origin: origin(), key: testKeys.secretKey })
+  const admin = await connect(undefined, { key: testKeys.secretKey })
   const { channel } = await listen(admin, topic)
   await channel.send({ type: 'broadcast', event: 'typing', payload: { user_id: ana.id } })
   await until(() => typing.broadcasts.length > 0)

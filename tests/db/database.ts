@@ -27,7 +27,7 @@ export const openTestDatabase = async (): Promise<Database> => {
 /** Runs a file after the statement `begin` and returns its TAP lines; the rows of other statements are dropped. */
 export const runFile = async (database: Database, begin: string, file: string): Promise<string[]> => {
   try {
-    const results = await database.script(
+    const results = await database.run(
       `${begin}; set local search_path = tap, public; ${read(file)}; select * from finish();`,
     )
     return results.flatMap((row) => row.split('\n')).filter((line) => /^(not )?ok |^1\.\.|^#|^\s*#/.test(line))

@@ -47,11 +47,6 @@ check('a photo of this machine is one of its own port, to which those of another
   equal(await start('8002'), 'started')
   equal(await database.query('select image_url from public.profiles', []), [{ image_url: photo(8002) }])
   equal([await save(photo(8001)), await save(photo(8002))], ['23514', 'saved'])
-  // Several stacks may share a database server.
-  const { allowOwnPhotos } = await import('../../supabase/local/own_photos.ts')
-  for (const port of [8003, 8004, 8003]) await allowOwnPhotos(database, { port, databaseUrl: 'postgres://shared' })
-  const all = await Promise.all([8001, 8002, 8003, 8004].map((port) => save(photo(port))))
-  equal(all, ['23514', 'saved', 'saved', 'saved'])
 })
 
 check('one machine runs the jobs of the schedule, and deletes dead letters as Supabase does', {}, async () => {

@@ -6,7 +6,6 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { call } from '../tools/people.ts'
 import { dashboardCookie, startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
@@ -22,8 +21,8 @@ const deno = `${process.cwd()}/node_modules/.bin/deno`
 const modeOf = (...path: string[]) => fs.statSync(join(...path)).mode & 0o777
 
 /** Runs a script of the stack until it ends by itself. */
-const run = async (env: Record<string, string> = {}, args: string[] = [], cwd = process.cwd(), script = 'main') => {
-  const stack = spawn(deno, ['run', '-A', `supabase/local/${script}.ts`, ...args], {
+const run = async (env: Record<string, string> = {}, args: string[] = [], cwd = process.cwd()) => {
+  const stack = spawn(deno, ['run', '-A', 'supabase/local/main.ts', ...args], {
     cwd,
     env: { ...process.env, PORT: '0', DATA_DIR: 'memory', SEED: 'none', DATABASE_URL: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,21 +88,11 @@ test('npm start reads .env, and the environment wins', { timeout }, () => {
   expect(startWith('no')).toBe('PORT is "no", and must be a number from 0 to 65535\n')
 })
 
-test(
-  'npm start -- --help lists every setting that it reads, and an unknown argument is refused',
-  { timeout },
-  async () => {
-    const { code, stdout } = await run({}, ['--help'])
-    expect(code).toBe(0)
-    for (const [name, { on }] of Object.entries(allSettings)) {
-      expect([name, new RegExp(`^  ${name}$`, 'm').test(stdout)]).toEqual([name, on !== 'supabase'])
-    }
-    expect(stdout).toContain('  PORT\n      where everything listens (default: 54321)\n')
-    expect(await run({}, ['--port=80'])).toMatchObject(
-      refusal('--port=80 is unknown; npm start -- --help lists the settings'),
-    )
-  },
-)
+test('an argument is refused, with where the settings are', { timeout }, async () => {
+  expect(await run({}, ['--port=80'])).toMatchObject(
+    refusal('--port=80 is unknown; docs/settings.md lists the settings'),
+  )
+})
 
 /** Runs this code in a process of its own, from when it says `now`. */
 const evaluate = async (code: string) => {
@@ -263,8 +252,7 @@ describe('a data folder', { timeout }, () => {
     expect(await metrics.text()).toMatch(/^database_migration\{version="99990101000000",sha256="\w{64}"\} 1$/m)
   })
 
-  test('is reset with its keys once nobody uses it, and npm start forwards a signal to the server', async () => {
-    const reset = (SEED: string) => run({ DATA_DIR, SEED }, [], process.cwd(), 'reset')
+  test('is used by npm start, which forwards a signal to the server', async () => {
     const npm = spawn('npm', ['start'], {
       env: { ...process.env, PORT: '0', DATABASE_URL: '', SEED: 'none', ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -272,19 +260,10 @@ describe('a data folder', { timeout }, () => {
     let out = ''
     npm.stdout!.on('data', (chunk) => out += chunk)
     const base = await vi.waitUntil(() => /^ready (\S+)$/m.exec(out)?.[1], { timeout: 250_000 })
-    expect(await reset('demo')).toMatchObject(refusal(inUse))
     expect(await signIn(base)).toBe(200)
     const exited = once(npm, 'exit')
     npm.kill('SIGINT')
     expect((await exited)[0]).toBe(0)
     await expect(fetch(`${base}/health`)).rejects.toThrow()
-
-    const keys = fs.readFileSync(join(DATA_DIR, 'keys.json'), 'utf8')
-    expect(await reset('none')).toMatchObject(refusal(/SEED is none, .+/))
-    expect(fs.existsSync(join(DATA_DIR, 'postgres'))).toBe(true)
-    expect(await reset('demo')).toMatchObject({ code: 0, stderr: '' })
-    expect(fs.existsSync(join(DATA_DIR, 'before-reset', 'postgres', 'PG_VERSION'))).toBe(true)
-    expect(fs.readdirSync(DATA_DIR).sort()).toEqual(['before-reset', 'keys.json', 'lock', 'vapid.json'])
-    expect(fs.readFileSync(join(DATA_DIR, 'keys.json'), 'utf8')).toBe(keys)
   })
 })

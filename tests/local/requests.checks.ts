@@ -90,7 +90,7 @@ check('a truncated body is 400 and is not logged as an error, also without a Con
 })
 
 check('an upload that trickles or never ends is 408, and one that is quick enough is taken', {}, async () => {
-  const { chunksOf } = await import('../../supabase/local/storage/body.ts')
+  const { chunksOf } = await import('../../supabase/local/body.ts')
   /** What becomes of so many chunks of this size, one every few milliseconds. */
   const read = async (chunks: number, bytes: number, pace: object) => {
     const pull = async (stream: ReadableStreamDefaultController<Uint8Array>) => {
@@ -99,7 +99,7 @@ check('an upload that trickles or never ends is 408, and one that is quick enoug
       else stream.close()
     }
     const limits = { milliseconds: 60_000, firstMilliseconds: 50, bytesPerSecond: 10_000, ...pace }
-    const body = chunksOf(new ReadableStream({ pull }, { highWaterMark: 0 }), 1e9, limits)
+    const body = chunksOf(new ReadableStream({ pull }, { highWaterMark: 0 }), 1e9, () => new Error('too large'), limits)
     return await Array.fromAsync(body).then((all) => all.length, ({ status }) => status)
   }
   equal(await read(1000, 1, {}), 408)
@@ -246,7 +246,6 @@ check('tokens signed with a key that Auth publishes are accepted, and no others'
 check('losing a connection to the database, which is logged once, ends no process; other errors do', {}, async () => {
   const lines = readLog()
   const { surviveConnectionLoss } = await import('../../supabase/local/connection_loss.ts')
-  surviveConnectionLoss()
   surviveConnectionLoss()
   const survived: boolean[] = []
   for (const type of ['error', 'unhandledrejection']) {

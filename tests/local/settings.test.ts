@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { encode } from 'uqr'
 import { expect, test } from 'vitest'
 import { allSettings, settingsErrorOfFunctions } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from '../../supabase/local/cannot_start.ts'
-import { phoneCode } from '../../supabase/local/banner.ts'
 import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
 
 // deno-fmt-ignore
@@ -92,14 +90,4 @@ test('the banner names the addresses of the network only where the stack listens
   expect(origins('0.0.0.0')).toEqual(['http://192.168.1.7:8000'])
   expect(origins('192.168.1.7')).toEqual([])
   expect(origins()).toEqual([])
-})
-
-test("the QR code for a phone is the demo's address, light on dark in every terminal", () => {
-  const lines = phoneCode('http://192.168.1.20:54321').filter((line) => line.includes('\x1b[97;40m'))
-  const isLight = lines.flatMap((line) => {
-    const cells = [...line.trim().slice('\x1b[97;40m'.length, -'\x1b[0m'.length)]
-    return [cells.map((cell) => '█▀'.includes(cell)), cells.map((cell) => '█▄'.includes(cell))]
-  })
-  const { size, data } = encode('http://192.168.1.20:54321/demo', { border: 2 })
-  expect(isLight.slice(0, size)).toEqual(data.map((row) => row.map((isDark) => !isDark)))
 })

@@ -1,11 +1,10 @@
 // Our own Realtime asks the policies again when somebody is blocked or deactivated; Supabase's does at a join alone.
 import { expect, test } from 'vitest'
 import type { Connection } from '../../supabase/local/realtime/channel.ts'
-import { openChannels } from '../../supabase/local/realtime/channels.ts'
+import { openChannels, type Services } from '../../supabase/local/realtime/channels.ts'
 import { openHub } from '../../supabase/local/realtime/hub.ts'
 import { openPresence } from '../../supabase/local/realtime/presence.ts'
 import type { Frame } from '../../supabase/local/realtime/protocol.ts'
-import type { Services } from '../../supabase/local/realtime/services.ts'
 import { asAdmin, openConversation, type Person, signUp } from '../tools/people.ts'
 import { connect, listen, openDevice } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
@@ -57,24 +56,19 @@ test('a user who is blocked after the policies were asked, and before the join i
   const hub = openHub()
   let changes = 0
   const services = {
-    ...{ hub, presence: openPresence(hub), hasDelays: false },
-    broadcasts: { subscribe: () => Promise.resolve() },
-    postgresChanges: { prepare: () => [], unsubscribe: () => {} },
-    permissions: {
-      authorize: () => Promise.resolve({ canRead: changes++ ? [] : ['broadcast'], canWrite: [] }),
-      permissionsChanged: () => {},
-      watch: () => () => changes > 0,
-    },
+    ...{ hub, presence: openPresence(hub), postgresChanges: { prepare: () => [], unsubscribe: () => {} } },
+    authorize: () => Promise.resolve({ canRead: changes++ ? [] : ['broadcast'], canWrite: [] }),
+    permissionChanges: () => changes,
   }
   const replies: unknown[] = []
   const send = ({ payload }: Frame) => replies.push(payload)
-  const connection = { identity: { claims: {}, expiresAt: null }, isOpen: () => true, send, sendFirst: send }
+  const connection = { identity: { claims: {}, expiresAt: null }, isOpen: () => true, send }
   const channels = openChannels(services as unknown as Services, connection as unknown as Connection, () => {})
   const payload = { config: { private: true } }
   channels.receive({ joinRef: '1', ref: '1', topic: 'realtime:typing:1', event: 'phx_join', payload })
   await until(() => replies.length > 0)
   const reason = 'Unauthorized: You do not have permissions to read from this Channel topic: typing:1'
-  expect([replies, hub.isEmpty()]).toEqual([[{ status: 'error', response: { reason } }], true])
+  expect([replies, hub.subscribers('typing:1').size]).toEqual([[{ status: 'error', response: { reason } }], 0])
 })
 
 test('a deactivated user loses every topic, and the partner none', async () => {

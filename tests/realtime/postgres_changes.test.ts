@@ -53,6 +53,8 @@ test('participants receive inserts, updates and deletes of messages, with the br
   // A renewed token does not interrupt it.
   await client.realtime.setAuth(resign(ana.token, { renewed: true }))
   const { id } = await sendMessage(ben, conversation, 'Welcome')
+  // The row is read as it is delivered.
+  await until(() => changes!.length === 1)
   await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
   // Who may see it is looked up as it is delivered.
   await until(() => changes!.length === 2)

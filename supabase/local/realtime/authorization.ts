@@ -12,17 +12,11 @@ export interface Permissions {
   canWrite: Extension[]
 }
 
-/** Asks the policies, and knows whether an answer may be out of date. */
-export interface Authorization {
-  authorize: (topic: string, identity: Identity) => Promise<Permissions>
-  /** Takes the news that the permissions on some topic have changed. */
-  permissionsChanged: () => void
-  /** Returns what tells whether any have changed since: what was asked before must be asked again. */
-  watch: () => () => boolean
-}
+/** Asks the policies. */
+export type Authorize = (topic: string, identity: Identity) => Promise<Permissions>
 
 /** Checks the policies as Realtime does, with rows that are rolled back. If a policy raises, nothing is allowed. */
-export const openAuthorization = (database: Database): Authorization => {
+export const openAuthorization = (database: Database): Authorize => {
   const check = async (topic: string, { claims }: Identity): Promise<Permissions> => {
     try {
       const [row] = await database.query('select local_realtime.permissions($1, ($2::text)::jsonb) as permissions', [
@@ -39,7 +33,7 @@ export const openAuthorization = (database: Database): Authorization => {
   // Anybody can open any number of connections: 2,000 anonymous joins on 200 of them held up everybody else for 4 s,
   // and 400 of one account for 7 s. So those of one account wait for each other, as do those without one.
   const mutexes = new Map<string, { mutex: Mutex; waiting: number }>()
-  const authorize: Authorization['authorize'] = async (topic, identity) => {
+  return async (topic, identity) => {
     const account = String(identity.claims.sub ?? '')
     const own = mutexes.get(account) ?? { mutex: createMutex(), waiting: 0 }
     mutexes.set(account, own)
@@ -52,14 +46,5 @@ export const openAuthorization = (database: Database): Authorization => {
     } finally {
       if (--own.waiting === 0) mutexes.delete(account)
     }
-  }
-  let changes = 0
-  return {
-    authorize,
-    permissionsChanged: () => void changes++,
-    watch: () => {
-      const before = changes
-      return () => changes !== before
-    },
   }
 }

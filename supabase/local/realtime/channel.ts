@@ -7,10 +7,6 @@ export interface Connection {
   /** The identity of the key that opened the connection. */
   identity: Identity
   send: (frame: Frame) => void
-  /** As `send`, before what is held back. */
-  sendFirst: (frame: Frame) => void
-  /** Holds back everything else that is sent until the returned function is called. */
-  hold: () => () => void
   write: (data: string) => void
   isOpen: () => boolean
 }
@@ -26,9 +22,10 @@ export interface Channel {
   permissions: Permissions
   presenceEnabled: boolean
   presenceKey: string
-  /** broadcast.self and broadcast.ack of the join's config. */
+  /** broadcast.self, .ack and .replication_ready of the join's config. */
   self: boolean
   ack: boolean
+  wantsReady: boolean
   push: (event: string, payload: Record<string, unknown>, ref?: string | null) => void
   /** The calls of presence in the window that ends then. */
   presenceCalls: { count: number; until: number }

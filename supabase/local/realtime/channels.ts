@@ -1,20 +1,29 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
-import { createMutex, yieldToEventLoop } from '../mutex.ts'
+import type { Authorize } from './authorization.ts'
 import { cannotRead, type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
-import { isUserToken, RealtimeError } from './identity.ts'
-import { bindingsOf, openChannel, wantsReplicationReady } from './join.ts'
-import type { Subscription } from './postgres_changes.ts'
+import type { Hub } from './hub.ts'
+import { type Identity, isUserToken, RealtimeError } from './identity.ts'
+import { bindingsOf, openChannel } from './join.ts'
+import type { PostgresChanges, Subscription } from './postgres_changes.ts'
+import type { Presence } from './presence.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
-import {
-  channelErrorBackoff,
-  presenceCalls,
-  presenceWindow,
-  replicationReadyInterval,
-  replicationReadyTimeout,
-} from './server_facts.ts'
-import type { Services } from './services.ts'
 
+/** The parts of Realtime that channels use. */
+export interface Services {
+  hub: Hub
+  presence: Presence
+  postgresChanges: PostgresChanges
+  authorize: Authorize
+  /** How often permissions have changed: what was asked before the latest change must be asked again. */
+  permissionChanges: () => number
+  identify: (token: string) => Promise<Identity>
+}
+
+// Presence of one client, as CLIENT_PRESENCE_MAX_CALLS and CLIENT_PRESENCE_WINDOW_MS of Supabase's Realtime
+// (config/runtime.exs at v2.129.8).
+export const presenceCalls = 5
+export const presenceWindow = 30_000
 const maxChannels = 100
 const maxPendingFrames = 1000
 
@@ -23,11 +32,8 @@ const openMembers = (services: Services, connection: Connection) => {
   const { hub, presence, postgresChanges } = services
   const channels = new Map<string, Channel>()
 
-  const reply = ({ event, joinRef, ref, topic }: Frame, status: 'ok' | 'error', response = {}) => {
-    // A join holds everything else back until it is answered.
-    const send = event === 'phx_join' ? connection.sendFirst : connection.send
-    send({ joinRef, ref, topic, event: 'phx_reply', payload: { status, response } })
-  }
+  const reply = ({ joinRef, ref, topic }: Frame, status: 'ok' | 'error', response = {}) =>
+    connection.send({ joinRef, ref, topic, event: 'phx_reply', payload: { status, response } })
 
   const leave = (channel: Channel): void => {
     clearTimeout(channel.expiryTimer)
@@ -48,13 +54,11 @@ const openMembers = (services: Services, connection: Connection) => {
 
   const refreshPermissions = async (channel: Channel): Promise<void> => {
     const before = channel.permissions
-    const permissions = await services.permissions.authorize(channel.topic, channel.identity)
+    const permissions = await services.authorize(channel.topic, channel.identity)
     if (!isMember(channel)) return
     channel.permissions = permissions
     if (before.canRead.some((extension) => !permissions.canRead.includes(extension))) {
-      const isPartial = permissions.canRead.length > 0
-      const partial = `You no longer have permission to read from this Channel topic: ${channel.topic}`
-      close(channel, isPartial ? partial : cannotRead(channel.topic))
+      close(channel, cannotRead(channel.topic))
     }
   }
 
@@ -75,18 +79,8 @@ type Members = ReturnType<typeof openMembers>
 
 /** Handles joins. */
 const openJoins = ({ services, connection, channels, isMember, reply, leave, close, refreshPermissions }: Members) => {
-  const { hub, presence, postgresChanges, broadcasts, hasDelays } = services
-  // The joins of a connection query the database one at a time: 9000 joins at once, on ten connections, blocked
-  // everybody else for 4 s.
-  const joinMutex = createMutex()
+  const { hub, presence, postgresChanges } = services
   let joining = 0
-
-  const tellReplicationReady = (channel: Channel, end: number): void => {
-    if (!isMember(channel)) return
-    if (broadcasts.isReady()) return pushSystem(channel, 'system', 'ok', 'Replication connection established')
-    if (Date.now() >= end) return close(channel, 'Replication connection was not established in time')
-    setTimeout(() => tellReplicationReady(channel, end), replicationReadyInterval)
-  }
 
   const subscribe = async (frame: Frame): Promise<void> => {
     if (channels.size + joining >= maxChannels) {
@@ -94,27 +88,16 @@ const openJoins = ({ services, connection, channels, isMember, reply, leave, clo
     }
     const bindings = bindingsOf(frame)
     joining++
-    const hasChanged = services.permissions.watch()
-    let channel: Channel
-    try {
-      channel = await joinMutex(async () => {
-        await yieldToEventLoop()
-        return await openChannel(services, connection, frame)
-      })
-    } finally {
-      joining--
-    }
+    const before = services.permissionChanges()
+    const channel = await openChannel(services, connection, frame).finally(() => joining--)
     if (!connection.isOpen()) return
     channels.set(channel.phxTopic, channel)
     channel.refreshPermissions = () => void refreshPermissions(channel)
     hub.add(channel)
     let subscriptions: Subscription[]
     try {
-      const subscribed = broadcasts.subscribe()
-      if (hasDelays) subscribed.catch((error) => log('error', 'Replication did not start', describeError(error)))
-      else await subscribed
-      if (hasChanged()) {
-        channel.permissions = await services.permissions.authorize(channel.topic, channel.identity)
+      if (services.permissionChanges() !== before) {
+        channel.permissions = await services.authorize(channel.topic, channel.identity)
         requireRead(channel.topic, channel.permissions)
       }
       if (!isMember(channel)) return
@@ -126,7 +109,7 @@ const openJoins = ({ services, connection, channels, isMember, reply, leave, clo
     watchExpiry(channel, (message) => close(channel, message))
     reply(frame, 'ok', { postgres_changes: subscriptions.map(({ id, binding }) => ({ ...binding, id })) })
     if (channel.presenceEnabled) channel.push('presence_state', presence.state(channel.topic))
-    if (wantsReplicationReady(frame)) tellReplicationReady(channel, Date.now() + replicationReadyTimeout)
+    if (channel.wantsReady) pushSystem(channel, 'system', 'ok', 'Replication connection established')
     // A client that does not read what it is sent may have been disconnected by now.
     if (subscriptions.length === 0 || !isMember(channel)) return
     const rejected = await postgresChanges.subscribe(subscriptions)
@@ -137,16 +120,12 @@ const openJoins = ({ services, connection, channels, isMember, reply, leave, clo
   const join = async (frame: Frame): Promise<void> => {
     const before = channels.get(frame.topic)
     if (before) leave(before)
-    const release = hasDelays ? connection.hold() : () => {}
     try {
       await subscribe(frame)
     } catch (error) {
       const isOurs = error instanceof RealtimeError
       if (!isOurs) log('error', 'Joining a topic failed', describeError(error))
-      if (hasDelays) await new Promise((resolve) => setTimeout(resolve, channelErrorBackoff))
       reply(frame, 'error', { reason: isOurs ? error.message : 'Unknown Error on Channel' })
-    } finally {
-      release()
     }
     before?.push('phx_close', {}, before.joinRef)
   }
@@ -190,7 +169,6 @@ export const openChannels = (services: Services, connection: Connection, onOverf
   const join = openJoins(members)
   const queues = new Map<string, Promise<void>>()
   let pendingFrames = 0
-  let inbound = Promise.resolve()
 
   const handle = async (frame: Frame): Promise<void> => {
     if (frame.event === 'phx_join') return await join(frame)
@@ -207,7 +185,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     return await handleFrame(members, channel, frame)
   }
 
-  const enqueue = (frame: Frame): Promise<void> => {
+  const enqueue = (frame: Frame): void => {
     const handled = (queues.get(frame.topic) ?? Promise.resolve())
       .then(() => connection.isOpen() ? handle(frame) : undefined)
       .catch((error) => log('error', 'Handling a frame failed', describeError(error)))
@@ -216,19 +194,13 @@ export const openChannels = (services: Services, connection: Connection, onOverf
         if (queues.get(frame.topic) === handled) queues.delete(frame.topic)
       })
     queues.set(frame.topic, handled)
-    return handled
   }
 
   return {
     receive: (frame: Frame): void => {
       if (frame.topic === 'phoenix') return frame.event === 'heartbeat' ? reply(frame, 'ok') : undefined
       if (++pendingFrames > maxPendingFrames) return onOverflow()
-      if (!services.hasDelays) return void enqueue(frame)
-      // As in Phoenix, a join holds up the frames behind it, whatever their topic.
-      inbound = inbound.then(() => {
-        const handled = enqueue(frame)
-        return frame.event === 'phx_join' ? handled : undefined
-      })
+      enqueue(frame)
     },
     leaveAll: (): void => [...channels.values()].forEach(leave),
   }

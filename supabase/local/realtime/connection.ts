@@ -1,8 +1,7 @@
 import type { Connection } from './channel.ts'
-import { openChannels } from './channels.ts'
+import { openChannels, type Services } from './channels.ts'
 import type { Identity } from './identity.ts'
 import { decode, encode, type Version } from './protocol.ts'
-import type { Services } from './services.ts'
 
 /** The platform's limit for a payload. */
 const maxPayload = 3_000_000
@@ -27,34 +26,13 @@ export const openConnection = (
     }
   }
 
-  let held: string[] | null = null
-  const writeNow = (data: string): void => {
-    if (socket.readyState !== WebSocket.OPEN) return
+  const isOpen = () => socket.readyState === WebSocket.OPEN
+  const write = (data: string): void => {
+    if (!isOpen()) return
     if (socket.bufferedAmount > maxBuffered) return close(1013, 'Too slow')
     socket.send(data)
   }
-
-  const write = (data: string): void => {
-    if (held) held.push(data)
-    else writeNow(data)
-  }
-
-  const connection: Connection = {
-    version,
-    identity,
-    write,
-    send: (frame) => write(encode(version, frame)),
-    sendFirst: (frame) => writeNow(encode(version, frame)),
-    hold: () => {
-      held = []
-      return () => {
-        const waiting = held ?? []
-        held = null
-        waiting.forEach(writeNow)
-      }
-    },
-    isOpen: () => socket.readyState === WebSocket.OPEN,
-  }
+  const connection: Connection = { version, identity, write, send: (frame) => write(encode(version, frame)), isOpen }
   const channels = openChannels(services, connection, () => close(1008, 'Too many frames at once'))
 
   socket.binaryType = 'arraybuffer'

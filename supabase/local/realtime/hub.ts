@@ -1,40 +1,30 @@
 import type { Channel } from './channel.ts'
 import { type Broadcast, encodeBroadcast, type Version } from './protocol.ts'
 
-/** The channels on each topic. */
-export interface Hub {
-  add: (channel: Channel) => void
-  remove: (channel: Channel) => void
-  subscribers: (topic: string) => ReadonlySet<Channel>
-  /** The channels that were joined with a token of this account. */
-  channelsOf: (account: string) => Channel[]
-  isEmpty: () => boolean
-  /** Sends to every channel that may read and passes the filter; encodes once for each protocol version. */
-  broadcast: (topic: string, broadcast: Broadcast, filter?: (channel: Channel) => boolean) => void
-}
-
 const none: ReadonlySet<Channel> = new Set()
 
-export const openHub = (): Hub => {
+/** The channels on each topic. */
+export const openHub = () => {
   const topics = new Map<string, Set<Channel>>()
   const subscribers = (topic: string) => topics.get(topic) ?? none
   return {
     subscribers,
-    channelsOf: (account) =>
+    /** The channels that were joined with a token of this account. */
+    channelsOf: (account: string): Channel[] =>
       [...topics.values()].flatMap((channels) => [...channels]).filter(({ identity }) =>
         identity.claims.sub === account
       ),
-    isEmpty: () => topics.size === 0,
-    add: (channel) => {
+    add: (channel: Channel): void => {
       const channels = topics.get(channel.topic) ?? new Set()
       topics.set(channel.topic, channels.add(channel))
     },
-    remove: (channel) => {
+    remove: (channel: Channel): void => {
       const channels = topics.get(channel.topic)
       channels?.delete(channel)
       if (channels?.size === 0) topics.delete(channel.topic)
     },
-    broadcast: (topic, broadcast, filter = () => true) => {
+    /** Sends to every channel that may read and passes the filter; encodes once for each protocol version. */
+    broadcast: (topic: string, broadcast: Broadcast, filter = (_: Channel) => true): void => {
       const encoded = new Map<Version, string>()
       for (const channel of subscribers(topic)) {
         const { connection: { version }, permissions } = channel
@@ -45,3 +35,4 @@ export const openHub = (): Hub => {
     },
   }
 }
+export type Hub = ReturnType<typeof openHub>

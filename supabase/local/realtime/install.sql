@@ -2,65 +2,47 @@
 -- of policies as another role. Runs at each start, so that it is always that of this release; no migration contains it.
 create schema if not exists local_realtime;
 
--- Tables that somebody has subscribed to. The triggers look here first, so that other tables send no notification:
--- Postgres commits transactions that notify one at a time. Servers only add rows, because another server on this
--- database may still have subscribers.
-create table if not exists local_realtime.subscribed_tables (
-  table_schema text,
-  table_name text,
-  primary key (table_schema, table_name)
-);
-
--- Notifies of a broadcast by id and topic, because a notification holds at most 8 kB. Definer, because senders have no
--- access to subscribed_tables.
+-- Notifies of a broadcast. A notification holds at most 8 kB, and realtime.send makes more than that a warning.
 create or replace function local_realtime.notify_broadcast()
 returns trigger
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if exists (
-    select from local_realtime.subscribed_tables where table_schema = 'realtime' and table_name = 'messages'
-  ) then
-    perform pg_notify('local_realtime', 'broadcast ' || new.id || ' ' || left(new.topic, 500));
-  end if;
+  perform pg_notify('local_realtime', 'broadcast ' || jsonb_build_object(
+    'id', new.id, 'topic', new.topic, 'event', new.event, 'payload', new.payload
+  )::text);
   return null;
 end
 $$;
 
--- Changed rows, kept until every server on this database has had time to deliver them.
-create table if not exists local_realtime.changes (
-  id bigint generated always as identity primary key,
-  table_schema text not null,
-  table_name text not null,
-  type text not null,
-  record jsonb,
-  old_record jsonb,
-  changed_at timestamptz not null
-);
-
+-- Notifies of a changed row by its key, whose columns are the arguments.
 create or replace function local_realtime.capture_change()
 returns trigger
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  change_id bigint;
+  written constant jsonb := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
 begin
-  if exists (
-    select from local_realtime.subscribed_tables
-    where table_schema = tg_table_schema and table_name = tg_table_name
-  ) then
-    insert into local_realtime.changes (table_schema, table_name, type, record, old_record, changed_at)
-    values (
-      tg_table_schema, tg_table_name, tg_op,
-      case when tg_op <> 'DELETE' then to_jsonb(new) end, case when tg_op <> 'INSERT' then to_jsonb(old) end,
-      -- Not now(), which is the start of the transaction.
-      clock_timestamp()
-    )
-    returning id into change_id;
-    perform pg_notify('local_realtime', 'change ' || change_id);
-  end if;
+  perform pg_notify('local_realtime', 'change ' || jsonb_build_object(
+    'schema', tg_table_schema,
+    'table', tg_table_name,
+    'type', tg_op,
+    'key', (select jsonb_object_agg(name, written -> name) from unnest(tg_argv) as name),
+    -- Not now(), which is the start of the transaction.
+    'at', clock_timestamp()
+  )::text);
   return null;
 end
+$$;
+
+create or replace function local_realtime.key_columns(on_table regclass)
+returns text[]
+language sql stable set search_path = ''
+as $$
+  select array_agg(attname)
+  from pg_catalog.pg_attribute
+  join pg_catalog.pg_index on indrelid = attrelid and indisprimary and attnum = any (indkey)
+  where attrelid = on_table
 $$;
 
 do $$
@@ -68,14 +50,15 @@ declare
   published record;
 begin
   for published in
-    select schemaname, tablename
+    select format('%I.%I', schemaname, tablename)::regclass as on_table
     from pg_catalog.pg_publication_tables
     where pubname = 'supabase_realtime' and schemaname not in ('realtime', 'local_realtime')
   loop
     execute format(
-      'create or replace trigger local_realtime_capture after insert or update or delete on %I.%I
-       for each row execute function local_realtime.capture_change()',
-      published.schemaname, published.tablename
+      'create or replace trigger local_realtime_capture after insert or update or delete on %s
+       for each row execute function local_realtime.capture_change(%s)',
+      published.on_table,
+      (select string_agg(quote_literal(name), ', ') from unnest(local_realtime.key_columns(published.on_table)) as name)
     );
   end loop;
 end
@@ -87,19 +70,16 @@ returns void
 language plpgsql volatile set search_path = ''
 as $$
 begin
-  perform set_config('request.jwt.claims', claims::text, true);
-  perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
-  perform set_config('request.jwt.claim.role', coalesce(claims ->> 'role', ''), true);
-  perform set_config('request.headers', '{}', true);
-  perform set_config('realtime.topic', topic, true);
+  perform
+    set_config('request.jwt.claims', claims::text, true),
+    set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true),
+    set_config('request.jwt.claim.role', coalesce(claims ->> 'role', ''), true),
+    set_config('request.headers', '{}', true),
+    set_config('realtime.topic', topic, true);
   -- The role is one of three literals, whatever the claims say.
   perform set_config(
     'role',
-    case claims ->> 'role'
-      when 'authenticated' then 'authenticated'
-      when 'service_role' then 'service_role'
-      else 'anon'
-    end,
+    case when claims ->> 'role' in ('authenticated', 'service_role') then claims ->> 'role' else 'anon' end,
     true
   );
 end
@@ -146,12 +126,17 @@ returns text
 language plpgsql stable set search_path = ''
 as $$
 declare
+  comparisons constant jsonb :=
+    '{"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "isdistinct": "is distinct from"}';
+  patterns constant jsonb := '{"like": "like", "ilike": "ilike", "match": "~", "imatch": "~*"}';
   condition jsonb;
   conditions text[] := '{}';
+  operator text;
   col text;
   kind text;
 begin
   for condition in select value from jsonb_array_elements(filter) loop
+    operator := condition ->> 'operator';
     select format('"row".%I', attname), format_type(atttypid, atttypmod)
     into strict col, kind
     from pg_catalog.pg_attribute
@@ -159,25 +144,16 @@ begin
     conditions := conditions || (
       case when (condition -> 'not')::boolean then 'not ' else '' end
       || '('
-      || case condition ->> 'operator'
-        when 'eq' then format('%s = %L::%s', col, condition ->> 'value', kind)
-        when 'neq' then format('%s <> %L::%s', col, condition ->> 'value', kind)
-        when 'lt' then format('%s < %L::%s', col, condition ->> 'value', kind)
-        when 'lte' then format('%s <= %L::%s', col, condition ->> 'value', kind)
-        when 'gt' then format('%s > %L::%s', col, condition ->> 'value', kind)
-        when 'gte' then format('%s >= %L::%s', col, condition ->> 'value', kind)
-        when 'isdistinct' then format('%s is distinct from %L::%s', col, condition ->> 'value', kind)
-        when 'in' then format(
+      || case
+        when operator = 'in' then format(
           '%s = any (array[%s]::%s[])',
           col,
           (select string_agg(quote_literal(item), ', ') from jsonb_array_elements_text(condition -> 'value') as item),
           kind
         )
-        when 'like' then format('%s::text like %L', col, condition ->> 'value')
-        when 'ilike' then format('%s::text ilike %L', col, condition ->> 'value')
-        when 'match' then format('%s::text ~ %L', col, condition ->> 'value')
-        when 'imatch' then format('%s::text ~* %L', col, condition ->> 'value')
-        when 'is' then format('%s is %s', col, condition ->> 'value')
+        when operator = 'is' then format('%s is %s', col, condition ->> 'value')
+        when patterns ? operator then format('%s::text %s %L', col, patterns ->> operator, condition ->> 'value')
+        else format('%s %s %L::%s', col, comparisons ->> operator, condition ->> 'value', kind)
       end
       || ')'
     );
@@ -195,7 +171,7 @@ as $$
     jsonb_build_object(
       'name', attname,
       'type', typname,
-      'is_key', coalesce(attnum = any (indkey), false),
+      'is_key', attname = any (local_realtime.key_columns(on_table)),
       'readers', (
         select jsonb_agg(role)
         from unnest(array['anon', 'authenticated', 'service_role']) as role
@@ -206,22 +182,21 @@ as $$
   )
   from pg_catalog.pg_attribute
   join pg_catalog.pg_type on pg_type.oid = atttypid
-  left join pg_catalog.pg_index on indrelid = attrelid and indisprimary
   where attrelid = on_table and attnum > 0 and not attisdropped
 $$;
 
--- Subscribes to the published tables that a binding {schema, table, filter} matches, and returns them with their
--- columns; null if there is none or the filter is invalid.
+-- The published tables that a binding {schema, table, filter} matches, with their columns; null if there is none or the
+-- filter is invalid.
 create or replace function local_realtime.subscribe(binding jsonb)
 returns jsonb
-language plpgsql volatile set search_path = ''
+language plpgsql stable set search_path = ''
 as $$
 declare
   published record;
   tables jsonb := '[]';
 begin
   for published in
-    select schemaname, tablename, format('%I.%I', schemaname, tablename)::regclass as on_table
+    select tablename, format('%I.%I', schemaname, tablename)::regclass as on_table
     from pg_catalog.pg_publication_tables
     where pubname = 'supabase_realtime'
       and schemaname = binding ->> 'schema'
@@ -231,8 +206,6 @@ begin
       'select from jsonb_populate_record(null::%s, ''{}'') as "row" where %s',
       published.on_table, local_realtime.filter_condition(published.on_table, binding -> 'filter')
     );
-    insert into local_realtime.subscribed_tables values (published.schemaname, published.tablename)
-    on conflict do nothing;
     tables := tables || jsonb_build_object(
       'table', published.tablename, 'columns', local_realtime.columns(published.on_table)
     );
@@ -244,70 +217,58 @@ exception
 end
 $$;
 
--- For each subscriber {claims, filter} a list: the ids of those changes of one table that it may see.
-create or replace function local_realtime.visible_changes(
-  table_schema text, table_name text, changes jsonb, subscribers jsonb
-)
+-- For each subscriber {claims, filter} a list: those of the changes {id, type, key} of one table that it may see, as
+-- {id, record}. The record is the present row, with the columns that the subscriber may read; null of a deleted one.
+create or replace function local_realtime.visible_changes(on_table regclass, changes jsonb, subscribers jsonb)
 returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
 declare
-  on_table constant regclass := format('%I.%I', table_schema, table_name);
-  keys constant text[] := (
-    select array_agg(attname) from pg_catalog.pg_attribute
-    join pg_catalog.pg_index on indrelid = attrelid and indisprimary and attnum = any (indkey)
-    where attrelid = on_table
-  );
+  keys constant text[] := local_realtime.key_columns(on_table);
   same_key constant text := (
-    select string_agg(format('found.%1$I = wanted.%1$I', key), ' and ') from unnest(keys) as key
+    select string_agg(format('"row".%1$I = wanted.%1$I', key), ' and ') from unnest(keys) as key
   );
   subscriber jsonb;
-  written jsonb;
-  deleted jsonb;
+  condition text;
+  columns text;
   visible jsonb;
   answer jsonb := '[]';
 begin
   for subscriber in select value from jsonb_array_elements(subscribers) loop
     visible := null;
-    deleted := null;
     begin
+      condition := local_realtime.filter_condition(on_table, subscriber -> 'filter');
+      perform local_realtime.act_as(subscriber -> 'claims', '');
+      select string_agg(format('"row".%I', attname), ', ' order by attnum) into columns
+      from pg_catalog.pg_attribute
+      where attrelid = on_table and attnum > 0 and not attisdropped
+        and has_column_privilege(on_table, attnum, 'select');
       -- Of a deleted row only the key is published, so a filter on another column does not match it.
       execute format(
-        'select
-           jsonb_agg(jsonb_build_object(''id'', change.id, ''record'', change.record))
-             filter (where change.type <> ''DELETE''),
-           jsonb_agg(change.id) filter (where change.type = ''DELETE'')
-         from local_realtime.changes as change
-         cross join lateral jsonb_populate_record(null::%1$s, coalesce(change.record, change.old_record)) as "row"
-         where change.id in (select value::bigint from jsonb_array_elements_text($1))
-           and %2$s
-           and (change.type <> ''DELETE'' or $2)',
-        on_table, local_realtime.filter_condition(on_table, subscriber -> 'filter')
-      )
-      into written, deleted
-      using changes, not exists (
-        select from jsonb_array_elements(subscriber -> 'filter') as condition
-        where condition ->> 'column' <> all (keys)
-      );
-      perform local_realtime.act_as(subscriber -> 'claims', '');
-      execute format(
-        'select jsonb_agg(change -> ''id'')
+        'select jsonb_agg(jsonb_build_object(''id'', change -> ''id'', ''record'', found.record))
          from jsonb_array_elements($1) as change
-         cross join lateral jsonb_populate_record(null::%1$s, change -> ''record'') as wanted
-         where exists (select from %1$s as found where %2$s)',
-        on_table, same_key
+         cross join lateral jsonb_populate_record(null::%1$s, change -> ''key'') as wanted
+         cross join lateral (
+           select (select to_jsonb(shown) from (select %2$s) as shown) as record
+           from %1$s as "row"
+           where change ->> ''type'' <> ''DELETE'' and %3$s and %4$s
+           union all
+           select null from (select (wanted).*) as "row" where change ->> ''type'' = ''DELETE'' and $2 and %4$s
+         ) as found',
+        on_table, columns, same_key, condition
       )
       into visible
-      using coalesce(written, '[]');
+      using changes, not exists (
+        select from jsonb_array_elements(subscriber -> 'filter') as filtered
+        where filtered ->> 'column' <> all (keys)
+      );
       raise sqlstate 'PROBE';
     exception
       when sqlstate 'PROBE' then null;
       -- Without select on the table a subscriber sees no change, not even a delete.
-      when others then
-        visible := null;
-        deleted := null;
+      when others then visible := null;
     end;
-    answer := answer || jsonb_build_array(coalesce(visible, '[]') || coalesce(deleted, '[]'));
+    answer := answer || jsonb_build_array(coalesce(visible, '[]'));
   end loop;
   return answer;
 end
@@ -352,5 +313,5 @@ create or replace trigger local_realtime_recheck_account
 create or replace trigger local_realtime_notify_broadcast
   after insert on realtime.messages
   for each row
-  when (new.extension = 'broadcast' and new.event is not null)
+  when (new.extension = 'broadcast' and new.event is not null and new.private)
   execute function local_realtime.notify_broadcast();

@@ -1,8 +1,8 @@
 import { type Channel, type Connection, requireRead } from './channel.ts'
+import type { Services } from './channels.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
 import type { Binding } from './postgres_changes.ts'
 import { type Frame, isRecord } from './protocol.ts'
-import type { Services } from './services.ts'
 
 const isTrue = (value: unknown): boolean => value === true || value === 'true'
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
@@ -14,7 +14,7 @@ export const openChannel = async (services: Services, connection: Connection, fr
   if (topic === '') throw new RealtimeError('TopicNameRequired: You must provide a topic name')
   const { config, access_token, user_token } = frame.payload
   const { broadcast, presence, private: isPrivate } = record(config)
-  const { ack, self } = record(broadcast)
+  const { ack, self, replication_ready } = record(broadcast)
   const { enabled, key } = record(presence)
 
   // As on the platform with "Allow public access" off.
@@ -22,7 +22,7 @@ export const openChannel = async (services: Services, connection: Connection, fr
 
   const token = [user_token, access_token].find(isUserToken)
   const identity = token ? await services.identify(token) : connection.identity
-  const permissions = await services.permissions.authorize(topic, identity)
+  const permissions = await services.authorize(topic, identity)
   requireRead(topic, permissions)
   return {
     connection,
@@ -35,6 +35,7 @@ export const openChannel = async (services: Services, connection: Connection, fr
     presenceKey: key === undefined || key === null || key === '' ? crypto.randomUUID() : String(key),
     self: isTrue(self),
     ack: isTrue(ack),
+    wantsReady: isTrue(replication_ready),
     presenceCalls: { count: 0, until: 0 },
     push: (event, payload, ref = null) =>
       connection.send({ joinRef: frame.joinRef, ref, topic: frame.topic, event, payload }),
@@ -50,6 +51,3 @@ export const bindingsOf = (frame: Frame): Binding[] => {
   if (postgres_changes.length > maxBindings) throw new RealtimeError('join crashed')
   return postgres_changes.filter(isRecord)
 }
-
-export const wantsReplicationReady = (frame: Frame): boolean =>
-  isTrue(record(record(frame.payload.config).broadcast).replication_ready)

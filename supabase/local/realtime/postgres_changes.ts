@@ -1,10 +1,10 @@
+import { describeError } from '../../../functions/_shared/errors.ts'
+import { log } from '../../../functions/_shared/log.ts'
 import type { Database } from '../database.ts'
 import { yieldToEventLoop } from '../mutex.ts'
 import type { Channel } from './channel.ts'
 import { type Condition, readFilter } from './filters.ts'
 import { type Identity, RealtimeError } from './identity.ts'
-import { waitForOpenTransactions } from './open_transactions.ts'
-import { expectAll, openQueue } from './queue.ts'
 
 /** What a client asks to receive, as it sent it: `{event, schema, table, filter}`. */
 export type Binding = Record<string, unknown>
@@ -27,26 +27,15 @@ export interface Subscription {
   tables: Map<string, Column[]>
 }
 
-/** Delivers changed rows to the channels that subscribed to them and may read them. */
-export interface PostgresChanges {
-  /** Registers bindings of a channel; throws a RealtimeError above the limit of one user. */
-  prepare: (channel: Channel, bindings: Binding[]) => Subscription[]
-  /** Activates subscriptions; returns the error message if the database rejects any of them. */
-  subscribe: (subscriptions: Subscription[]) => Promise<string | null>
-  unsubscribe: (channel: Channel) => void
-  /** Takes the notification of a committed change. */
-  notify: (id: string) => void
-}
-
 interface Change {
   id: number
-  table_schema: string
-  table_name: string
+  schema: string
+  table: string
   type: 'INSERT' | 'UPDATE' | 'DELETE'
-  record: Record<string, unknown> | null
-  old_record: Record<string, unknown> | null
-  changed_at: string
+  key: Record<string, unknown>
+  at: string
 }
+type Row = Record<string, unknown> | null
 
 const batchSize = 100
 // Each subscription adds a millisecond to every change of its table, no matter who makes the change.
@@ -54,21 +43,18 @@ const maxPerUser = 300
 // Subscribers checked in one statement; between statements PGlite can answer others.
 const maxPerStatement = 50
 
-const pick = (record: Record<string, unknown> | null, columns: Column[]) =>
-  Object.fromEntries(columns.map(({ name }) => [name, record?.[name] ?? null]))
-
-const payloadOf = (change: Change, all: Column[], { claims }: Identity) => {
+const payloadOf = ({ schema, table, type, key, at }: Change, record: Row, all: Column[], { claims }: Identity) => {
   const columns = all.filter(({ readers }) => readers?.includes(claims.role))
   return {
-    schema: change.table_schema,
-    table: change.table_name,
-    type: change.type,
-    commit_timestamp: new Date(change.changed_at).toISOString(),
+    schema,
+    table,
+    type,
+    commit_timestamp: new Date(at).toISOString(),
     columns: columns.map(({ name, type }) => ({ name, type })),
-    ...(change.type !== 'DELETE' && { record: pick(change.record, columns) }),
+    ...(type !== 'DELETE' && { record }),
     // As with the default replica identity, the old row has its primary key alone.
-    ...(change.type !== 'INSERT' && {
-      old_record: pick(change.old_record, columns.filter(({ is_key }) => is_key)),
+    ...(type !== 'INSERT' && {
+      old_record: Object.fromEntries(columns.filter(({ is_key }) => is_key).map(({ name }) => [name, key[name]])),
     }),
     errors: null,
   }
@@ -81,74 +67,81 @@ const rejection = ({ event, schema, table, filter }: Binding): string =>
 
 let lastId = 0
 
-const readChanges = async (database: Database, ids: string[]): Promise<Change[]> => {
-  const [row] = await database.query(
-    `select coalesce(jsonb_agg(to_jsonb(change)), '[]') as changes
-     from local_realtime.changes as change where id = any (($1::text)::bigint[])`,
-    [`{${ids.join()}}`],
-  )
-  return row?.changes as Change[]
-}
-
-/** For each subscription to one table, the ids of the changes that it may see. */
+/** For each subscription to one table, the changes that it may see, by their ids, and the rows as it may see them. */
 const visibleTo = async (
   database: Database,
   changes: Change[],
   subscriptions: Subscription[],
-): Promise<Map<Subscription, Set<number>>> => {
+): Promise<Map<Subscription, Map<number, Row>>> => {
   const subscribers = subscriptions.map(({ channel, filter }) =>
     JSON.stringify({ claims: channel.identity.claims, filter })
   )
   const distinct = [...new Set(subscribers)]
-  const { table_schema, table_name } = changes[0]!
-  const visible: Set<number>[] = []
+  const { schema, table } = changes[0]!
+  const visible: Map<number, Row>[] = []
   while (visible.length < distinct.length) {
     if (visible.length > 0) await yieldToEventLoop()
     const batch = distinct.slice(visible.length, visible.length + maxPerStatement)
     const [row] = await database.query(
       `select local_realtime.visible_changes(
-         table_schema => $1, table_name => $2, changes => ($3::text)::jsonb, subscribers => ($4::text)::jsonb
+         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, ($4::text)::jsonb
        ) as visible`,
-      [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${batch.join()}]`],
+      [schema, table, JSON.stringify(changes), `[${batch.join()}]`],
     )
-    for (const ids of row?.visible as number[][]) visible.push(new Set(ids))
+    for (const seen of row?.visible as { id: number; record: Row }[][]) {
+      visible.push(new Map(seen.map(({ id, record }) => [id, record])))
+    }
   }
   return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
 }
 
-/** `onLoss` is called when a change cannot be read, and so cannot be delivered. */
-export const openPostgresChanges = (database: Database, onLoss: () => void): PostgresChanges => {
+/**
+ * Delivers changed rows to the channels that subscribed to them and may read them. `onLoss` is called when changes
+ * cannot be read, and so cannot be delivered.
+ */
+export const openPostgresChanges = (database: Database, onLoss: () => void) => {
   const active = new Set<Subscription>()
-  const subscribersOf = ({ table_schema, table_name }: Change): Subscription[] =>
-    [...active].filter(({ binding, tables }) => binding.schema === table_schema && tables.has(table_name))
+  let pending: Change[] = []
+  let isRunning = false
 
-  const deliver = async (ids: string[]): Promise<void> => {
-    const found = await readChanges(database, ids)
-    expectAll(ids, found.length)
-    for (const changes of Map.groupBy(found, (one) => `${one.table_schema}.${one.table_name}`).values()) {
-      const { table_name } = changes[0]!
-      const subscribers = subscribersOf(changes[0]!)
+  const deliver = async (batch: Change[]): Promise<void> => {
+    for (const changes of Map.groupBy(batch, ({ schema, table }) => `${schema}.${table}`).values()) {
+      const { schema, table } = changes[0]!
+      const subscribers = [...active].filter(({ binding, tables }) => binding.schema === schema && tables.has(table))
       if (subscribers.length === 0) continue
       const visible = await visibleTo(database, changes, subscribers)
-      // Notifications arrive in commit order; deliver in the same order.
-      changes.sort((one, other) => ids.indexOf(`${one.id}`) - ids.indexOf(`${other.id}`))
       for (const change of changes) {
         const receivers = subscribers.filter((one) =>
           active.has(one) && visible.get(one)!.has(change.id) &&
           ['*', change.type].includes(String(one.binding.event).toUpperCase())
         )
         for (const [channel, its] of Map.groupBy(receivers, (one) => one.channel)) {
-          const data = payloadOf(change, its[0]!.tables.get(table_name)!, channel.identity)
+          const record = visible.get(its[0]!)!.get(change.id)!
+          const data = payloadOf(change, record, its[0]!.tables.get(table)!, channel.identity)
           channel.push('postgres_changes', { ids: its.map(({ id }) => id), data })
         }
       }
     }
   }
 
-  const queue = openQueue('Changes', batchSize, deliver, onLoss)
+  /** Delivers in the order of the notifications, which is that of the commits. */
+  const run = async (): Promise<void> => {
+    if (isRunning) return
+    isRunning = true
+    try {
+      while (pending.length > 0) await deliver(pending.splice(0, batchSize))
+    } catch (error) {
+      log('error', 'Changes could not be read', describeError(error))
+      pending = []
+      onLoss()
+    } finally {
+      isRunning = false
+    }
+  }
 
   return {
-    prepare: (channel, bindings) => {
+    /** Registers bindings of a channel; throws a RealtimeError above the limit of one user. */
+    prepare: (channel: Channel, bindings: Binding[]): Subscription[] => {
       const { role, sub } = channel.identity.claims
       const own = [...active].filter(({ channel: { identity: { claims } } }) =>
         claims.role === role && claims.sub === sub
@@ -167,7 +160,8 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
       for (const subscription of subscriptions) active.add(subscription)
       return subscriptions
     },
-    subscribe: async (subscriptions) => {
+    /** Activates subscriptions; returns the error message if the database rejects any of them. */
+    subscribe: async (subscriptions: Subscription[]): Promise<string | null> => {
       let rejected: string | null = null
       for (const [index, subscription] of subscriptions.entries()) {
         if (index % 20 === 19) await yieldToEventLoop()
@@ -183,16 +177,19 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
         active.delete(subscription)
         rejected ??= rejection(binding)
       }
-      await waitForOpenTransactions(database)
       return rejected
     },
-    unsubscribe: (channel) => {
+    unsubscribe: (channel: Channel): void => {
       for (const subscription of active) {
         if (subscription.channel === channel) active.delete(subscription)
       }
     },
-    notify: (id) => {
-      if (active.size > 0) queue.add(id)
+    /** Takes the notification of a committed change. */
+    notify: (change: Omit<Change, 'id'>): void => {
+      if (active.size === 0) return
+      pending.push({ id: ++lastId, ...change })
+      void run()
     },
   }
 }
+export type PostgresChanges = ReturnType<typeof openPostgresChanges>

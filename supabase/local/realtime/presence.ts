@@ -4,16 +4,10 @@ import type { Hub } from './hub.ts'
 type Meta = Record<string, unknown> & { phx_ref: string }
 type State = Record<string, { metas: Meta[] }>
 
-/** Phoenix Presence: what the clients of each topic track, by presence key. */
-export interface Presence {
-  state: (topic: string) => State
-  track: (channel: Channel, payload: Record<string, unknown>) => void
-  untrack: (channel: Channel) => void
-}
-
 const newRef = (): string => crypto.getRandomValues(new Uint8Array(9)).toBase64()
 
-export const openPresence = (hub: Hub): Presence => {
+/** Phoenix Presence: what the clients of each topic track, by presence key. */
+export const openPresence = (hub: Hub) => {
   const tracked = new Map<Channel, Meta>()
 
   const pushDiff = (topic: string, joins: State, leaves: State): void => {
@@ -23,7 +17,7 @@ export const openPresence = (hub: Hub): Presence => {
   }
 
   return {
-    state: (topic) => {
+    state: (topic: string): State => {
       // Clients choose the keys; `__proto__` must be an ordinary one.
       const state: State = Object.create(null)
       for (const channel of hub.subscribers(topic)) {
@@ -32,14 +26,14 @@ export const openPresence = (hub: Hub): Presence => {
       }
       return state
     },
-    track: (channel, payload) => {
+    track: (channel: Channel, payload: Record<string, unknown>): void => {
       const before = tracked.get(channel)
       const meta = { ...payload, phx_ref: newRef(), ...(before && { phx_ref_prev: before.phx_ref }) }
       tracked.set(channel, meta)
       const key = channel.presenceKey
       pushDiff(channel.topic, { [key]: { metas: [meta] } }, before ? { [key]: { metas: [before] } } : {})
     },
-    untrack: (channel) => {
+    untrack: (channel: Channel): void => {
       const before = tracked.get(channel)
       if (!before) return
       tracked.delete(channel)
@@ -47,3 +41,4 @@ export const openPresence = (hub: Hub): Presence => {
     },
   }
 }
+export type Presence = ReturnType<typeof openPresence>

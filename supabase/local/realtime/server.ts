@@ -4,35 +4,20 @@ import { log } from '../../../functions/_shared/log.ts'
 import { type Database, retryOnConflict } from '../database.ts'
 import type { Keys } from '../settings.ts'
 import { openAuthorization } from './authorization.ts'
-import { openBroadcasts } from './broadcasts.ts'
+import type { Services } from './channels.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
 import { identifyWith, RealtimeError } from './identity.ts'
-import { openInvisible } from './invisible.ts'
 import { openPostgresChanges } from './postgres_changes.ts'
 import { openPresence } from './presence.ts'
-import type { Services } from './services.ts'
-
-/** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
-export interface Realtime {
-  routes: Hono
-  /** An answer of the functions without what readers do not see yet; with delays alone. */
-  leaveOut: (request: Request, answer: Response) => Response | Promise<Response>
-  /** Closes all connections. */
-  close: () => void
-}
 
 const tenMinutes = 600_000
 
-// Broadcasts are kept as long as on the platform. Changes are kept until every server has read them; if a
-// transaction takes longer than that to commit, the queue finds its rows gone and reports the loss.
-const prune = `
-  delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours';
-  delete from local_realtime.changes where changed_at < now() - interval '1 hour';
-`
+// Broadcasts are kept as long as on the platform.
+const prune = `delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours'`
 
-/** `hasDelays`: waits where Supabase's server does, and tells of what readers do not see yet, for tests of clients. */
-export const openRealtime = async (database: Database, keys: Keys, hasDelays: boolean): Promise<Realtime> => {
+/** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
+export const openRealtime = async (database: Database, keys: Keys) => {
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
   const connections = new Set<{ close: (code: number, reason: string) => void }>()
   const closeAll = (code: number, reason: string): void => {
@@ -40,39 +25,30 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
     connections.clear()
   }
   // Clients cannot notice a gap by themselves. When they reconnect they catch up, as after any other interruption.
-  const onLoss = (): void => {
-    closeAll(1012, 'Events may have been missed')
-    services.broadcasts.reset()
-  }
+  const onLoss = (): void => closeAll(1012, 'Events may have been missed')
 
   const hub = openHub()
-  const invisible = hasDelays ? openInvisible() : null
+  let permissionChanges = 0
   const services: Services = {
     hub,
     presence: openPresence(hub),
-    broadcasts: openBroadcasts(database, hub, onLoss, invisible),
     postgresChanges: openPostgresChanges(database, onLoss),
-    permissions: openAuthorization(database),
+    authorize: openAuthorization(database),
+    permissionChanges: () => permissionChanges,
     identify: identifyWith(keys),
-    hasDelays,
-  }
-  if (hasDelays) {
-    // The first signal begins an outage of replication, the second ends it. SIGUSR1 would open the debugger.
-    let isOut = false
-    Deno.addSignalListener('SIGUSR2', () => services.broadcasts.setOutage(isOut = !isOut))
   }
   await database.listen(
     'local_realtime',
-    (payload) => {
-      const [, kind, id, topic] = /^(\w+) (\S+) ?(.*)$/s.exec(payload) ?? []
-      if (kind === 'broadcast') services.broadcasts.notify(id!, topic!)
-      if (kind === 'change') services.postgresChanges.notify(id!)
-      // The server asks the policies at a join and for a new token alone.
-      if ((kind === 'permissions' || kind === 'account') && !hasDelays) {
-        services.permissions.permissionsChanged()
-        const channels = kind === 'account' ? hub.channelsOf(id!) : hub.subscribers(id!)
-        for (const channel of channels) channel.refreshPermissions?.()
+    (notification) => {
+      const [, kind, content = ''] = /^(\w+) (.*)$/s.exec(notification) ?? []
+      if (kind === 'broadcast') {
+        const { id, topic, event, payload } = JSON.parse(content)
+        return hub.broadcast(topic, { event, payload: JSON.stringify(payload ?? {}), meta: { id } })
       }
+      if (kind === 'change') return services.postgresChanges.notify(JSON.parse(content))
+      permissionChanges++
+      const channels = kind === 'account' ? hub.channelsOf(content) : hub.subscribers(content)
+      for (const channel of channels) channel.refreshPermissions?.()
     },
     onLoss,
   )
@@ -82,9 +58,8 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
       await database.run(prune)
       // PGlite has no autovacuum, and every permission check leaves dead rows behind.
       await database.run('vacuum realtime.messages')
-      await database.run('vacuum local_realtime.changes')
     } catch (error) {
-      log('error', 'Expired broadcasts and changes could not be removed', describeError(error))
+      log('error', 'Expired broadcasts could not be removed', describeError(error))
     }
   }
   const schedule = setInterval(removeExpired, tenMinutes)
@@ -110,7 +85,7 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
   })
   return {
     routes,
-    leaveOut: (request, answer) => invisible ? invisible.leaveOut(request, answer) : answer,
+    /** Closes all connections. */
     close: () => {
       clearInterval(schedule)
       closeAll(1001, 'The server is stopping')

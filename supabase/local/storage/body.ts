@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { BodyError } from '../body.ts'
+import { chunksOf } from '../body.ts'
 import { jsonExceedsDepth } from '../nesting.ts'
 import { refusals } from './errors.ts'
 
@@ -9,42 +9,6 @@ export interface Incoming {
   type: string
   cacheControl: string
   userMetadata: unknown
-}
-
-/** How long a body may take, and how quick it must be on average once the first seconds are over. */
-const pace = { milliseconds: 300_000, firstMilliseconds: 15_000, bytesPerSecond: 2048 }
-
-/** The chunks of a body, until it is over this many bytes or late: a slow one would keep its place for minutes. */
-export async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
-  max: number,
-  { milliseconds, firstMilliseconds, bytesPerSecond } = pace,
-): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader()
-  const started = performance.now()
-  let isLate = false
-  const watch = setInterval(() => {
-    const taken = performance.now() - started
-    if (taken < firstMilliseconds || taken < milliseconds && size >= taken / 1000 * bytesPerSecond) return
-    isLate = true
-    reader.cancel().catch(() => {})
-  }, firstMilliseconds / 5)
-  let size = 0
-  try {
-    for (;;) {
-      const { value, done } = await reader.read().catch(() => {
-        throw new BodyError(400, 'The body ended too soon')
-      })
-      if (isLate) throw new BodyError(408, 'The body took too long to arrive')
-      if (done) return
-      size += value.byteLength
-      if (size > max) throw refusals.tooLarge()
-      yield value
-    }
-  } finally {
-    clearInterval(watch)
-    reader.cancel().catch(() => {})
-  }
 }
 
 const metadataOf = (text: string | null, isBase64: boolean): unknown => {
@@ -112,15 +76,15 @@ export const readUpload = async (request: Request, max: number): Promise<Incomin
   const { headers } = request
   if (!isForm(request)) {
     return checked({
-      body: request.body ? chunksOf(request.body, max) : ReadableStream.from([]),
+      body: request.body ? chunksOf(request.body, max, refusals.tooLarge) : ReadableStream.from([]),
       type: headers.get('Content-Type') ?? 'application/octet-stream',
       cacheControl: headers.get('Cache-Control') ?? 'no-cache',
       userMetadata: metadataOf(headers.get('x-metadata'), true),
     })
   }
   const [, boundary = ''] = /boundary="?([^";]{1,70})"?/i.exec(headers.get('Content-Type')!) ?? []
-  const chunks = request.body ? await Array.fromAsync(chunksOf(request.body, max + formOverhead)) : []
-  const parts = partsOf(Buffer.concat(chunks), boundary)
+  const body = request.body ? chunksOf(request.body, max + formOverhead, refusals.tooLarge) : []
+  const parts = partsOf(Buffer.concat(await Array.fromAsync(body)), boundary)
   const file = parts.find(({ isFile }) => isFile)
   if (!file) throw refusals.invalidRequest('No content provided')
   const text = (name: string): string | null =>

@@ -4,28 +4,13 @@ import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
-export interface Stored {
-  version: string
-  size: number
-  /** As S3's: the MD5 of the content, in quotes. */
-  eTag: string
-}
-
-/** The bytes of files. Each is a version with a name of our own, so no path of a caller is one on the disk. */
-export interface Files {
-  /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
-  write: (body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) => Promise<Stored>
-  /** The bytes from `start` to `end`, both inclusive; null if they are missing. */
-  read: (version: string, start: number, end: number) => Promise<ReadableStream<Uint8Array> | null>
-  remove: (versions: string[]) => Promise<void>
-  /** Removes what an interrupted upload or removal has left: files that no row names. */
-  sweep: (isKnown: (version: string) => boolean) => Promise<number>
-}
-
 const isVersion = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Opens the folder of the files. `open` is replaced by the test of a full disk. */
-export const openFiles = async (folder: string, open = fs.open): Promise<Files> => {
+/**
+ * The bytes of files. Each is a version with a name of our own, so no path of a caller is one on the disk. `open` is
+ * replaced by the test of a full disk.
+ */
+export const openFiles = async (folder: string, open = fs.open) => {
   const incoming = join(folder, 'incoming')
   await fs.mkdir(incoming, { recursive: true, mode: 0o700 })
   // Uploads that were interrupted.
@@ -60,12 +45,13 @@ export const openFiles = async (folder: string, open = fs.open): Promise<Files> 
       throw error
     }
   }
-  const remove: Files['remove'] = async (versions) => {
+  const remove = async (versions: string[]): Promise<void> => {
     for (const version of versions) await fs.rm(pathOf(version), { force: true })
   }
 
   return {
-    async write(body, max, tooLarge) {
+    /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
+    async write(body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) {
       const hash = createHash('md5')
       let size = 0
       const version = await place(async (file) => {
@@ -76,19 +62,23 @@ export const openFiles = async (folder: string, open = fs.open): Promise<Files> 
           await file.writeFile(chunk)
         }
       })
+      // As S3's: the MD5 of the content, in quotes.
       return { version, size, eTag: `"${hash.digest('hex')}"` }
     },
-    async read(version, start, end) {
+    /** The bytes from `start` to `end`, both inclusive; null if they are missing. */
+    async read(version: string, start: number, end: number) {
       const path = pathOf(version)
       if (!await fs.stat(path).catch(() => null)) return null
       if (end < start) return new Blob([]).stream()
       return Readable.toWeb(createReadStream(path, { start, end })) as unknown as ReadableStream<Uint8Array>
     },
     remove,
-    async sweep(isKnown) {
+    /** Removes what an interrupted upload or removal has left: files that no row names. */
+    async sweep(isKnown: (version: string) => boolean) {
       const orphans = (await fs.readdir(folder)).filter((name) => isVersion.test(name) && !isKnown(name))
       await remove(orphans)
       return orphans.length
     },
   }
 }
+export type Files = Awaited<ReturnType<typeof openFiles>>

@@ -1,5 +1,5 @@
 -- What the local Storage needs in the database beyond the platform's own schema: a statement as another role. Runs at
--- each start, so that it is always that of this release; no migration contains it.
+-- each start, after that of Realtime, so that it is always that of this release; no migration contains it.
 create schema if not exists local_storage;
 
 -- Runs one statement as the caller, as Storage does, in the transaction that sets who that is. The arguments are one
@@ -16,12 +16,9 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform
-    set_config('request.jwt.claims', claims::text, true),
-    -- auth.uid() of the local database reads this one alone.
-    set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true),
     set_config('storage.operation', operation, true),
     set_config('storage.allow_delete_query', 'true', true),
-    set_config('role', claims ->> 'role', true);
+    local_realtime.act_as(claims, '');
   return query execute statement using arguments;
   if is_rehearsal then
     raise sqlstate 'LS001' using message = 'rehearsed';

@@ -9,32 +9,25 @@ export const service: Claims = { role: 'service_role' }
 // deno-lint-ignore no-explicit-any
 export type Row = Record<string, any>
 
-export interface Rows {
-  /** Runs a statement as the caller; `$1` are the arguments, and it returns JSON. */
-  run: (claims: Claims, operation: string, statement: string, values: object) => Promise<Row[]>
-  /** The same, taken back: throws what the database would refuse. */
-  rehearse: (claims: Claims, operation: string, statement: string, values: object) => Promise<void>
-}
-
 const rehearsed = 'LS001'
 
-export const openRows = ({ query }: Database): Rows => {
-  const send = async (...[claims, operation, statement, values, isRehearsal]: [...Parameters<Rows['run']>, boolean]) =>
-    (await query('select local_storage.run_as(($1::text)::jsonb, $2, $3, ($4::text)::jsonb, $5) as row', [
-      JSON.stringify(claims),
-      operation,
-      statement,
-      JSON.stringify(values),
-      isRehearsal,
-    ])).map(({ row }) => row as Row)
-  return {
-    run: (...call) => send(...call, false),
-    rehearse: async (...call) => {
-      await send(...call, true).catch((error) => {
-        if (error?.code !== rehearsed) throw error
-      })
-    },
+/** Runs statements on these rows, each as its caller; `$1` of a statement are the values, and it returns JSON. */
+export const openRows = ({ query }: Database) => {
+  const send = async (claims: Claims, operation: string, statement: string, values: object, isRehearsal = false) => {
+    const found = await query('select local_storage.run_as(($1::text)::jsonb, $2, $3, ($4::text)::jsonb, $5) as row', [
+      ...[JSON.stringify(claims), operation, statement, JSON.stringify(values), isRehearsal],
+    ])
+    return found.map(({ row }) => row as Row)
   }
+  type Run = (...call: [claims: Claims, operation: string, statement: string, values: object]) => Promise<Row[]>
+  const run: Run = (...call) => send(...call)
+  /** Takes the statement back: throws what the database would refuse. */
+  const rehearse: Run = (...call) =>
+    send(...call, true).catch((error) => {
+      if (error?.code !== rehearsed) throw error
+      return []
+    })
+  return { run, rehearse }
 }
 
 const columns = `

@@ -12,13 +12,8 @@ import { refusalOf, refusals } from './errors.ts'
 import * as sql from './rows.ts'
 import { type Claims, type Row, service } from './rows.ts'
 import { openSignatures } from './signatures.ts'
-import { openStore, type Store } from './store.ts'
+import { openStore } from './store.ts'
 import { openUploads, validKey } from './uploads.ts'
-
-export interface Storage {
-  routes: Hono
-  close: () => void
-}
 
 const path = z.string().max(1024)
 const seconds = z.int().min(1).max(1_000_000_000)
@@ -39,26 +34,6 @@ const inputs = {
   }),
 }
 
-/** Who asks. */
-const openCallers = (keys: Keys) => {
-  const identify = identifyWith(keys)
-  /** Null without a valid token. */
-  const callerOf = async (c: Context): Promise<Claims | null> => {
-    const token = bearerToken(c.req.header('Authorization')) ?? c.req.header('apikey')
-    return token ? await identify(token).then(({ claims }) => claims, () => null) : null
-  }
-  const caller = async (c: Context): Promise<Claims> => {
-    if (!c.req.header('Authorization') && !c.req.header('apikey')) {
-      throw refusals.invalidRequest("headers must have required property 'authorization'")
-    }
-    return await callerOf(c) ?? (() => {
-      throw refusals.notAllowed('Invalid token')
-    })()
-  }
-  return { callerOf, caller }
-}
-type Callers = ReturnType<typeof openCallers>
-
 const read = async <Input>(c: Context, schema: z.ZodType<Input>): Promise<Input> => {
   const bytes = c.req.raw.body ? await readBody(c.req.raw.body) : new Uint8Array()
   try {
@@ -69,67 +44,75 @@ const read = async <Input>(c: Context, schema: z.ZodType<Input>): Promise<Input>
   }
 }
 
-const place = (c: Context): { bucket: string; name: string; url: string } => {
-  const [bucket, name] = [c.req.param('bucket')!, c.req.param('name')!]
-  return { bucket, name, url: `${bucket}/${name}` }
-}
-
 /** For what supabase-js can ask of a project beyond these routes. */
 const notHere = () =>
   refusals.notHere('Storage has upload, update, download, signed URLs, list, move and remove, and resizes no images')
 
 const onError = async (error: Error, c: Context): Promise<Response> => {
   await c.req.raw.body?.cancel().catch(() => {})
-  const refusal = refusalOf(error)
-  if (refusal) {
-    if (refusal.http === 500) log('error', 'Storage failed', describeError(error))
-    const response = refusal.response()
-    // What is left of the body must not be taken for the next request.
-    if (c.req.raw.body) response.headers.set('Connection', 'close')
-    return response
-  }
-  if (error instanceof BodyError) {
-    return refusals.invalidRequest(error.message).response(error.status)
-  }
-  log('error', 'Storage failed', describeError(error))
-  return refusals.internal().response()
+  const refusal = error instanceof BodyError
+    ? refusals.invalidRequest(error.message)
+    : refusalOf(error) ?? refusals.internal()
+  if (refusal.http === 500) log('error', 'Storage failed', describeError(error))
+  const response = refusal.response(error instanceof BodyError ? error.status : refusal.http)
+  // What is left of the body must not be taken for the next request.
+  if (c.req.raw.body) response.headers.set('Connection', 'close')
+  return response
 }
 
-type Signatures = ReturnType<typeof openSignatures>
-
-const reading = (
-  { rows, files, find, findBucket }: Store,
-  { callerOf, caller }: Callers,
-  signatures: Signatures,
-): Hono => {
+/**
+ * The part of Supabase's Storage API that additions name. Rows are read and written as the caller, under the policies;
+ * the bytes lie in a folder.
+ */
+export const openStorage = async (database: Database, settings: Settings, keys: Keys) => {
+  const store = await openStore(database, settings)
+  const { rows, files, find, findBucket, removeBytes, close } = store
+  const upload = openUploads(store)
+  const signatures = openSignatures(keys.jwtSecret)
+  const identify = identifyWith(keys)
   const routes = new Hono()
-  const sendObject = async (c: Context): Promise<Response> => {
-    const { bucket, name } = place(c)
+  routes.onError(onError)
+  // What supabase-js can ask of a project beyond these.
+  for (const path of ['copy', 'upload/*', 'list-v2/*', 'info/*']) {
+    routes.all(`/object/${path}`, () => notHere().response())
+  }
+  for (const path of ['/upload/*', '/render/*', '/bucket/*']) routes.all(path, () => notHere().response())
+
+  /** Null without a valid token. */
+  const callerOf = async (c: Context): Promise<Claims | null> => {
+    const token = bearerToken(c.req.header('Authorization')) ?? c.req.header('apikey')
+    return token ? await identify(token).then(({ claims }) => claims, () => null) : null
+  }
+  const caller = async (c: Context): Promise<Claims> => {
+    if (!c.req.header('Authorization') && !c.req.header('apikey')) {
+      throw refusals.invalidRequest("headers must have required property 'authorization'")
+    }
+    const claims = await callerOf(c)
+    if (!claims) throw refusals.notAllowed('Invalid token')
+    return claims
+  }
+  const send = (c: Context, row: Row, expires?: Date) =>
+    sendFile(c.req.raw, files, row, { download: c.req.query('download'), ...(expires && { expires }) })
+  const sign = async (url: string, seconds: number) =>
+    `/object/sign/${url}?token=${await signatures.sign(url, seconds)}`
+
+  routes.get('/object/public/:bucket/:name{.+}', async (c) => {
+    const { bucket, name } = c.req.param()
+    if (!(await findBucket(bucket)).public) throw refusals.noBucket()
+    return await send(c, await find(service, 'storage.object.get_public', bucket, name))
+  })
+  routes.get('/object/sign/:bucket/:name{.+}', async (c) => {
+    const { bucket, name } = c.req.param()
+    const { exp } = await signatures.verify(c.req.query('token'), `${bucket}/${name}`)
+    return await send(c, await find(service, 'storage.object.get_signed', bucket, name), new Date(exp * 1000))
+  })
+  routes.on('GET', ['/object/authenticated/:bucket/:name{.+}', '/object/:bucket/:name{.+}'], async (c) => {
+    const { bucket, name } = c.req.param()
     const claims = await callerOf(c)
     const isPublic = (await findBucket(bucket)).public
     if (!isPublic && !claims) throw refusals.noBucket()
-    const row = await find(isPublic ? service : claims!, 'storage.object.get_authenticated', bucket, name)
-    return await sendFile(c.req.raw, files, row, { download: c.req.query('download') })
-  }
-  const publicObject = async (c: Context): Promise<Row> => {
-    const { bucket, name } = place(c)
-    if (!(await findBucket(bucket)).public) throw refusals.noBucket()
-    return await find(service, 'storage.object.get_public', bucket, name)
-  }
-
-  routes.get(
-    '/object/public/:bucket/:name{.+}',
-    async (c) => await sendFile(c.req.raw, files, await publicObject(c), { download: c.req.query('download') }),
-  )
-  routes.get('/object/authenticated/:bucket/:name{.+}', (c) => sendObject(c))
-  routes.get('/object/sign/:bucket/:name{.+}', async (c) => {
-    const { bucket, name, url } = place(c)
-    const { exp } = await signatures.verify(c.req.query('token'), url)
-    const row = await find(service, 'storage.object.get_signed', bucket, name)
-    const expires = new Date(exp * 1000)
-    return await sendFile(c.req.raw, files, row, { download: c.req.query('download'), expires })
+    return await send(c, await find(isPublic ? service : claims!, 'storage.object.get_authenticated', bucket, name))
   })
-  routes.get('/object/:bucket/:name{.+}', (c) => sendObject(c))
   routes.post('/object/list/:bucket', async (c) => {
     const claims = await caller(c)
     const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
@@ -139,68 +122,42 @@ const reading = (
       ? `lower(name) collate "C" ${order}, name collate "C" ${order}`
       : `id is not null, ${column} ${order}, name collate "C" ${order}`
     const statement = `${sql.listFolder} order by ${sorting} limit ${limit} offset ${offset}`
-    return c.json(
-      await rows.run(claims, 'storage.object.list', statement, {
-        bucket: c.req.param('bucket'),
-        prefix: folder,
-        search,
-      }),
-    )
+    const values = { bucket: c.req.param('bucket'), prefix: folder, search }
+    return c.json(await rows.run(claims, 'storage.object.list', statement, values))
   })
-  return routes
-}
 
-const signing = ({ rows, find }: Store, { caller }: Callers, signatures: Signatures): Hono => {
-  const routes = new Hono()
   routes.post('/object/sign/:bucket/:name{.+}', async (c) => {
-    const { bucket, name, url } = place(c)
+    const { bucket, name } = c.req.param()
     const claims = await caller(c)
     const { expiresIn, transform } = await read(c, inputs.sign)
     if (transform && Object.keys(transform).length) throw notHere()
     await find(claims, 'storage.object.sign', bucket, name)
-    const token = await signatures.sign(url, expiresIn)
-    return c.json({ signedURL: `/object/sign/${url}?token=${token}` })
+    return c.json({ signedURL: await sign(`${bucket}/${name}`, expiresIn) })
   })
   routes.post('/object/sign/:bucket', async (c) => {
     const bucket = c.req.param('bucket')
     const claims = await caller(c)
     const { expiresIn, paths } = await read(c, inputs.signMany)
-    const readable = new Set(
-      await rows.run(claims, 'storage.object.sign_many', sql.findNames, {
-        bucket,
-        names: paths,
-      }) as unknown as string[],
-    )
+    const found = await rows.run(claims, 'storage.object.sign_many', sql.findNames, { bucket, names: paths })
+    const readable = new Set(found as unknown as string[])
+    const error = 'Either the object does not exist or you do not have access to it'
     return c.json(
-      await Promise.all(paths.map(async (path) => {
-        if (!readable.has(path)) {
-          const error = 'Either the object does not exist or you do not have access to it'
-          return { error, path, signedURL: null }
-        }
-        const url = `${bucket}/${path}`
-        const token = await signatures.sign(url, expiresIn)
-        return { error: null, path, signedURL: `/object/sign/${url}?token=${token}` }
-      })),
+      await Promise.all(
+        paths.map(async (path) =>
+          readable.has(path)
+            ? { error: null, path, signedURL: await sign(`${bucket}/${path}`, expiresIn) }
+            : { error, path, signedURL: null }
+        ),
+      ),
     )
   })
-  return routes
-}
 
-const writing = (store: Store, { caller }: Callers): Hono => {
-  const { rows, removeBytes } = store
-  const upload = openUploads(store)
-  const routes = new Hono()
   routes.post('/object/move', async (c) => {
     const claims = await caller(c)
-    const { bucketId, sourceKey, destinationKey, destinationBucket = bucketId } = await read(c, inputs.move)
-    if (!validKey.test(destinationKey)) throw refusals.invalidKey(destinationKey)
-    const values = {
-      bucket: bucketId,
-      name: sourceKey,
-      to_bucket: destinationBucket,
-      to_name: destinationKey,
-      owner: claims.sub,
-    }
+    const { bucketId: bucket, sourceKey: name, destinationKey: to_name, destinationBucket: to_bucket = bucket } =
+      await read(c, inputs.move)
+    if (!validKey.test(to_name)) throw refusals.invalidKey(to_name)
+    const values = { bucket, name, to_bucket, to_name, owner: claims.sub }
     const [moved] = await rows.run(claims, 'storage.object.move', sql.moveObject, values)
     if (!moved) throw refusals.notFound()
     return c.json({ message: 'Successfully moved', Id: moved.id, Key: moved.name })
@@ -213,46 +170,18 @@ const writing = (store: Store, { caller }: Callers): Hono => {
     await removeBytes(removed.map(({ version }) => version))
     return c.json(removed)
   })
-
   routes.on(['POST', 'PUT'], '/object/:bucket/:name{.+}', async (c) => {
-    const { bucket, name, url } = place(c)
+    const { bucket, name } = c.req.param()
     const claims = await caller(c)
     const isUpdate = c.req.method === 'PUT'
-    const id = await upload(c.req.raw, {
-      bucket,
-      name,
-      claims,
-      owner: claims.sub as string | undefined,
-      operation: isUpdate ? 'storage.object.upload_update' : 'storage.object.upload',
-      isUpsert: isUpdate || c.req.header('x-upsert') === 'true',
-    })
-    return c.json({ Id: id, Key: url })
+    const operation = isUpdate ? 'storage.object.upload_update' : 'storage.object.upload'
+    const isUpsert = isUpdate || c.req.header('x-upsert') === 'true'
+    const id = await upload(c.req.raw, { bucket, name, claims, operation, isUpsert })
+    return c.json({ Id: id, Key: `${bucket}/${name}` })
   })
-  return routes
-}
-
-/**
- * The part of Supabase's Storage API that additions name. Rows are read and written as the caller, under the policies;
- * the bytes lie in a folder.
- */
-export const openStorage = async (database: Database, settings: Settings, keys: Keys): Promise<Storage> => {
-  const store = await openStore(database, settings)
-  const callers = openCallers(keys)
-  const signatures = openSignatures(keys.jwtSecret)
-  const routes = new Hono()
-  routes.onError(onError)
-  // What supabase-js can ask of a project beyond these.
-  for (const path of ['copy', 'upload/*', 'list-v2/*', 'info/*']) {
-    routes.all(`/object/${path}`, () => notHere().response())
-  }
-  for (const path of ['/upload/*', '/render/*', '/bucket/*']) routes.all(path, () => notHere().response())
-  routes.route('/', reading(store, callers, signatures))
-  routes.route('/', signing(store, callers, signatures))
-  routes.route('/', writing(store, callers))
-  routes.all(
-    '*',
-    (c) =>
-      c.json({ statusCode: '404', error: 'Not Found', message: `Route ${c.req.method}:${c.req.path} not found` }, 404),
-  )
-  return { routes, close: store.close }
+  routes.all('*', (c) => {
+    const message = `Route ${c.req.method}:${c.req.path} not found`
+    return c.json({ statusCode: '404', error: 'Not Found', message }, 404)
+  })
+  return { routes, close }
 }

@@ -22,38 +22,21 @@ interface Target {
   bucket: string
   name: string
   claims: Claims
-  owner: string | undefined
   operation: string
   isUpsert: boolean
 }
+
 /** Stores files that arrive, under the rights of whoever sends them. */
 export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => {
   /** The owners of the uploads under way. */
   const uploading: (string | undefined)[] = []
-  const write = (isUpsert: boolean) => isUpsert ? upsertObject : insertObject
-  /** Asks the policies; nothing is written. */
-  const rehearse = ({ bucket, name, claims, owner, operation, isUpsert }: Target, metadata: object) =>
-    rows.rehearse(claims, operation, write(isUpsert), {
-      id: randomUUID(),
-      bucket,
-      name,
-      owner,
-      version: '1',
-      metadata,
-      user_metadata: null,
-    })
-  /** Writes the row of a stored version, or removes that version. */
-  const record = async (target: Target, version: string, metadata: object, userMetadata: unknown): Promise<string> => {
-    const { bucket, name, claims, owner, operation, isUpsert } = target
-    const values = { id: randomUUID(), bucket, name, owner, version, metadata, user_metadata: userMetadata }
-    try {
-      const [written] = await rows.run(claims, operation, write(isUpsert), values)
-      await removeBytes([written!.replaced])
-      return written!.id
-    } catch (error) {
-      await removeBytes([version])
-      throw error
-    }
+  const write = (
+    run: typeof rows.run,
+    { bucket, name, claims, operation, isUpsert }: Target,
+    more: { version: string; metadata: object; user_metadata?: unknown },
+  ) => {
+    const values = { id: randomUUID(), bucket, name, owner: claims.sub, ...more }
+    return run(claims, operation, isUpsert ? upsertObject : insertObject, values)
   }
 
   /**
@@ -66,7 +49,7 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
     const check = ({ type }: Pick<Incoming, 'type'>) => {
       if (!isAllowed(type, allowed_mime_types as string[] | null)) throw refusals.wrongType(type)
     }
-    const { owner } = target
+    const owner = target.claims.sub as string | undefined
     const own = owner ? uploading.filter((one) => one === owner) : []
     const allowed = own.length === 0 ? maxUploads : maxSharedUploads
     if (uploading.length >= allowed || own.length >= maxUploadsEach) throw refusals.busy()
@@ -76,14 +59,19 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
       const declared = isForm(request) ? null : await readUpload(request, max)
       if (declared) check(declared)
       if (!validKey.test(target.name)) throw refusals.invalidKey(target.name)
-      await rehearse(target, { mimetype: declared?.type })
+      await write(rows.rehearse, target, { version: '1', metadata: { mimetype: declared?.type } })
       const incoming = declared ?? await readUpload(request, max)
       check(incoming)
       const { version, size, eTag } = await files.write(incoming.body, max, refusals.tooLarge)
-      const { type: mimetype, cacheControl, userMetadata } = incoming
+      const { type: mimetype, cacheControl, userMetadata: user_metadata } = incoming
       const lastModified = new Date().toISOString()
       const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
-      return await record(target, version, metadata, userMetadata)
+      const [written] = await write(rows.run, target, { version, metadata, user_metadata }).catch(async (error) => {
+        await removeBytes([version])
+        throw error
+      })
+      await removeBytes([written!.replaced])
+      return written!.id
     } finally {
       uploading.splice(uploading.indexOf(owner), 1)
     }

@@ -7,7 +7,7 @@ import { startStack, stopStack, testKeys } from '../../tools/stack.ts'
 import { platform } from '../../tools/supabase.ts'
 import { until } from '../../tools/wait.ts'
 import { openGateway } from './gateway.ts'
-import { openServer, supplied } from './server.ts'
+import { openServer } from './server.ts'
 
 const name = 'realtime_project'
 
@@ -60,13 +60,11 @@ export default async (project: TestProject) => {
   // The local stack brings an Auth of its own.
   await run('drop schema auth cascade')
   const server = openServer(admin, await freePort())
-  if (supplied) {
-    await run(makeRoom)
-    await server.start()
-    await until(async () => (await run(`select to_regclass('realtime.messages') as found`))[0]!.found !== null)
-    await run('update _realtime.tenants set private_only = true')
-    await server.stop()
-  }
+  await run(makeRoom)
+  await server.start()
+  await until(async () => (await run(`select to_regclass('realtime.messages') as found`))[0]!.found !== null)
+  await run('update _realtime.tenants set private_only = true')
+  await server.stop()
   let base = ''
   const gateway = await openGateway(() => new URL(base).origin, server.origin)
   const stack = await startStack({ DATABASE_URL: admin })
@@ -78,9 +76,7 @@ export default async (project: TestProject) => {
     if (what === 'TERM' || what === 'KILL') {
       await server.stop(`SIG${what}`)
       await server.start()
-    } else if (!supplied) server.signal()
-    // It begins again by itself.
-    else if (what === 'begin') await run(endWalsender)
+    } else await run(endWalsender)
     response.end()
   })
   const { origin } = gateway

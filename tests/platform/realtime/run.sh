@@ -3,9 +3,9 @@
 #   usage: SUPABASE_REALTIME=path/to/server tests/platform/realtime/run.sh [arguments of vitest]
 # The path is a program that serves https://github.com/supabase/realtime in the foreground, as configured by the
 # environment (its ENVS.md): `bin/server` of a release after its `bin/migrate`. SUPABASE_REALTIME_SOURCE, a checkout,
-# compares the facts of supabase/local/realtime/server_facts.ts. Without a path our own Realtime takes its place, which
-# tries this runner. Not part of CI.
+# is compared with what supabase/local/realtime takes from it. Not part of CI.
 set -euo pipefail
+: "${SUPABASE_REALTIME:?is the path of a program that serves Realtime}"
 cd "$(dirname "$0")/../../.."
 export PREFIX=$PWD/.cache/postgres17
 # Started as root, the server runs as user nobody, who may not be able to read this clone.

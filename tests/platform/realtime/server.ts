@@ -3,9 +3,6 @@ import { once } from 'node:events'
 import { testKeys } from '../../tools/stack.ts'
 import { until } from '../../tools/wait.ts'
 
-/** The supplied program; null: ours takes its place. */
-export const supplied = process.env.SUPABASE_REALTIME || null
-
 /** Its settings, as config/runtime.exs reads them; those that are not here have their defaults. */
 const environment = (database: URL, port: number): Record<string, string> => ({
   PATH: process.env.PATH!,
@@ -42,11 +39,8 @@ export const openServer = (database: string, port: number) => {
   return {
     origin,
     start: async (): Promise<void> => {
-      const [command, args] = supplied
-        ? [supplied, []]
-        : ['node_modules/.bin/deno', ['run', '-A', 'tests/platform/realtime/stand_in.ts']]
-      child = spawn(command, args, {
-        env: supplied ? env : { ...process.env, ...env, DATABASE_URL: database, JWT_SECRET: testKeys.jwtSecret },
+      child = spawn(process.env.SUPABASE_REALTIME!, [], {
+        env,
         stdio: ['ignore', 'pipe', 'pipe'],
         // A release is a script that starts another program.
         detached: true,
@@ -62,7 +56,5 @@ export const openServer = (database: string, port: number) => {
       process.kill(-child.pid!, signal)
       await exited
     },
-    /** Begins or ends an outage of replication in ours. */
-    signal: () => child!.kill('SIGUSR2'),
   }
 }
