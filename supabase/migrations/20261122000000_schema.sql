@@ -5084,13 +5084,8 @@ returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-  -- Katakana are hiragana 96 further on.
-  latin text := translate(
-    normalize(kana, nfkc),
-    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
-    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
-  );
-  sounds constant text[] := regexp_split_to_array(
+  latin text;
+  sounds constant text[] := string_to_array(
     'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
     'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
     'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
@@ -5099,9 +5094,15 @@ declare
     'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
   );
 begin
-  if latin !~ '^[ぁ-ゖー]+$' then
+  if normalize(kana, nfkc) !~ '^[ぁ-ゖァ-ヶー]+$' then
     return null;
   end if;
+  -- Katakana are hiragana 96 further on.
+  latin := translate(
+    normalize(kana, nfkc),
+    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
+    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
+  );
   for place in 1..cardinality(sounds) by 2 loop
     latin := replace(latin, sounds[place], sounds[place + 1]);
   end loop;
@@ -5622,7 +5623,11 @@ comment on function private.is_listed(text) is 'Whether somebody has a word.';
 
 create function private.split_of(typed text)
 returns text[]
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- Else Postgres would read the whole lexicon.
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
@@ -6600,14 +6605,28 @@ declare
 begin
   return query
     select
-      stored.profile_id,
-      sum(worth * unit.rarity) / all_rarity * case when bool_and(are_neighbours) then 1 else 0.97 end,
-      (count(*) filter (where worth > 0))::integer, min(worth) > 0,
-      min(worth) = 1 or bool_or(is_name or has_name_words), bool_or(is_name),
-      bool_or(lives_there),
-      coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity
+      stored.profile_id, share * case when are_neighbours then 1 else 0.97 end, words_matched, least_worth > 0,
+      least_worth = 1 or is_name or has_name_words, is_name, lives_there, names_missing
     from unnest(ids) as id
     join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        sum(worth * unit.rarity) / all_rarity as share, (count(*) filter (where worth > 0))::integer as words_matched,
+        min(worth) as least_worth,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity as names_missing
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.loose_query)
+            then 0.8 * private.weight_value(stored.words, unit.loose_query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as matched
+    ) as by_unit
     cross join lateral (
       select
         stored.profile_id = any (called_so) as is_name,
@@ -6623,18 +6642,8 @@ begin
         not exists (
           select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)
         ) as are_neighbours
-      -- Else once for each unit.
       offset 0
-    ) as person
-    cross join unnest(asked.units) as unit
-    cross join lateral (
-      select case
-        when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-        when ts_match_vq(stored.words, unit.loose_query) then 0.8 * private.weight_value(stored.words, unit.loose_query)
-        else 0
-      end as worth
-    ) as matched
-    group by stored.profile_id;
+    ) as person;
 end
 $$;
 comment on function private.match_words(bigint[], private.search_query) is
