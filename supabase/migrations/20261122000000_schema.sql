@@ -6311,7 +6311,7 @@ begin
     asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
-      where meant is not null
+      where meant <> part.word
     );
   end if;
   return asked;
@@ -7148,6 +7148,7 @@ declare
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
+  is_draft constant boolean := coalesce((request ->> 'isDraft')::boolean, false);
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   filter := private.read_filter(request, asked, me);
@@ -7180,20 +7181,24 @@ begin
   end if;
   perform private.check_deadline();
   return json_build_object(
-    'answer', private.find_profiles(
-      request => request, asked => asked, filter => filter, query_vector => query_vector,
-      context_vector => context_vector,
-      -- The contract's two ratios.
-      semantic_ratio => case when me is null then 0.5 else 0.7 end
-    ),
+    'answer', case
+      -- The vector is not yet that of what was meant.
+      when not is_draft or asked.corrections || asked.completions = '[]' then private.find_profiles(
+        request => request, asked => asked, filter => filter, query_vector => query_vector,
+        context_vector => context_vector,
+        -- The contract's two ratios.
+        semantic_ratio => case when me is null then 0.5 else 0.7 end
+      )
+    end,
     'query', private.describe_query(asked, private.hidden_profiles_of(me))
   );
 end
 $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {tokens, known, vector, model, interests, cities, countries, age, limit, offset, explain,
-facets, like, timeout, isNobody}: {answer, query}, as private.find_profiles and private.describe_query print them.
-`tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. A user''s search
+facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
+them. `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. Where
+words of a draft are corrected or completed, answer is null: the vector must be made of what is meant. A user''s search
 prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
 if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
 `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is

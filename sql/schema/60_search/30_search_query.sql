@@ -593,7 +593,7 @@ begin
     asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
-      where meant is not null
+      where meant <> part.word
     );
   end if;
   return asked;
