@@ -5330,9 +5330,13 @@ begin
     delete from private.search_sentences where profile_id = profile;
     perform private.enqueue_embedding('profile', profile);
   end if;
-  perform private.sync_completions(
-    profile => profile, name => owner.name, city => current_profile.city, interests => interest_names
-  );
+  insert into private.search_completions as stored (profile_id, keys)
+  values (
+    profile,
+    private.completion_keys(name => owner.name, city => current_profile.city, interests => interest_names)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys
+  where stored.keys <> excluded.keys;
   insert into private.search_words as stored (profile_id, words)
   values (profile, vector)
   on conflict (profile_id) do update set words = excluded.words
@@ -5505,57 +5509,29 @@ comment on function private.typo_budget(text) is
   'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
 else two.';
 
-create function private.swaps_of(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select array_agg(
-      distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2)
-    )
-    from generate_series(1, char_length(word) - 1) as place
-  );
-end
-$$;
-comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
-
-create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
+create function private.typos(typed text, meant text, budget integer)
 returns integer
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
   distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
-  -- Two swaps keep the letters.
-  has_same_letters constant boolean := char_length(typed) = char_length(meant) and translate(meant, typed, '') = '';
 begin
   if distance <= 1 or distance > 2 * budget then
     return case when distance <= budget then distance end;
   end if;
-  swaps := coalesce(swaps, private.swaps_of(typed));
-  if meant = any (swaps) then
-    return 1;
-  elsif distance <= budget then
-    return distance;
-  elsif budget = 1 then
-    return null;
-  end if;
   return (
-    select nullif(min(1 + case
-      when rest = 2 and has_same_letters and meant = any (private.swaps_of(swapped)) then 1
-      else rest
-    end), budget + 1)
-    from unnest(swaps) as swapped
-    cross join lateral (
-      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
-    ) as measured
+    select least(case when distance <= budget then distance end, 1 + min(private.typos(swapped, meant, budget - 1)))
+    from generate_series(1, char_length(typed) - 1) as place
+    cross join lateral overlay(
+      typed placing substr(typed, place + 1, 1) || substr(typed, place, 1) from place for 2
+    ) as swapped
   );
 end
 $$;
-comment on function private.typos(text, text, integer, text[]) is
+comment on function private.typos(text, text, integer) is
   'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget, which is 1 or 2. The swaps of the typed word may be given.';
+above the budget.';
 
 create function private.corrections_of(typed text, unfinished boolean)
 returns table (word text, typos integer)
@@ -5564,7 +5540,6 @@ as $$
 declare
   budget constant integer := private.typo_budget(typed);
   size constant integer := char_length(typed);
-  swaps constant text[] := private.swaps_of(typed);
   double constant text := '(.)\1';
   undoubled constant text := regexp_replace(typed, double, '\1', 'g');
 begin
@@ -5589,7 +5564,7 @@ begin
       else array[lexicon.word]
     end) as form
     cross join lateral (
-      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
+      select private.typos(typed => typed, meant => form, budget => budget)
         -- A wrong first letter counts twice.
         + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
     ) as cost
@@ -7229,32 +7204,21 @@ begin
     ),
     -- Folding takes longer than counting, so each spelling is folded once.
     spellings as materialized (
-      select
-        facet, value, holders, folded, count(*) over (partition by facet, folded) as alternatives,
-        row_number() over (partition by facet, folded order by holders desc, value collate "C") as place
-      from (
-        select facet, value, count(*) as holders, private.facet(facet, value) as folded
-        from listed
-        group by facet, value
-      ) as grouped
+      select facet, value, private.facet(facet, value) as folded from listed group by facet, value
     ),
-    -- A profile with two spellings counts once. To count all values so was half of the time.
+    -- A profile with two spellings counts once.
     counted as (
-      select facet, folded, count(distinct profile_id) as holders
+      select
+        facet, mode() within group (order by value collate "C") as value, count(distinct profile_id) as holders
       from listed
-      join (select facet, value, folded from spellings where alternatives > 1) as several using (facet, value)
+      join spellings using (facet, value)
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
     from unnest(facets) as facet
     left join (
       select facet, json_object_agg(value, holders order by holders desc, value collate "C") as distribution
-      from (
-        select facet, value, coalesce(counted.holders, spellings.holders) as holders
-        from spellings
-        left join counted using (facet, folded)
-        where place = 1
-      ) as named
+      from counted
       group by facet
     ) as distributions using (facet)
   );
@@ -7295,19 +7259,6 @@ comment on table private.search_completions is
 write again.';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
-
-create function private.sync_completions(profile bigint, name text, city text, interests text[])
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.search_completions as stored (profile_id, keys)
-  values (profile, private.completion_keys(name => name, city => city, interests => interests))
-  on conflict (profile_id) do update set keys = excluded.keys
-  where stored.keys <> excluded.keys;
-end
-$$;
-comment on function private.sync_completions(bigint, text, text, text[]) is 'Writes what an entry completes.';
 
 create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
 returns json
@@ -7361,19 +7312,13 @@ have one.';
 
 create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
 returns json
-language plpgsql stable security invoker
-set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', parts => parts, hidden_ids => hidden_ids, max_results => max_results)
-  );
-end
+  select json_object_agg(
+    kind,
+    private.completions(kind => kind, parts => parts, hidden_ids => hidden_ids, max_results => max_results)
+  )
+  from unnest('{interests,cities,names}'::text[]) as kind
 $$;
 comment on function private.complete(text[], bigint[], integer) is
   'What goes on from the typed parts: {interests, cities, names}.';
@@ -7386,7 +7331,7 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant json := '{"interests": [], "cities": [], "names": []}';
   -- The last word, if it is long enough to mean something in a sentence.
   last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
   completed json;
@@ -7398,7 +7343,7 @@ begin
     parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
   );
   -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
-  if completed::text = none::text then
+  if completed::jsonb = none::jsonb then
     completed := private.complete(
       parts => array(
         select coalesce(
@@ -7423,7 +7368,7 @@ begin
     );
   end if;
   -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
-  if completed::text = none::text and cardinality(last_words) > 0 then
+  if completed::jsonb = none::jsonb and cardinality(last_words) > 0 then
     select json_object_agg(
       kind,
       (
