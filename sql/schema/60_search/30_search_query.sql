@@ -448,49 +448,6 @@ comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
 any, else in fifty that have it.';
 
-create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
-returns tsquery
-language sql stable security invoker set search_path = ''
-as $$
-  select private.any_of(excluded)
-  from (
-    select case
-      when not token.is_denied then private.phrase(phrase)
-      when not token.is_where then private.denied(phrase)
-    end as excluded
-    union all
-    select private.any_term(private.tags_of(ids))
-    from unnest(places)
-    where candidate = array_to_string(phrase, ' ') and not is_adjective
-  ) as exclusions
-$$;
-comment on function private.read_exclusion(private.search_token, text[], private.place_name[]) is
-  'Finds whom an excluded word or phrase excludes: whoever has it, or lives in the place of that name.';
-
-create function private.weigh_unit(unit private.search_unit, profiles double precision)
-returns private.search_unit
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  holders constant double precision := least(profiles, case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.is_phrase and unit.place is null
-      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-    else coalesce(
-      nullif((private.word_counts(unit.exact)).holders, 0),
-      (private.word_counts(case when unit.place is null then unit.loose end)).holders
-    )
-  end);
-begin
-  unit.rarity := ln(1 + profiles / greatest(1, holders));
-  unit.is_common := holders > 25 and holders >= profiles / 2;
-  unit.is_named := coalesce(unit.is_named, false);
-  return unit;
-end
-$$;
-comment on function private.weigh_unit(private.search_unit, double precision) is
-  'A unit with its rarity among so many profiles.';
-
 create function private.read_query(tokens jsonb, known text[] default '{}')
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
@@ -514,6 +471,7 @@ declare
   phrase text[];
   pieces text[];
   size integer;
+  holders double precision;
   at integer := 1;
   asked private.search_query;
 begin
@@ -526,9 +484,19 @@ begin
     phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
     if (part.token).excluded then
       size := cardinality(phrase);
+      -- Whoever has it, or lives in the place of that name.
       asked.excluded := (
         select private.any_of(query)
-        from (values (asked.excluded), (private.read_exclusion(part.token, phrase, places))) as exclusions (query)
+        from (
+          values (asked.excluded), (case
+            when not (part.token).is_denied then private.phrase(phrase)
+            when not (part.token).is_where then private.denied(phrase)
+          end)
+          union all
+          select private.any_term(private.tags_of(ids))
+          from unnest(places)
+          where candidate = array_to_string(phrase, ' ') and not is_adjective
+        ) as exclusions (query)
       );
     else
       unit := private.read_place(words, at, places);
@@ -578,7 +546,19 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := (part.token).quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        asked.units := asked.units || private.weigh_unit(unit, profiles);
+        holders := least(profiles, case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.is_phrase and unit.place is null
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end);
+        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        unit.is_common := holders > 25 and holders >= profiles / 2;
+        unit.is_named := coalesce(unit.is_named, false);
+        asked.units := asked.units || unit;
       end if;
     end if;
     at := at + size;
