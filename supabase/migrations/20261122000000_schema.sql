@@ -5832,13 +5832,12 @@ create type private.search_token as (
   is_language boolean,
   is_capital boolean,
   is_denied boolean,
-  is_light boolean,
-  variants text[]
+  is_light boolean
 );
 comment on type private.search_token is
   'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
 stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
-minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
+minus sign; `is_light`: without a meaning of its own.';
 
 create type private.query_word as (
   token private.search_token,
@@ -6060,7 +6059,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || (part.token).variants || others
+  unit.exact := array[word] || others
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -6141,49 +6140,6 @@ comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
 any, else in fifty that have it.';
 
-create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
-returns tsquery
-language sql stable security invoker set search_path = ''
-as $$
-  select private.any_of(excluded)
-  from (
-    select case
-      when not token.is_denied then private.phrase(phrase)
-      when not token.is_where then private.denied(phrase)
-    end as excluded
-    union all
-    select private.any_term(private.tags_of(ids))
-    from unnest(places)
-    where candidate = array_to_string(phrase, ' ') and not is_adjective
-  ) as exclusions
-$$;
-comment on function private.read_exclusion(private.search_token, text[], private.place_name[]) is
-  'Finds whom an excluded word or phrase excludes: whoever has it, or lives in the place of that name.';
-
-create function private.weigh_unit(unit private.search_unit, profiles double precision)
-returns private.search_unit
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  holders constant double precision := least(profiles, case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.is_phrase and unit.place is null
-      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-    else coalesce(
-      nullif((private.word_counts(unit.exact)).holders, 0),
-      (private.word_counts(case when unit.place is null then unit.loose end)).holders
-    )
-  end);
-begin
-  unit.rarity := ln(1 + profiles / greatest(1, holders));
-  unit.is_common := holders > 25 and holders >= profiles / 2;
-  unit.is_named := coalesce(unit.is_named, false);
-  return unit;
-end
-$$;
-comment on function private.weigh_unit(private.search_unit, double precision) is
-  'A unit with its rarity among so many profiles.';
-
 create function private.read_query(tokens jsonb, known text[] default '{}')
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
@@ -6192,7 +6148,7 @@ declare
   profiles constant double precision := private.count_profiles();
   words private.query_word[] := private.words_of_tokens(array(
     select jsonb_populate_record(
-      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
+      row(null, false, false, false, false, false, false, false, false, false)::private.search_token, token
     )
     from jsonb_array_elements(tokens) as token
   ));
@@ -6207,6 +6163,7 @@ declare
   phrase text[];
   pieces text[];
   size integer;
+  holders double precision;
   at integer := 1;
   asked private.search_query;
 begin
@@ -6219,9 +6176,19 @@ begin
     phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
     if (part.token).excluded then
       size := cardinality(phrase);
+      -- Whoever has it, or lives in the place of that name.
       asked.excluded := (
         select private.any_of(query)
-        from (values (asked.excluded), (private.read_exclusion(part.token, phrase, places))) as exclusions (query)
+        from (
+          values (asked.excluded), (case
+            when not (part.token).is_denied then private.phrase(phrase)
+            when not (part.token).is_where then private.denied(phrase)
+          end)
+          union all
+          select private.any_term(private.tags_of(ids))
+          from unnest(places)
+          where candidate = array_to_string(phrase, ' ') and not is_adjective
+        ) as exclusions (query)
       );
     else
       unit := private.read_place(words, at, places);
@@ -6271,7 +6238,19 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := (part.token).quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        asked.units := asked.units || private.weigh_unit(unit, profiles);
+        holders := least(profiles, case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.is_phrase and unit.place is null
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end);
+        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        unit.is_common := holders > 25 and holders >= profiles / 2;
+        unit.is_named := coalesce(unit.is_named, false);
+        asked.units := asked.units || unit;
       end if;
     end if;
     at := at + size;
@@ -6836,7 +6815,7 @@ declare
   has_words constant boolean := cardinality(asked.units) > 0;
   has_place constant boolean := exists (select from unnest(asked.units) where lives is not null);
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
-  max_compared constant integer := case when has_words then 150 else 1000 end;
+  max_compared constant integer := case when has_words then 100 else 1000 end;
   similarity_range constant double precision := model.similarity_ceiling - model.similarity_floor;
   context_range constant double precision := model.similarity_ceiling - model.similarity_threshold;
 begin
@@ -6853,6 +6832,26 @@ begin
           or profile_id = any (neighbour_ids) as is_compared
       from matches
     ),
+    compared as materialized (
+      select array_agg((matched).profile_id) as compared_ids from placed where is_compared
+    ),
+    near as materialized (
+      select
+        profile_id, 1 - (embedding <=> query_vector) as whole, 1 - (embedding <=> context_vector) as context_cosine
+      from private.search_entries as entry
+      where profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+    ),
+    -- A search of the index for each profile took twice as long.
+    nearest_sentences as materialized (
+      select profile_id, max(similarity) as sentence
+      from (
+        select profile_id, 1 - (embedding <=> query_vector) as similarity
+        from private.search_sentences
+        where has_words and profile_id = any ((select compared_ids from compared)::bigint[])
+        offset 0
+      ) as sentences
+      group by profile_id
+    ),
     scored as (
       select
         matched, is_compared, keyword, found.cosine, semantic, context,
@@ -6863,20 +6862,9 @@ begin
           else 0.499 * own_score
         end as score
       from placed
+      left join near on near.profile_id = (matched).profile_id
+      left join nearest_sentences on nearest_sentences.profile_id = (matched).profile_id
       -- `offset 0`, here and below: each step gets columns, which are computed once.
-      left join lateral (
-        select
-          case when entry.model = model.name then 1 - (entry.embedding <=> query_vector) end as whole,
-          case when entry.model = model.name then 1 - (entry.embedding <=> context_vector) end as context_cosine,
-          (
-            select max(1 - (sentence.embedding <=> query_vector))
-            from private.search_sentences as sentence
-            where has_words and sentence.profile_id = (matched).profile_id
-          ) as sentence
-        from private.search_entries as entry
-        where is_compared and entry.profile_id = (matched).profile_id
-        offset 0
-      ) as near on true
       cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
       cross join lateral (
         select
@@ -7256,7 +7244,7 @@ create table private.search_completions (
 );
 comment on table private.search_completions is
   'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again.';
+write again. Rejected: private.search_words, where a letter begins many words of biographies (four times as long).';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
