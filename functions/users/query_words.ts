@@ -69,9 +69,6 @@ export const deniers: Record<Language, ReadonlySet<string>> = {
   tr: new Set(),
 }
 
-/** Before a denier, they join it to what is wanted. */
-export const conjunctions = listed('but and aber und pero y mais et ma e mas maar en ama ve')
-
 /** In Turkish the denier follows. */
 export const deniersBehind = listed('değil olmayan hariç istemeyen sevmeyen istemiyorum')
 

@@ -7,7 +7,6 @@ import {
   beforeLanguages,
   beforePlaces,
   behindLanguages,
-  conjunctions,
   deniers,
   deniersBehind,
   fillerWords,
@@ -116,7 +115,6 @@ const findDenied = (tokens: Token[], spoken: Language[], isKnown: (word: string)
       }
       if (isNoise) return
       said.forEach((each) => places.add(each))
-      if (conjunctions.has(tokens[denier - 1]?.word ?? '')) places.add(denier - 1)
       const words = [word]
       // A name of several words.
       for (let more = place + 1; isCapital(typed) && !tokens[more - 1]!.endsClause; more++) {
