@@ -7,7 +7,6 @@ import {
   beforeLanguages,
   beforePlaces,
   behindLanguages,
-  conjunctions,
   deniers,
   deniersBehind,
   fillerWords,
@@ -16,7 +15,6 @@ import {
   type Language,
   languages,
   nearWords,
-  numbers,
   openers,
   outsideWords,
   ownVerbs,
@@ -35,7 +33,6 @@ interface SearchToken {
   is_language?: boolean
   is_capital?: boolean
   is_light?: boolean
-  variants?: string[]
 }
 
 export interface ReadQuery {
@@ -118,7 +115,6 @@ const findDenied = (tokens: Token[], spoken: Language[], isKnown: (word: string)
       }
       if (isNoise) return
       said.forEach((each) => places.add(each))
-      if (conjunctions.has(tokens[denier - 1]?.word ?? '')) places.add(denier - 1)
       const words = [word]
       // A name of several words.
       for (let more = place + 1; isCapital(typed) && !tokens[more - 1]!.endsClause; more++) {
@@ -178,14 +174,6 @@ const findWhere = (tokens: Token[]) => {
 
 const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
 
-/** Other ways to write a number. */
-const variantsOf = (word: string): string[] => {
-  const digits = numbers.get(word)
-  if (digits) return [digits]
-  const english = [...numbers].find(([, each]) => each === word)?.[0]
-  return english ? [english] : []
-}
-
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
@@ -219,7 +207,6 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
     ...foreign.has(place) && { is_language: true },
     ...isCapital(typed) && { is_capital: true },
     ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
-    ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
   return {
     tokens: [

@@ -41,17 +41,19 @@ interface Found {
   query: QueryDetails
 }
 
+type Draft = Pick<Found, 'query'> & { answer: Found['answer'] | null }
+
 /**
- * Searches in one statement, and in a second one if words were mistyped or begun, since the first had no vector of what
- * they mean.
+ * Searches in one statement. If words were mistyped or begun, the first only reads the query, since only the database
+ * knows the words of the profiles, and a second one searches with the vector of what they mean.
  */
 const find = async (db: Rpc, read: ReadQuery, request: object): Promise<Found> => {
-  const ask = async (vector: string | null): Promise<Found> =>
-    JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector }})`)).body)
+  const ask = async <Result>(vector: string | null, isDraft: boolean): Promise<Result> =>
+    JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector, isDraft }})`)).body)
   const typed = await queryVector(read.text)
-  const found = await ask(typed)
-  const meant = await queryVector(textToEmbed(read.text, found.query, currentProvider().name === 'offline'))
-  return meant === typed ? found : await ask(meant)
+  const { answer, query } = await ask<Draft>(typed, true)
+  const meant = await queryVector(textToEmbed(read.text, query, currentProvider().name === 'offline'))
+  return answer && meant === typed ? { answer, query } : await ask<Found>(meant, false)
 }
 
 /** Counts a search or a completion. */

@@ -93,13 +93,8 @@ returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-  -- Katakana are hiragana 96 further on.
-  latin text := translate(
-    normalize(kana, nfkc),
-    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
-    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
-  );
-  sounds constant text[] := regexp_split_to_array(
+  latin text;
+  sounds constant text[] := string_to_array(
     'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
     'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
     'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
@@ -108,9 +103,15 @@ declare
     'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
   );
 begin
-  if latin !~ '^[ぁ-ゖー]+$' then
+  if normalize(kana, nfkc) !~ '^[ぁ-ゖァ-ヶー]+$' then
     return null;
   end if;
+  -- Katakana are hiragana 96 further on.
+  latin := translate(
+    normalize(kana, nfkc),
+    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
+    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
+  );
   for place in 1..cardinality(sounds) by 2 loop
     latin := replace(latin, sounds[place], sounds[place + 1]);
   end loop;

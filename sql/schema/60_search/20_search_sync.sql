@@ -79,9 +79,13 @@ begin
     delete from private.search_sentences where profile_id = profile;
     perform private.enqueue_embedding('profile', profile);
   end if;
-  perform private.sync_completions(
-    profile => profile, name => owner.name, city => current_profile.city, interests => interest_names
-  );
+  insert into private.search_completions as stored (profile_id, keys)
+  values (
+    profile,
+    private.completion_keys(name => owner.name, city => current_profile.city, interests => interest_names)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys
+  where stored.keys <> excluded.keys;
   insert into private.search_words as stored (profile_id, words)
   values (profile, vector)
   on conflict (profile_id) do update set words = excluded.words

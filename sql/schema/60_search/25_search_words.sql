@@ -52,57 +52,29 @@ comment on function private.typo_budget(text) is
   'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
 else two.';
 
-create function private.swaps_of(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select array_agg(
-      distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2)
-    )
-    from generate_series(1, char_length(word) - 1) as place
-  );
-end
-$$;
-comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
-
-create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
+create function private.typos(typed text, meant text, budget integer)
 returns integer
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
   distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
-  -- Two swaps keep the letters.
-  has_same_letters constant boolean := char_length(typed) = char_length(meant) and translate(meant, typed, '') = '';
 begin
   if distance <= 1 or distance > 2 * budget then
     return case when distance <= budget then distance end;
   end if;
-  swaps := coalesce(swaps, private.swaps_of(typed));
-  if meant = any (swaps) then
-    return 1;
-  elsif distance <= budget then
-    return distance;
-  elsif budget = 1 then
-    return null;
-  end if;
   return (
-    select nullif(min(1 + case
-      when rest = 2 and has_same_letters and meant = any (private.swaps_of(swapped)) then 1
-      else rest
-    end), budget + 1)
-    from unnest(swaps) as swapped
-    cross join lateral (
-      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
-    ) as measured
+    select least(case when distance <= budget then distance end, 1 + min(private.typos(swapped, meant, budget - 1)))
+    from generate_series(1, char_length(typed) - 1) as place
+    cross join lateral overlay(
+      typed placing substr(typed, place + 1, 1) || substr(typed, place, 1) from place for 2
+    ) as swapped
   );
 end
 $$;
-comment on function private.typos(text, text, integer, text[]) is
+comment on function private.typos(text, text, integer) is
   'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget, which is 1 or 2. The swaps of the typed word may be given.';
+above the budget.';
 
 create function private.corrections_of(typed text, unfinished boolean)
 returns table (word text, typos integer)
@@ -111,7 +83,6 @@ as $$
 declare
   budget constant integer := private.typo_budget(typed);
   size constant integer := char_length(typed);
-  swaps constant text[] := private.swaps_of(typed);
   double constant text := '(.)\1';
   undoubled constant text := regexp_replace(typed, double, '\1', 'g');
 begin
@@ -136,7 +107,7 @@ begin
       else array[lexicon.word]
     end) as form
     cross join lateral (
-      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
+      select private.typos(typed => typed, meant => form, budget => budget)
         -- A wrong first letter counts twice.
         + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
     ) as cost
@@ -170,7 +141,11 @@ comment on function private.is_listed(text) is 'Whether somebody has a word.';
 
 create function private.split_of(typed text)
 returns text[]
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- Else Postgres would read the whole lexicon.
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (

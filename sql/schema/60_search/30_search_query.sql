@@ -139,13 +139,12 @@ create type private.search_token as (
   is_language boolean,
   is_capital boolean,
   is_denied boolean,
-  is_light boolean,
-  variants text[]
+  is_light boolean
 );
 comment on type private.search_token is
   'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
 stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
-minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
+minus sign; `is_light`: without a meaning of its own.';
 
 create type private.query_word as (
   token private.search_token,
@@ -367,7 +366,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || (part.token).variants || others
+  unit.exact := array[word] || others
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -448,49 +447,6 @@ comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
 any, else in fifty that have it.';
 
-create function private.read_exclusion(token private.search_token, phrase text[], places private.place_name[])
-returns tsquery
-language sql stable security invoker set search_path = ''
-as $$
-  select private.any_of(excluded)
-  from (
-    select case
-      when not token.is_denied then private.phrase(phrase)
-      when not token.is_where then private.denied(phrase)
-    end as excluded
-    union all
-    select private.any_term(private.tags_of(ids))
-    from unnest(places)
-    where candidate = array_to_string(phrase, ' ') and not is_adjective
-  ) as exclusions
-$$;
-comment on function private.read_exclusion(private.search_token, text[], private.place_name[]) is
-  'Finds whom an excluded word or phrase excludes: whoever has it, or lives in the place of that name.';
-
-create function private.weigh_unit(unit private.search_unit, profiles double precision)
-returns private.search_unit
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  holders constant double precision := least(profiles, case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.is_phrase and unit.place is null
-      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-    else coalesce(
-      nullif((private.word_counts(unit.exact)).holders, 0),
-      (private.word_counts(case when unit.place is null then unit.loose end)).holders
-    )
-  end);
-begin
-  unit.rarity := ln(1 + profiles / greatest(1, holders));
-  unit.is_common := holders > 25 and holders >= profiles / 2;
-  unit.is_named := coalesce(unit.is_named, false);
-  return unit;
-end
-$$;
-comment on function private.weigh_unit(private.search_unit, double precision) is
-  'A unit with its rarity among so many profiles.';
-
 create function private.read_query(tokens jsonb, known text[] default '{}')
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
@@ -499,7 +455,7 @@ declare
   profiles constant double precision := private.count_profiles();
   words private.query_word[] := private.words_of_tokens(array(
     select jsonb_populate_record(
-      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
+      row(null, false, false, false, false, false, false, false, false, false)::private.search_token, token
     )
     from jsonb_array_elements(tokens) as token
   ));
@@ -514,6 +470,7 @@ declare
   phrase text[];
   pieces text[];
   size integer;
+  holders double precision;
   at integer := 1;
   asked private.search_query;
 begin
@@ -526,9 +483,19 @@ begin
     phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
     if (part.token).excluded then
       size := cardinality(phrase);
+      -- Whoever has it, or lives in the place of that name.
       asked.excluded := (
         select private.any_of(query)
-        from (values (asked.excluded), (private.read_exclusion(part.token, phrase, places))) as exclusions (query)
+        from (
+          values (asked.excluded), (case
+            when not (part.token).is_denied then private.phrase(phrase)
+            when not (part.token).is_where then private.denied(phrase)
+          end)
+          union all
+          select private.any_term(private.tags_of(ids))
+          from unnest(places)
+          where candidate = array_to_string(phrase, ' ') and not is_adjective
+        ) as exclusions (query)
       );
     else
       unit := private.read_place(words, at, places);
@@ -578,7 +545,19 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := (part.token).quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        asked.units := asked.units || private.weigh_unit(unit, profiles);
+        holders := least(profiles, case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.is_phrase and unit.place is null
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end);
+        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        unit.is_common := holders > 25 and holders >= profiles / 2;
+        unit.is_named := coalesce(unit.is_named, false);
+        asked.units := asked.units || unit;
       end if;
     end if;
     at := at + size;
@@ -593,7 +572,7 @@ begin
     asked.completions := asked.completions || (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
-      where meant is not null
+      where meant <> part.word
     );
   end if;
   return asked;

@@ -99,14 +99,28 @@ declare
 begin
   return query
     select
-      stored.profile_id,
-      sum(worth * unit.rarity) / all_rarity * case when bool_and(are_neighbours) then 1 else 0.97 end,
-      (count(*) filter (where worth > 0))::integer, min(worth) > 0,
-      min(worth) = 1 or bool_or(is_name or has_name_words), bool_or(is_name),
-      bool_or(lives_there),
-      coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity
+      stored.profile_id, share * case when are_neighbours then 1 else 0.97 end, words_matched, least_worth > 0,
+      least_worth = 1 or is_name or has_name_words, is_name, lives_there, names_missing
     from unnest(ids) as id
     join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        sum(worth * unit.rarity) / all_rarity as share, (count(*) filter (where worth > 0))::integer as words_matched,
+        min(worth) as least_worth,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity as names_missing
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.loose_query)
+            then 0.8 * private.weight_value(stored.words, unit.loose_query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as matched
+    ) as by_unit
     cross join lateral (
       select
         stored.profile_id = any (called_so) as is_name,
@@ -122,18 +136,8 @@ begin
         not exists (
           select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)
         ) as are_neighbours
-      -- Else once for each unit.
       offset 0
-    ) as person
-    cross join unnest(asked.units) as unit
-    cross join lateral (
-      select case
-        when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-        when ts_match_vq(stored.words, unit.loose_query) then 0.8 * private.weight_value(stored.words, unit.loose_query)
-        else 0
-      end as worth
-    ) as matched
-    group by stored.profile_id;
+    ) as person;
 end
 $$;
 comment on function private.match_words(bigint[], private.search_query) is

@@ -67,7 +67,9 @@ declare
   has_words constant boolean := cardinality(asked.units) > 0;
   has_place constant boolean := exists (select from unnest(asked.units) where lives is not null);
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
-  max_compared constant integer := case when has_words then 150 else 1000 end;
+  -- With 60 the labelled sets have the same order. As a function of its own this takes a tenth less of a search's time
+  -- than as a part of find_profiles.
+  max_compared constant integer := case when has_words then 100 else 1000 end;
   similarity_range constant double precision := model.similarity_ceiling - model.similarity_floor;
   context_range constant double precision := model.similarity_ceiling - model.similarity_threshold;
 begin
@@ -84,6 +86,26 @@ begin
           or profile_id = any (neighbour_ids) as is_compared
       from matches
     ),
+    compared as materialized (
+      select array_agg((matched).profile_id) as compared_ids from placed where is_compared
+    ),
+    near as materialized (
+      select
+        profile_id, 1 - (embedding <=> query_vector) as whole, 1 - (embedding <=> context_vector) as context_cosine
+      from private.search_entries as entry
+      where profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+    ),
+    -- A search of the index for each profile took twice as long.
+    nearest_sentences as materialized (
+      select profile_id, max(similarity) as sentence
+      from (
+        select profile_id, 1 - (embedding <=> query_vector) as similarity
+        from private.search_sentences
+        where has_words and profile_id = any ((select compared_ids from compared)::bigint[])
+        offset 0
+      ) as sentences
+      group by profile_id
+    ),
     scored as (
       select
         matched, is_compared, keyword, found.cosine, semantic, context,
@@ -94,20 +116,9 @@ begin
           else 0.499 * own_score
         end as score
       from placed
+      left join near on near.profile_id = (matched).profile_id
+      left join nearest_sentences on nearest_sentences.profile_id = (matched).profile_id
       -- `offset 0`, here and below: each step gets columns, which are computed once.
-      left join lateral (
-        select
-          case when entry.model = model.name then 1 - (entry.embedding <=> query_vector) end as whole,
-          case when entry.model = model.name then 1 - (entry.embedding <=> context_vector) end as context_cosine,
-          (
-            select max(1 - (sentence.embedding <=> query_vector))
-            from private.search_sentences as sentence
-            where has_words and sentence.profile_id = (matched).profile_id
-          ) as sentence
-        from private.search_entries as entry
-        where is_compared and entry.profile_id = (matched).profile_id
-        offset 0
-      ) as near on true
       cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
       cross join lateral (
         select
@@ -354,6 +365,7 @@ declare
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
+  is_draft constant boolean := coalesce((request ->> 'isDraft')::boolean, false);
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   filter := private.read_filter(request, asked, me);
@@ -386,20 +398,24 @@ begin
   end if;
   perform private.check_deadline();
   return json_build_object(
-    'answer', private.find_profiles(
-      request => request, asked => asked, filter => filter, query_vector => query_vector,
-      context_vector => context_vector,
-      -- The contract's two ratios.
-      semantic_ratio => case when me is null then 0.5 else 0.7 end
-    ),
+    'answer', case
+      -- The vector is not yet that of what was meant.
+      when not is_draft or asked.corrections || asked.completions = '[]' then private.find_profiles(
+        request => request, asked => asked, filter => filter, query_vector => query_vector,
+        context_vector => context_vector,
+        -- The contract's two ratios.
+        semantic_ratio => case when me is null then 0.5 else 0.7 end
+      )
+    end,
     'query', private.describe_query(asked, private.hidden_profiles_of(me))
   );
 end
 $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {tokens, known, vector, model, interests, cities, countries, age, limit, offset, explain,
-facets, like, timeout, isNobody}: {answer, query}, as private.find_profiles and private.describe_query print them.
-`tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. A user''s search
+facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
+them. `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. Where
+words of a draft are corrected or completed, answer is null: the vector must be made of what is meant. A user''s search
 prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
 if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
 `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is

@@ -22,32 +22,21 @@ begin
     ),
     -- Folding takes longer than counting, so each spelling is folded once.
     spellings as materialized (
-      select
-        facet, value, holders, folded, count(*) over (partition by facet, folded) as alternatives,
-        row_number() over (partition by facet, folded order by holders desc, value collate "C") as place
-      from (
-        select facet, value, count(*) as holders, private.facet(facet, value) as folded
-        from listed
-        group by facet, value
-      ) as grouped
+      select facet, value, private.facet(facet, value) as folded from listed group by facet, value
     ),
-    -- A profile with two spellings counts once. To count all values so was half of the time.
+    -- A profile with two spellings counts once.
     counted as (
-      select facet, folded, count(distinct profile_id) as holders
+      select
+        facet, mode() within group (order by value collate "C") as value, count(distinct profile_id) as holders
       from listed
-      join (select facet, value, folded from spellings where alternatives > 1) as several using (facet, value)
+      join spellings using (facet, value)
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
     from unnest(facets) as facet
     left join (
       select facet, json_object_agg(value, holders order by holders desc, value collate "C") as distribution
-      from (
-        select facet, value, coalesce(counted.holders, spellings.holders) as holders
-        from spellings
-        left join counted using (facet, folded)
-        where place = 1
-      ) as named
+      from counted
       group by facet
     ) as distributions using (facet)
   );

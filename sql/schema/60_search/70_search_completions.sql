@@ -26,22 +26,9 @@ create table private.search_completions (
 );
 comment on table private.search_completions is
   'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again.';
+write again. Rejected: private.search_words, where a letter begins many words of biographies (four times as long).';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
-
-create function private.sync_completions(profile bigint, name text, city text, interests text[])
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.search_completions as stored (profile_id, keys)
-  values (profile, private.completion_keys(name => name, city => city, interests => interests))
-  on conflict (profile_id) do update set keys = excluded.keys
-  where stored.keys <> excluded.keys;
-end
-$$;
-comment on function private.sync_completions(bigint, text, text, text[]) is 'Writes what an entry completes.';
 
 create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
 returns json
@@ -95,19 +82,13 @@ have one.';
 
 create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
 returns json
-language plpgsql stable security invoker
-set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', parts => parts, hidden_ids => hidden_ids, max_results => max_results)
-  );
-end
+  select json_object_agg(
+    kind,
+    private.completions(kind => kind, parts => parts, hidden_ids => hidden_ids, max_results => max_results)
+  )
+  from unnest('{interests,cities,names}'::text[]) as kind
 $$;
 comment on function private.complete(text[], bigint[], integer) is
   'What goes on from the typed parts: {interests, cities, names}.';
@@ -120,7 +101,7 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant json := '{"interests": [], "cities": [], "names": []}';
   -- The last word, if it is long enough to mean something in a sentence.
   last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
   completed json;
@@ -132,7 +113,7 @@ begin
     parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
   );
   -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
-  if completed::text = none::text then
+  if completed::jsonb = none::jsonb then
     completed := private.complete(
       parts => array(
         select coalesce(
@@ -157,7 +138,7 @@ begin
     );
   end if;
   -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
-  if completed::text = none::text and cardinality(last_words) > 0 then
+  if completed::jsonb = none::jsonb and cardinality(last_words) > 0 then
     select json_object_agg(
       kind,
       (
