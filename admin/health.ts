@@ -1,7 +1,7 @@
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
 import { rpc } from './api.ts'
-import { button, moment, openView, type View } from './view.ts'
+import { moment, openView, type View } from './view.ts'
 
 export interface Queue {
   queue: string

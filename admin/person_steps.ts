@@ -1,8 +1,8 @@
 import { field } from '../demo/dialog.ts'
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { rpc, update } from './api.ts'
 import { askForChanges, askWhy, select } from './ask.ts'
-import { button, type View } from './view.ts'
+import { type View } from './view.ts'
 
 /** A row of the database's find_people. */
 export interface Person {

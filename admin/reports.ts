@@ -1,9 +1,9 @@
-import { el, setText } from '../demo/dom.ts'
+import { button, el, setText } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
 import { dataApi, rpc } from './api.ts'
 import { askWhy } from './ask.ts'
 import { type Evidence, showEvidence } from './evidence.ts'
-import { button, detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
+import { detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Report {
   report: number

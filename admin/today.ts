@@ -1,8 +1,8 @@
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
 import { dataApi, rpc } from './api.ts'
 import { age, names, type Queue, state } from './health.ts'
-import { button, openView, type View } from './view.ts'
+import { openView, type View } from './view.ts'
 
 const hour = 3_600_000
 const kept = 1000

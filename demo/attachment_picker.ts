@@ -1,4 +1,4 @@
-import { el, icon, visuallyHidden } from './dom.ts'
+import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatSize } from './format.ts'
 import { openNotice } from './notices.ts'
 import { attachmentRules, refusalOfFile } from './storage.ts'
@@ -26,28 +26,17 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
       onPick()
     },
   })
-  const button = el(
-    'button',
-    { type: 'button', class: 'quiet round', title: 'Attach a file', click: () => isUploading || input.click() },
-    icon('attach'),
-    visuallyHidden('Attach a file'),
-  )
-  const name = el('span', { class: 'file-name' })
+  const open = () => isUploading || input.click()
+  const opener = button([icon('attach'), visuallyHidden('Attach a file')], open, 'quiet round', {
+    title: 'Attach a file',
+  })
+  const name = el('span', { class: 'file-name clipped' })
   const size = el('span', { class: 'file-size' })
   const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
-  const remove = el(
-    'button',
-    {
-      type: 'button',
-      class: 'quiet',
-      click: () => {
-        set(null)
-        onPick()
-      },
-    },
-    icon('close'),
-    visuallyHidden('Remove the file'),
-  )
+  const remove = button([icon('close'), visuallyHidden('Remove the file')], () => {
+    set(null)
+    onPick()
+  }, 'quiet')
   const thumbnail = el('span', { class: 'thumbnail' })
   const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
   // What has been written beside the file may not be meant yet.
@@ -85,7 +74,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
 
   return {
     node: el('div', { class: 'picker' }, chip, alert.node, input),
-    button,
+    button: opener,
     get file() {
       return file
     },

@@ -1,5 +1,5 @@
 import type { Attachment } from '../clients/inbox.ts'
-import { el, icon } from './dom.ts'
+import { button, el, icon } from './dom.ts'
 import { formatSize } from './format.ts'
 import type { Files } from './storage.ts'
 
@@ -30,8 +30,7 @@ export const showAttachment = (attachment: Attachment, files: Files): HTMLElemen
     el('a', { href: `${address}&download=${encodeURIComponent(attachment.name)}` }).click()
   }
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
-  const button = el('button', { type: 'button', class: 'file', click: save }, icon('file'), ...label(attachment))
-  const node = el('span', { class: 'attachment' }, button, failure)
+  const node = el('span', { class: 'attachment' }, button([icon('file'), ...label(attachment)], save, 'file'), failure)
   if (attachment.mime_type.startsWith('image/')) {
     const image = el('img', { class: 'picture', alt: attachment.name, error: () => image.remove() })
     node.prepend(image)

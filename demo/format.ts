@@ -84,6 +84,14 @@ export const formatShort = (timestamp: string): string => {
   return (isThisYear(moment) ? shortDay : shortDayOfYear).format(moment)
 }
 
+/** A timestamp as a datetime-local control has it, in the time zone of the browser, and back. */
+export const toLocal = (timestamp: string | null): string => {
+  if (!timestamp) return ''
+  const moment = new Date(timestamp)
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+export const toTimestamp = (local: string): string | null => local ? new Date(local).toISOString() : null
+
 const units = ['byte', 'kilobyte', 'megabyte'] as const
 /** A number of bytes in the largest unit that it reaches. */
 export const formatSize = (bytes: number): string => {

@@ -1,5 +1,5 @@
 import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts'
-import { el, icon, setText } from './dom.ts'
+import { button, el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing } from './message.ts'
@@ -99,7 +99,7 @@ export const openMessages = (
     }
   }
 
-  const older = el('button', { type: 'button', class: 'link older', hidden: true, click: loadOlder }, 'Older messages')
+  const older = button('Older messages', loadOlder, 'link older', { hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const note = el('p', { class: 'empty' }, 'Loading…')
   const list = el('ol', { class: 'messages' })
@@ -121,7 +121,7 @@ export const openMessages = (
     list,
     end,
   )
-  const jump = el('button', { type: 'button', class: 'jump', hidden: true, click: scrollToEnd })
+  const jump = button('', scrollToEnd, 'jump', { hidden: true })
   const announcer = el('p', { class: 'visually-hidden', 'aria-live': 'polite' })
   const node = el('div', { class: 'log' }, scroller, jump, announcer)
   const showList = createList<Item>(list, ({ key }) => key, render)

@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { field, openDialog } from '../dialog.ts'
-import { el, setText } from '../dom.ts'
+import { button, el, setText } from '../dom.ts'
 import { errorText } from '../errors.ts'
 import { formField, openForm, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
@@ -113,8 +113,8 @@ export const accountSection = (
     el(
       'div',
       { class: 'row' },
-      el('button', { type: 'button', click: copy }, 'Download my data'),
-      el('button', { type: 'button', class: 'quiet', click: erase }, 'Delete my account…'),
+      button('Download my data', copy),
+      button('Delete my account…', erase, 'quiet'),
     ),
     status,
     alert,

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../clients/api_client.ts'
-import { el, setText } from '../dom.ts'
+import { button, el, setText } from '../dom.ts'
 import { section } from '../form.ts'
 import { errorText } from '../errors.ts'
 import { unblockPerson } from '../safety.ts'
@@ -23,9 +23,7 @@ export const blocksSection = (api: ApiClient, blocks: Block[]): HTMLElement | nu
         setText(status, errorText(error))
       }
     }
-    const label = `Unblock ${name}`
-    const button = el('button', { type: 'button', 'aria-label': label, click: unblock }, 'Unblock')
-    const item = el('li', { class: 'row' }, name, button)
+    const item = el('li', { class: 'row' }, name, button('Unblock', unblock, '', { 'aria-label': `Unblock ${name}` }))
     return item
   }
   return section('People you have blocked', el('ul', { class: 'fields' }, ...blocks.map(entry)), status)

@@ -1,5 +1,5 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
-import { el, icon, setText, uniqueId, visuallyHidden } from '../dom.ts'
+import { button, el, icon, setText, uniqueId, visuallyHidden } from '../dom.ts'
 import { formField, section } from '../form.ts'
 import { errorText } from '../errors.ts'
 import type { Interest, Me } from './types.ts'
@@ -42,8 +42,7 @@ export const interestsSection = (api: ApiClient, me: Me): HTMLElement => {
           change((before) => before.filter((other) => other.id !== id), `${name} was removed`)
           input.focus()
         }
-        const button = { type: 'button', class: 'quiet', click: remove }
-        return el('li', {}, name, el('button', button, icon('close'), visuallyHidden(`Remove ${name}`)))
+        return el('li', {}, name, button([icon('close'), visuallyHidden(`Remove ${name}`)], remove, 'quiet'))
       }),
     )
     chips.hidden = mine.length === 0

@@ -1,6 +1,6 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import type { components } from '../../clients/openapi.ts'
-import { el, setText, uniqueId } from '../dom.ts'
+import { button, el, setText, uniqueId } from '../dom.ts'
 import { formField, formSwitch, openForm, section } from '../form.ts'
 import { timeZone } from '../format.ts'
 import { canPush, subscribe } from '../push.ts'
@@ -29,14 +29,14 @@ const pushButton = (api: ApiClient): HTMLElement => {
     setText(alert, '')
     try {
       await subscribe(api)
-      button.textContent = 'You are notified'
+      ask.textContent = 'You are notified'
     } catch (error) {
       setText(alert, errorText(error))
     }
   }
-  const button = el('button', { type: 'button', click: attempt }, 'Notify me')
+  const ask = button('Notify me', attempt)
   const hint = el('p', { class: 'hint' }, 'This browser tells you of messages while the page is closed.')
-  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, button), alert)
+  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, ask), alert)
 }
 
 /** What the user is told while away, and when not. */

@@ -1,6 +1,6 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { openDialog } from '../dialog.ts'
-import { avatar, el, setText } from '../dom.ts'
+import { avatar, button, el, setText } from '../dom.ts'
 import { section } from '../form.ts'
 import { errorText } from '../errors.ts'
 import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
@@ -63,12 +63,8 @@ export const photoSection = (
     if (file) attempt(() => cut(file))
   }
   const input = el('input', { type: 'file', accept: photoRules.types.join(','), hidden: true, change: pick })
-  const choose = el('button', { type: 'button', click: () => input.click() }, 'Choose a photo')
-  const remove = el(
-    'button',
-    { type: 'button', class: 'quiet', click: () => attempt(() => set(null)) },
-    'Remove the photo',
-  )
+  const choose = button('Choose a photo', () => input.click())
+  const remove = button('Remove the photo', () => attempt(() => set(null)), 'quiet')
   show(me.Profile.image_url)
   const hint = 'JPEG, PNG or WebP. You choose a square of it. Everybody who sees your profile sees it.'
   return section(
