@@ -65,6 +65,24 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await entry.locator('.badge').waitFor({ state: 'detached' })
   })
 
+  test('shows what was offered where it was talked about; none of the demo people has an empty one', async () => {
+    const ines = await openOne('/demo/c/1')
+    await ines.find('.reservation').nth(1).waitFor()
+    const shown = await ines.find('.messages > li:not(.day)').allTextContents()
+    const story = [
+      /Ten is fine/,
+      /^Morning in the tile workshopAgreed/,
+      /See you at ten!/,
+      /a jazz evening/,
+      /^Jazz evening/,
+    ]
+    expect(shown.slice(-5)).toEqual(story.map((text) => expect.stringMatching(text)))
+    const tomas = await open()
+    await tomas.logIn(/Walk in as Tomáš/)
+    await expectSoon(() => tomas.find('.entry').count()).toBeGreaterThan(4)
+    expect(await tomas.find('.preview').allTextContents()).not.toContain('No messages yet')
+  })
+
   test('has links where a web address is written, and nowhere else', async () => {
     const you = await openOne('/demo/c/1')
     await you.send('See https://example.com/a_(b)?c=d&e. Not javascript:alert(1) or example.com, "http://x.example/"')
