@@ -1,6 +1,7 @@
 import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatSize } from './format.ts'
 import { openNotice } from './notices.ts'
+import { readPicture, scaledDown } from './pictures.ts'
 import { attachmentRules, refusalOfFile } from './storage.ts'
 
 /** In pixels of the canvas, shown at half of that. */
@@ -15,11 +16,12 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
     type: 'file',
     hidden: true,
     accept: attachmentRules.types.join(','),
-    change: () => {
-      const picked = input.files?.[0]
+    change: async () => {
+      const chosen = input.files?.[0]
       // The same file can be picked again.
       input.value = ''
-      if (!picked) return
+      if (!chosen) return
+      const picked = await scaledDown(chosen)
       const refusal = refusalOfFile(picked, attachmentRules)
       alert.show(refusal)
       if (!refusal) set(picked)
@@ -45,8 +47,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
   /** A small picture of a picture, and a sign for everything else. */
   const drawThumbnail = async (next: File | null) => {
     thumbnail.replaceChildren(icon('file'))
-    if (!next?.type.startsWith('image/')) return
-    const picture = await createImageBitmap(next).catch(() => null)
+    const picture = next?.type.startsWith('image/') && await readPicture(next)
     // Another file may have been picked meanwhile.
     if (!picture || file !== next) return
     const { width, height } = picture

@@ -36,14 +36,20 @@ const showContent = (id: number, content: string): (Node | string | null)[] => {
 }
 
 /** A message that the service has. */
-export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files): HTMLElement => {
+export const renderMessage = (
+  message: Message,
+  own: boolean,
+  follows: boolean,
+  files: Files,
+  signal: AbortSignal,
+): HTMLElement => {
   const { id, content, attachment, createdAt, read, Sender } = message
   return el(
     'li',
     { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
     visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
     ...(content === '' ? [] : showContent(id, content)),
-    attachment && showAttachment(attachment, files),
+    attachment && showAttachment(attachment, files, signal),
     el(
       'span',
       { class: 'foot' },
