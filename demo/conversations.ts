@@ -58,7 +58,7 @@ export const openConversations = (
     update()
   }, 'link')
   archive.hidden = true
-  const node = el('div', { class: 'panel' }, note, list, archive)
+  const node = el('div', {}, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
@@ -77,7 +77,7 @@ export const openConversations = (
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
       const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A file'}`
+        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A photo or file'}`
         : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId

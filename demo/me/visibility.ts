@@ -8,7 +8,7 @@ const sentence = 'On: everybody can find you in the search and read your profile
   'whom you write to see your name.'
 
 /** Whether others find the profile. A refused change takes the switch back. */
-export const visibilitySection = (api: ApiClient, me: Me): HTMLElement => {
+export const visibilitySection = (api: ApiClient, me: Me, onSaved: () => void): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   let saved = me.Profile.is_searchable
   let isSaving = false
@@ -18,6 +18,7 @@ export const visibilitySection = (api: ApiClient, me: Me): HTMLElement => {
     try {
       await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } }))
       saved = is_searchable
+      onSaved()
       setText(status, is_searchable ? 'You can be found now.' : 'You are hidden now.')
     } catch (error) {
       control.checked = saved
