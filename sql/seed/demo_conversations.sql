@@ -180,4 +180,4 @@ $$;
 -- Nobody is mailed today of what was weeks ago.
 delete from private.outbox
 using public.reservation_history as steps
-where event = 'reservation.changed' and subject_id = steps.id and steps.created_at < now() - interval '7 days';
+where event = 'reservation.changed' and subject_id = steps.id and steps.created_at < now() - interval '14 days';
