@@ -55,10 +55,14 @@ export const openSteps = (person: Person, view: View): HTMLElement[] => {
   return [
     is_hidden
       ? ask('Lift hiding', 'They may make their profile searchable again.', change('lift_restriction', 'hide'))
-      : ask('Hide', 'The profile leaves the search until this is lifted.', change('restrict_person', 'hide')),
+      : ask('Hide', 'Nobody finds the profile until this is lifted.', change('restrict_person', 'hide')),
     status === 'suspended'
       ? ask('Lift suspension', 'They can log in again.', change('lift_restriction', 'suspend'))
-      : ask('Suspend', 'Their tokens are refused until this is lifted.', change('restrict_person', 'suspend')),
+      : ask(
+        'Suspend',
+        'They are logged out, and cannot log in until this is lifted.',
+        change('restrict_person', 'suspend'),
+      ),
     button('Change', () => edit(person, view)),
     button('Erase', () => erase(person, view), 'bad'),
   ]
