@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await picked.waitFor({ state: 'hidden' })
   })
 
-  test('has a phone’s large photo in proportion, scaled down before it is sent, and whole when it is opened', async () => {
+  test('has a phone’s large photo in proportion, scaled down before it is sent, and whole when opened', async () => {
     const you = await openOne('/demo/c/1')
     const input = you.find('.picker input')
     // What the browser cannot read as a picture is sent as it is.
@@ -321,7 +321,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     const pushes = [
       [{ unread: 1 }, '1 unread message'],
       [{ unread: 3 }, '3 unread messages'],
-      [{ unread: 0, ...accepted }, expect.stringMatching(/^“Jazz”, Wed,? 14 May,? \d\d:00, is agreed$/)],
+      [{ unread: 0, ...accepted }, expect.stringMatching(/^“Jazz”, .*14.*, is agreed$/)],
     ] as const
     for (const [told, body] of pushes) {
       const data = JSON.stringify({ conversation_id: 7, name: 'Tomáš', status: null, text: null, ...told })

@@ -30,7 +30,7 @@ const outcomes = {
 type Status = keyof typeof outcomes
 
 interface Links {
-  /** Where the messages can be read, of one conversation with {conversation} in it; null if the operator has not said. */
+  /** Where the messages can be read, with {conversation} in it those of one; null if the operator has not said. */
   app: string | null
   unsubscribe: string
 }

@@ -61,8 +61,8 @@ as $$
   full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
-  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in which
-they want to hear of unread messages or of one of these steps of reservations.';
+  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
+which they want to hear of unread messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -106,8 +106,8 @@ end
 $$;
 comment on function private.claim_mail(jsonb) is
   'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
-conversations}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
-the outbox.';
+conversations}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions
+has no rights on the outbox.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
