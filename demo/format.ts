@@ -9,7 +9,9 @@ const isLanguage = (tag: string): boolean => {
 }
 export const language = navigator.languages.filter(isLanguage)
 const dateFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
-const clock = { hour: '2-digit', minute: '2-digit' } as const
+// 8:30 PM and 08:30, as both are written.
+const { hour12 } = dateFormat({ hour: 'numeric' }).resolvedOptions()
+const clock = { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
 
 const time = dateFormat(clock)
 const day = dateFormat({ weekday: 'long', day: 'numeric', month: 'long' })

@@ -36,7 +36,7 @@ export const openOffer = (
     [
       field('What', title),
       field('From', date, `In your time zone, ${timeZone}`),
-      field('Until', end, 'Leave it empty for something that others may join'),
+      field('Until', end, 'Empty: it has no fixed end, and others may come as well'),
       field('Price', price, `In ${currency}; 0 if it is free`),
     ],
     current ? 'Send the change' : 'Send the offer',

@@ -157,7 +157,8 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
           { class: 'actions' },
           ...steps.flatMap((step) => {
             const [label, click] = byStep[step] ?? []
-            return click ? [button(label!, click, step === 'accept' ? 'strong' : 'quiet')] : []
+            const kind = step === 'accept' ? 'strong' : 'quiet'
+            return click ? [button(label!, click, kind, { 'aria-description': card.title })] : []
           }),
         ),
       )

@@ -7,8 +7,6 @@ import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
 import type { Me } from './types.ts'
 
-const roles = { user: 'User', admin: 'Admin' }
-
 /** A new password, as Auth refuses it: at least eight characters. */
 export const newPassword = (): HTMLInputElement =>
   el('input', { type: 'password', autocomplete: 'new-password', required: true, minlength: '8', maxlength: '72' })
@@ -75,7 +73,6 @@ export const accountSection = (
   const { nodes, attempt } = openOutcome()
   let address = me.email
   const shownAddress = el('dd', {}, address)
-  const facts = [['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
   const erase = () => {
     const typed = el('input', { type: 'email', autocomplete: 'off', required: true })
     const warning = 'Your name, profile and photo go for good, at once. Those whom you wrote to keep your messages, ' +
@@ -99,7 +96,8 @@ export const accountSection = (
       {},
       el('dt', {}, 'E-mail'),
       shownAddress,
-      ...facts.filter(([, text]) => text).flatMap(([term, text]) => [el('dt', {}, term!), el('dd', {}, text!)]),
+      since && el('dt', {}, 'Here since'),
+      since && el('dd', {}, formatMonth(since)),
     ),
     addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
