@@ -37,13 +37,7 @@ const outcomes = {
   cancelled: 'was cancelled',
   completed: 'has taken place',
 }
-const moment = new Intl.DateTimeFormat([], {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-})
+const moment = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' })
 
 const describe = ({ unread, status, title, date, text }: Push): string => {
   if (status) return `“${title}”, ${moment.format(new Date(date!))}, ${outcomes[status]}`

@@ -1,32 +1,27 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
-import { button, el, setText } from '../dom.ts'
-import { section } from '../form.ts'
+import { button, el } from '../dom.ts'
+import { openOutcome, section } from '../form.ts'
 import { createList } from '../list.ts'
-import { errorText } from '../errors.ts'
 import type { Interest, Me } from './types.ts'
 
 /** All interests, to be pressed: each change is saved at once, and taken back if it is refused. */
 export const interestsSection = (api: ApiClient, me: Me, onSaved: () => void): HTMLElement => {
   let mine = me.Profile.Interests
   let all = mine
-  const status = el('p', { class: 'visually-hidden', role: 'status' })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const { nodes, attempt } = openOutcome()
   const chips = el('div', { class: 'chips' })
 
   const save = async (next: Interest[], said: string) => {
-    setText(alert, '')
-    const before = mine
+    let kept = mine
     mine = next
     draw()
-    try {
+    await attempt(async () => {
       const body = { interest_ids: next.map(({ id }) => id) }
-      mine = (await dataOf(api.PUT('/users/profile/interests', { body }))).Interests
-      setText(status, said)
+      kept = (await dataOf(api.PUT('/users/profile/interests', { body }))).Interests
       onSaved()
-    } catch (error) {
-      mine = before
-      setText(alert, errorText(error))
-    }
+      return said
+    })
+    mine = kept
     draw()
   }
   // One after the other: each save replaces the whole list.
@@ -45,15 +40,15 @@ export const interestsSection = (api: ApiClient, me: Me, onSaved: () => void): H
   )
   const draw = () => list(all.map((one) => ({ ...one, isMine: mine.some(({ id }) => id === one.id) })))
   draw()
-  dataOf(api.GET('/users/interests')).then((interests) => {
-    all = interests
+  attempt(async () => {
+    all = await dataOf(api.GET('/users/interests'))
     draw()
-  }, (error) => setText(alert, errorText(error)))
+    return ''
+  })
   return section(
     'Interests',
     el('p', { class: 'hint' }, 'Press what you like. Others find you by it.'),
     chips,
-    status,
-    alert,
+    ...nodes,
   )
 }
