@@ -81,7 +81,7 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
     { class: 'card', 'aria-label': `Report ${report.report}` },
     el(
       'div',
-      { class: 'reported-person' },
+      { class: 'portrait' },
       avatar(report.person, ownPhoto(profile?.image_url), 'large'),
       el(
         'div',
