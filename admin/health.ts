@@ -1,7 +1,7 @@
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
 import { rpc } from './api.ts'
-import { button, moment, openView, type View } from './view.ts'
+import { moment, openView, type View } from './view.ts'
 
 export interface Queue {
   queue: string
@@ -22,11 +22,11 @@ interface Job {
 
 export const names: Record<string, string> = {
   reports: 'Open reports',
-  person: 'Notifications due',
-  push: 'Pushes',
-  mail: 'Mails',
-  webhook: 'Webhooks',
-  embeddings: 'Texts without a vector',
+  person: 'People to be told of something',
+  push: 'Pushes to be sent',
+  mail: 'Mails to be sent',
+  webhook: 'Calls of the webhook to be made',
+  embeddings: 'Profiles that the search has not read yet',
 }
 
 export const age = (seconds: number): string =>
@@ -42,8 +42,8 @@ export const age = (seconds: number): string =>
 
 /** The alerts of docs/runbook.md. People set the delay of what waits for them, and reports wait for an admin. */
 export const state = ({ queue, oldest_seconds, dead }: Queue): string => {
-  if (dead) return 'Dead letters'
-  return oldest_seconds > 300 && !['person', 'reports'].includes(queue) ? 'Behind' : 'Fine'
+  if (dead) return `${dead} given up after eight tries`
+  return oldest_seconds > 300 && !['person', 'reports'].includes(queue) ? 'Late' : 'Fine'
 }
 
 const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTMLElement =>
@@ -84,11 +84,11 @@ export const openHealth = (): View => {
       `${failures}`,
     ])
     return [
-      table('Queues', ['Queue', 'Waiting', 'Oldest', 'Dead letters', 'State'], waiting),
+      table('What waits', ['What', 'How many', 'The oldest', 'Given up', 'State'], waiting),
       jobs.length
-        ? table('Schedule', ['Job', 'When', 'Latest run', 'Result', 'Failures in a day'], runs)
+        ? table('What runs by the clock', ['Job', 'When', 'Latest run', 'Result', 'Failures in a day'], runs)
         : el('p', { class: 'hint' }, 'No pg_cron: on one machine timers run the jobs, and failures are in the log.'),
-      button('Read again', () => view.load('Read again')),
+      button('Refresh', () => view.load('Refreshed')),
     ]
   })
   return view

@@ -1,6 +1,6 @@
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { dataApi } from './api.ts'
-import { button, empty, moment, openView, personLink, tag, type View } from './view.ts'
+import { empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Entry {
   id: number

@@ -1,6 +1,7 @@
 import { field } from '../demo/dialog.ts'
 import { el } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
+import { reasons } from '../demo/safety.ts'
 import { dataApi, rpc } from './api.ts'
 import { openSteps, type Person } from './person_steps.ts'
 import { detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
@@ -35,9 +36,9 @@ const card = (person: Person, view: View): HTMLElement =>
         person.email && el('a', { href: mailTo(person.email) }, person.email),
       ),
       detail('Since', moment(person.created_at)),
-      detail('Bio', person.bio),
+      detail('Looks for', person.bio),
       detail('Location', person.location),
-      detail('Profile', person.is_searchable ? 'searchable' : 'not searchable'),
+      detail('Profile', person.is_searchable && person.status === 'active' ? 'can be found' : 'cannot be found'),
       detail(
         'Reported',
         person.reports ? `${pluralize(person.reports, 'time', 'times')}, ${person.upheld} upheld` : null,
@@ -49,7 +50,7 @@ const card = (person: Person, view: View): HTMLElement =>
 
 interface Filed {
   id: number
-  reason: string
+  reason: keyof typeof reasons
   note: string | null
   resolution: string | null
   created_at: string
@@ -105,7 +106,7 @@ const openHistory = async (id: number): Promise<HTMLElement[]> => {
       resolution ? `Report ${id}` : el('a', { href: '#reports' }, `Report ${id}`),
       ' ',
       tag(resolution ?? 'open', resolution ? '' : 'declined'),
-      ` ${reason}, `,
+      ` ${reasons[reason]}, `,
       personLink(user.id, user.name),
       ', ',
       moment(created_at),

@@ -1,8 +1,8 @@
 import { field } from '../demo/dialog.ts'
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { rpc, update } from './api.ts'
 import { askForChanges, askWhy, select } from './ask.ts'
-import { button, type View } from './view.ts'
+import { type View } from './view.ts'
 
 /** A row of the database's find_people. */
 export interface Person {
@@ -55,10 +55,14 @@ export const openSteps = (person: Person, view: View): HTMLElement[] => {
   return [
     is_hidden
       ? ask('Lift hiding', 'They may make their profile searchable again.', change('lift_restriction', 'hide'))
-      : ask('Hide', 'The profile leaves the search until this is lifted.', change('restrict_person', 'hide')),
+      : ask('Hide', 'Nobody finds the profile until this is lifted.', change('restrict_person', 'hide')),
     status === 'suspended'
       ? ask('Lift suspension', 'They can log in again.', change('lift_restriction', 'suspend'))
-      : ask('Suspend', 'Their tokens are refused until this is lifted.', change('restrict_person', 'suspend')),
+      : ask(
+        'Suspend',
+        'They are logged out, and cannot log in until this is lifted.',
+        change('restrict_person', 'suspend'),
+      ),
     button('Change', () => edit(person, view)),
     button('Erase', () => erase(person, view), 'bad'),
   ]

@@ -1,9 +1,11 @@
-import { el, setText } from '../demo/dom.ts'
+import { avatar, button, el, setText } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
+import { reasons } from '../demo/safety.ts'
+import { ownPhoto } from '../demo/storage.ts'
 import { dataApi, rpc } from './api.ts'
 import { askWhy } from './ask.ts'
 import { type Evidence, showEvidence } from './evidence.ts'
-import { button, detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
+import { detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Report {
   report: number
@@ -11,7 +13,7 @@ interface Report {
   person_id: number
   reporter: string
   reporter_id: number
-  reason: string
+  reason: keyof typeof reasons
   note: string | null
   earlier_reports: number
   earlier_dismissed: number
@@ -23,13 +25,24 @@ interface Report {
   shares_messages: boolean
 }
 
+/** What others see of the reported person. */
+interface Profile {
+  id: number
+  user_id: number
+  biography: string | null
+  city: string | null
+  country: string | null
+  image_url: string | null
+}
+
 const pageSize = 50
+const columns = 'id,user_id,biography,city,country,image_url'
 
 const decisions = {
-  dismiss: 'Dismiss: nothing happens',
-  warn: 'Warn: only counts in later reports; the person is not told',
-  hide: 'Hide: the profile leaves the search until this is lifted',
-  suspend: 'Suspend: the account is deactivated until this is lifted',
+  dismiss: 'Nothing is wrong: nothing happens',
+  warn: 'Note it: it counts in later reports; the person is not told',
+  hide: 'Hide: nobody finds the profile until this is lifted',
+  suspend: 'Suspend: the person is logged out, and cannot log in until this is lifted',
 }
 
 const decide = ({ report, person }: Report, view: View) => {
@@ -50,7 +63,7 @@ const decide = ({ report, person }: Report, view: View) => {
   askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [fields])
 }
 
-const card = (report: Report, view: View): HTMLElement => {
+const card = (report: Report, profile: Profile | undefined, view: View): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const evidence = el('div', { role: 'group', tabindex: '-1', 'aria-label': 'Evidence' })
   const read = async () => {
@@ -67,15 +80,27 @@ const card = (report: Report, view: View): HTMLElement => {
     'article',
     { class: 'card', 'aria-label': `Report ${report.report}` },
     el(
-      'h3',
-      {},
-      personLink(report.person_id, report.person),
-      ' ',
-      tag(report.reason, 'declined'),
-      report.is_hidden && tag('hidden'),
-      !report.is_active && tag('not active'),
+      'div',
+      { class: 'portrait' },
+      avatar(report.person, ownPhoto(profile?.image_url), 'large'),
+      el(
+        'div',
+        {},
+        el(
+          'h3',
+          {},
+          personLink(report.person_id, report.person),
+          ' ',
+          tag(reasons[report.reason], 'declined'),
+          report.is_hidden && tag('hidden'),
+          !report.is_active && tag('suspended'),
+        ),
+        el('p', { class: 'hint' }, [profile?.city, profile?.country].filter(Boolean).join(', ')),
+        el('p', { class: 'biography' }, profile?.biography ?? 'Has written nothing about themselves.'),
+        profile && el('a', { href: `/demo/people/${profile.id}`, class: 'hint' }, 'The profile, as others see it'),
+      ),
     ),
-    report.note && el('p', { class: 'quote' }, report.note),
+    report.note && el('p', { class: 'quote' }, `${report.reporter}: “${report.note}”`),
     el(
       'dl',
       {},
@@ -104,7 +129,11 @@ export const openReports = (): View => {
   const view: View = openView([], async () => {
     const reports = await dataApi<Report[]>('GET', `moderation_queue?order=report&limit=${pageSize}`)
     const limit = reports.length === pageSize ? el('p', { class: 'hint' }, `These are the oldest ${pageSize}.`) : null
-    return reports.length ? [...reports.map((report) => card(report, view)), limit] : [empty('No report is open.')]
+    const ids = reports.map(({ person_id }) => person_id)
+    const profiles = await dataApi<Profile[]>('GET', `profiles?select=${columns}&user_id=in.(${ids})`)
+    const profileOf = ({ person_id }: Report) => profiles.find(({ user_id }) => user_id === person_id)
+    const cards = reports.map((report) => card(report, profileOf(report), view))
+    return reports.length ? [...cards, limit] : [empty('No report is open.')]
   })
   return view
 }

@@ -1,4 +1,5 @@
 import { el } from '../demo/dom.ts'
+import { toLocal, toTimestamp } from '../demo/format.ts'
 import { update } from './api.ts'
 import { askForChanges, select } from './ask.ts'
 import type { View } from './view.ts'
@@ -16,14 +17,6 @@ export interface Terms {
   ends_at: string | null
 }
 
-/** A timestamp as the control for a local date and time has it. */
-const toLocal = (timestamp: string | null): string => {
-  if (!timestamp) return ''
-  const date = new Date(timestamp)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-const fromLocal = (text: string): string | null => text === '' ? null : new Date(text).toISOString()
-
 /** Asks for another state, or other terms. */
 export const changeReservation = ({ id, title, price, date, ends_at, status }: Terms, view: View) => {
   const time = (value: string | null) => el('input', { type: 'datetime-local', value: toLocal(value) })
@@ -35,8 +28,8 @@ export const changeReservation = ({ id, title, price, date, ends_at, status }: T
     },
     { column: 'title', label: 'Title', control: el('input', { value: title }) },
     { column: 'price', label: 'Price', control: el('input', { inputmode: 'decimal', value: `${price}` }) },
-    { column: 'date', label: 'Begins', control: time(date), parse: fromLocal },
-    { column: 'ends_at', label: 'Ends (may be empty)', control: time(ends_at), parse: fromLocal },
+    { column: 'date', label: 'Begins', control: time(date), parse: toTimestamp },
+    { column: 'ends_at', label: 'Ends (may be empty)', control: time(ends_at), parse: toTimestamp },
   ]
   askForChanges(`Reservation ${id}`, inputs, (changes) => update('reservations', id, changes), view)
 }

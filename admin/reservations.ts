@@ -1,10 +1,10 @@
 import { field } from '../demo/dialog.ts'
-import { el } from '../demo/dom.ts'
+import { button, el } from '../demo/dom.ts'
 import { formatPeriod, formatPrice } from '../demo/format.ts'
 import { dataApi } from './api.ts'
 import { select } from './ask.ts'
 import { changeReservation, statuses, type Terms } from './reservation_changes.ts'
-import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
+import { detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Person {
   id: number

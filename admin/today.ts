@@ -1,8 +1,7 @@
-import { el } from '../demo/dom.ts'
-import { pluralize } from '../demo/format.ts'
+import { button, el } from '../demo/dom.ts'
 import { dataApi, rpc } from './api.ts'
 import { age, names, type Queue, state } from './health.ts'
-import { button, openView, type View } from './view.ts'
+import { openView, type View } from './view.ts'
 
 const hour = 3_600_000
 const kept = 1000
@@ -42,7 +41,7 @@ const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
 }
 
 const waits = (queue: Queue): HTMLElement => {
-  const { queue: name, waiting, oldest_seconds, dead } = queue
+  const { queue: name, waiting, oldest_seconds } = queue
   const isFine = state(queue) === 'Fine'
   return el(
     'li',
@@ -50,8 +49,7 @@ const waits = (queue: Queue): HTMLElement => {
     el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name),
     ': ',
     waiting ? `${waiting}, the oldest for ${age(Math.max(1, Number(oldest_seconds)))}` : 'none',
-    dead ? `, ${pluralize(dead, 'dead letter', 'dead letters')}` : null,
-    isFine ? null : el('span', { class: 'warning' }, ` ${state(queue)}`),
+    isFine ? null : el('span', { class: 'warning' }, `, ${state(queue)}`),
   )
 }
 
@@ -75,7 +73,14 @@ export const openToday = (): View => {
         plot('Reports', reports.hours, reports.isCut),
       ),
       el('p', { class: 'hint' }, 'An hour each, this one last.'),
-      button('Read again', () => view.load('Read again')),
+      button('Refresh', () => view.load('Refreshed')),
+      el(
+        'p',
+        { class: 'row hint' },
+        ...[['/demo', 'The demo'], ['/mail', 'Mails'], ['/docs/', 'API reference'], ['/', 'Front page']].map((
+          [href, name],
+        ) => el('a', { href }, name!)),
+      ),
     ]
   })
   return view

@@ -9,9 +9,6 @@ export const moment = (timestamp: string): HTMLElement =>
 
 export const tag = (text: string, tone = ''): HTMLElement => el('span', { class: `tag ${tone}` }, text)
 
-export const button = (label: string, click: () => void, kind = ''): HTMLElement =>
-  el('button', { type: 'button', class: kind, click }, label)
-
 /** A label and a text for a row of details; null without a text. */
 export const detail = (label: string, content: string | Node | null): HTMLElement | null =>
   content === null || content === '' ? null : el('div', {}, el('dt', {}, label), el('dd', {}, content))

@@ -2475,7 +2475,7 @@ export interface operations {
                      *         "status": "accepted",
                      *         "host_id": 47,
                      *         "offered_by": 63,
-                     *         "revision": 1,
+                     *         "revision": 2,
                      *         "createdAt": "2026-04-02T08:53:43.046Z",
                      *         "updatedAt": "2026-04-02T08:53:43.046Z",
                      *         "partner": {
@@ -4193,7 +4193,7 @@ export interface operations {
                      *         },
                      *         "Messages": [
                      *           {
-                     *             "id": 48,
+                     *             "id": 50,
                      *             "content": "Yes please, a chair near the piano!",
                      *             "user_id": 63,
                      *             "read": false,
@@ -4367,12 +4367,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "total": 4,
+                     *       "total": 3,
                      *       "conversations": [
-                     *         {
-                     *           "conversation_id": 1,
-                     *           "unread": 1
-                     *         },
                      *         {
                      *           "conversation_id": 6,
                      *           "unread": 2
@@ -4823,12 +4819,12 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "id": 42,
+                     *         "id": 44,
                      *         "user_id": 47,
                      *         "conversation_id": 1,
                      *         "content": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?",
                      *         "attachment": null,
-                     *         "read": false,
+                     *         "read": true,
                      *         "createdAt": "2026-04-02T08:53:43.046Z",
                      *         "Sender": {
                      *           "id": 47,
@@ -4947,7 +4943,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 48,
+                     *       "id": 50,
                      *       "user_id": 63,
                      *       "conversation_id": 1,
                      *       "content": "Yes please, a chair near the piano!",
@@ -5033,7 +5029,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The message's id
-                 * @example 42
+                 * @example 44
                  */
                 messageId: number;
             };
@@ -5969,7 +5965,7 @@ export interface operations {
                      *       "ends_at": null,
                      *       "status": "completed",
                      *       "host_id": 154,
-                     *       "offered_by": 63,
+                     *       "offered_by": 154,
                      *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"

@@ -1,6 +1,7 @@
-import { el, icon, visuallyHidden } from './dom.ts'
+import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatSize } from './format.ts'
 import { openNotice } from './notices.ts'
+import { readPicture, scaledDown } from './pictures.ts'
 import { attachmentRules, refusalOfFile } from './storage.ts'
 
 /** In pixels of the canvas, shown at half of that. */
@@ -15,39 +16,29 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
     type: 'file',
     hidden: true,
     accept: attachmentRules.types.join(','),
-    change: () => {
-      const picked = input.files?.[0]
+    change: async () => {
+      const chosen = input.files?.[0]
       // The same file can be picked again.
       input.value = ''
-      if (!picked) return
+      if (!chosen) return
+      const picked = await scaledDown(chosen)
       const refusal = refusalOfFile(picked, attachmentRules)
       alert.show(refusal)
       if (!refusal) set(picked)
       onPick()
     },
   })
-  const button = el(
-    'button',
-    { type: 'button', class: 'quiet round', title: 'Attach a file', click: () => isUploading || input.click() },
-    icon('attach'),
-    visuallyHidden('Attach a file'),
-  )
-  const name = el('span', { class: 'file-name' })
+  const open = () => isUploading || input.click()
+  const opener = button([icon('attach'), visuallyHidden('Attach a file')], open, 'quiet round', {
+    title: 'Attach a file',
+  })
+  const name = el('span', { class: 'file-name clipped' })
   const size = el('span', { class: 'file-size' })
   const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
-  const remove = el(
-    'button',
-    {
-      type: 'button',
-      class: 'quiet',
-      click: () => {
-        set(null)
-        onPick()
-      },
-    },
-    icon('close'),
-    visuallyHidden('Remove the file'),
-  )
+  const remove = button([icon('close'), visuallyHidden('Remove the file')], () => {
+    set(null)
+    onPick()
+  }, 'quiet')
   const thumbnail = el('span', { class: 'thumbnail' })
   const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
   // What has been written beside the file may not be meant yet.
@@ -56,8 +47,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
   /** A small picture of a picture, and a sign for everything else. */
   const drawThumbnail = async (next: File | null) => {
     thumbnail.replaceChildren(icon('file'))
-    if (!next?.type.startsWith('image/')) return
-    const picture = await createImageBitmap(next).catch(() => null)
+    const picture = next?.type.startsWith('image/') && await readPicture(next)
     // Another file may have been picked meanwhile.
     if (!picture || file !== next) return
     const { width, height } = picture
@@ -85,7 +75,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
 
   return {
     node: el('div', { class: 'picker' }, chip, alert.node, input),
-    button,
+    button: opener,
     get file() {
       return file
     },

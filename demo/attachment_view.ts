@@ -1,5 +1,6 @@
 import type { Attachment } from '../clients/inbox.ts'
-import { el, icon } from './dom.ts'
+import { openDialog } from './dialog.ts'
+import { button, el, icon } from './dom.ts'
 import { formatSize } from './format.ts'
 import type { Files } from './storage.ts'
 
@@ -20,22 +21,30 @@ const foreign = (attachment: Attachment): HTMLElement => {
   )
 }
 
-/** A picture is shown, everything else is a link that saves the file. */
-export const showAttachment = (attachment: Attachment, files: Files): HTMLElement => {
+/**
+ * A picture is shown, and in full when it is pressed; everything else is a button that saves the file, as is a picture
+ * that this browser cannot read. The signal closes what is open.
+ */
+export const showAttachment = (attachment: Attachment, files: Files, signal: AbortSignal): HTMLElement => {
   if (/^https:/i.test(attachment.url)) return foreign(attachment)
   // The address holds for ten minutes, so it is asked for when it is needed.
   const save = async () => {
     const address = await files.addressOf(attachment.url)
-    if (!address) return failure.hidden = false
+    failure.hidden = address !== null
+    if (!address) return
     el('a', { href: `${address}&download=${encodeURIComponent(attachment.name)}` }).click()
   }
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
-  const button = el('button', { type: 'button', class: 'file', click: save }, icon('file'), ...label(attachment))
-  const node = el('span', { class: 'attachment' }, button, failure)
-  if (attachment.mime_type.startsWith('image/')) {
-    const image = el('img', { class: 'picture', alt: attachment.name, error: () => image.remove() })
-    node.prepend(image)
-    files.addressOf(attachment.url).then((address) => address ? image.src = address : image.remove())
+  const file = button([icon('file'), ...label(attachment)], save, 'file')
+  if (!attachment.mime_type.startsWith('image/')) return el('span', { class: 'attachment' }, file, failure)
+  const { name } = attachment
+  const isUnreadable = () => picture.replaceWith(file)
+  const image = el('img', { alt: name, error: isUnreadable })
+  const open = () => {
+    const whole = el('img', { class: 'whole', src: image.src, alt: name })
+    openDialog(name, [whole, el('p', { class: 'hint' }, formatSize(attachment.size))], 'Save', save, signal, 'Close')
   }
-  return node
+  const picture = button(image, open, 'plain picture', { title: 'See all of it' })
+  files.addressOf(attachment.url).then((address) => address ? image.src = address : isUnreadable())
+  return el('span', { class: 'attachment' }, picture, failure)
 }

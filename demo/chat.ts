@@ -2,7 +2,7 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
-import { avatar, backButton, el, isTouch, setText } from './dom.ts'
+import { avatar, backButton, button, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
@@ -49,9 +49,9 @@ export const openChat = (
       [entry.Voyager, entry.Local].some(({ name, email }) => name === 'Deleted user' && email === '')
   }
   const face = el('span', { class: 'face' })
-  const name = el('button', { type: 'button', class: 'plain', title: 'See the profile', click: showProfile })
+  const name = button('', showProfile, 'plain', { title: 'See the profile' })
   const status = el('p', { class: 'status', role: 'status', hidden: true })
-  const typing = el('p', { class: 'typing' })
+  const typing = el('p', { class: 'hint typing' })
   const menu = openChatMenu({
     api,
     conversation: id,
@@ -92,15 +92,12 @@ export const openChat = (
     face.replaceChildren(avatar(person.name, ownPhoto(person.profile?.image_url)))
     name.disabled = person.profile === null
   }
-  const unblock = el('button', {
-    type: 'button',
-    click: async () => {
-      const { other } = conversation.view
-      if (!other) return
-      await unblockPerson(api, other.id).catch((error) => setText(notice, errorText(error)))
-      conversation.refresh()
-    },
-  }, 'Unblock')
+  const unblock = button('Unblock', async () => {
+    const { other } = conversation.view
+    if (!other) return
+    await unblockPerson(api, other.id).catch((error) => setText(notice, errorText(error)))
+    conversation.refresh()
+  })
   let writing = 'open'
   /** Says in place of the input why one cannot write. */
   const drawComposer = () => {

@@ -1,4 +1,4 @@
-import { el, visuallyHidden } from './dom.ts'
+import { button, el, visuallyHidden } from './dom.ts'
 import { pluralize } from './format.ts'
 import { createList } from './list.ts'
 
@@ -16,31 +16,23 @@ export const openChips = (label: string, onChange: (chosen: string[]) => void) =
   let counts: [string, number][] = []
   let isWhole = false
   const chips = el('div', { class: 'chips' })
-  const more = el('button', {
-    type: 'button',
-    class: 'link',
-    hidden: true,
-    click: () => {
-      isWhole = true
-      draw()
-      chips.querySelectorAll('button')[initiallyShown]?.focus()
-    },
-  })
+  const more = button('', () => {
+    isWhole = true
+    draw()
+    chips.querySelectorAll('button')[initiallyShown]?.focus()
+  }, 'link')
   const node = el('fieldset', { hidden: true }, el('legend', {}, label), chips, more)
 
   const list = createList<Chip>(chips, ({ name }) => name, ({ name, people, isChosen }) =>
-    el(
-      'button',
+    button(
+      [name, el('span', { class: 'count', 'aria-hidden': 'true' }, ` ${people}`)],
+      () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
+      'chip',
       {
-        type: 'button',
-        class: 'chip',
         'aria-pressed': `${isChosen}`,
         'data-name': name,
         'aria-description': pluralize(people, 'person', 'people'),
-        click: () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
       },
-      name,
-      el('span', { class: 'count', 'aria-hidden': 'true' }, ` ${people}`),
     ))
 
   const draw = () => {

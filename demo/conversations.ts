@@ -1,5 +1,5 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
-import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
+import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { link, type Navigation } from './navigation.ts'
@@ -37,15 +37,15 @@ export const openConversations = (
       avatar(name, ownPhoto(partner.profile?.image_url)),
       el(
         'span',
-        { class: 'name' },
+        { class: 'name clipped' },
         name,
         isPinned && icon('pin'),
         isPinned && visuallyHidden(' pinned'),
         isMuted && icon('muted'),
         isMuted && visuallyHidden(' muted'),
       ),
-      el('time', { class: 'when', title: formatWhole(when), datetime: when }, formatShort(when)),
-      el('span', { class: 'preview' }, isWaiting && el('strong', {}, 'Your answer? '), preview),
+      el('time', { class: 'hint when', title: formatWhole(when), datetime: when }, formatShort(when)),
+      el('span', { class: 'hint preview clipped' }, isWaiting && el('strong', {}, 'Your answer? '), preview),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
     )
     return el('li', {}, shown)
@@ -53,16 +53,12 @@ export const openConversations = (
 
   const list = el('ul', { class: 'entries' })
   const note = el('p', { class: 'empty' }, 'Loading…')
-  const archive = el('button', {
-    type: 'button',
-    class: 'link',
-    hidden: true,
-    click: () => {
-      showsArchived = !showsArchived
-      update()
-    },
-  })
-  const node = el('div', { class: 'panel' }, note, list, archive)
+  const archive = button('', () => {
+    showsArchived = !showsArchived
+    update()
+  }, 'link')
+  archive.hidden = true
+  const node = el('div', {}, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
@@ -81,7 +77,7 @@ export const openConversations = (
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
       const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A file'}`
+        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A photo or file'}`
         : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
@@ -102,9 +98,9 @@ export const openConversations = (
     },
     /** Returns whether the conversation is in the list. */
     focus(id: number): boolean {
-      const button = list.querySelector<HTMLElement>(`[data-id="${id}"]`)
-      button?.focus()
-      return button !== null
+      const entry = list.querySelector<HTMLElement>(`[data-id="${id}"]`)
+      entry?.focus()
+      return entry !== null
     },
   }
 }

@@ -1,4 +1,4 @@
-import { el, setText } from './dom.ts'
+import { button, el, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 
 /** A label with its control below it. */
@@ -18,18 +18,18 @@ export const openDialog = (
   dismissal = 'Cancel',
 ): void => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const button = el('button', { class: 'strong' }, action)
-  const cancel = el('button', { type: 'button', class: 'quiet', click: () => close() }, dismissal)
+  const confirm = el('button', { class: 'strong' }, action)
+  const cancel = button(dismissal, () => close(), 'quiet')
   const onSubmit = async (event: Event) => {
     event.preventDefault()
-    button.disabled = true
+    confirm.disabled = true
     try {
       await submit()
       close()
     } catch (error) {
       setText(alert, errorText(error))
     } finally {
-      button.disabled = false
+      confirm.disabled = false
     }
   }
   const form = el(
@@ -38,7 +38,7 @@ export const openDialog = (
     el('h3', {}, title),
     ...fields,
     alert,
-    el('div', { class: 'actions' }, cancel, button),
+    el('div', { class: 'actions' }, cancel, confirm),
   )
   const focused = document.activeElement
   const close = () => dialog.close()

@@ -59,9 +59,18 @@ export const icon = (name: keyof typeof iconPaths): SVGElement => {
   return svg
 }
 
+/** A button that sends no form. */
+export const button = (
+  label: Child | Child[],
+  click: (event: Event) => void,
+  kind = '',
+  attributes: Attributes = {},
+): HTMLButtonElement =>
+  el('button', { type: 'button', class: kind, click, ...attributes }, ...Array.isArray(label) ? label : [label])
+
 /** The button that leads from a page to the one before. */
 export const backButton = (onBack: () => void): HTMLElement =>
-  el('button', { type: 'button', class: 'quiet back', click: onBack }, icon('back'), visuallyHidden('Back'))
+  button([icon('back'), visuallyHidden('Back')], onBack, 'quiet back')
 
 /** Text for screen readers only. */
 export const visuallyHidden = (text: string): HTMLElement => el('span', { class: 'visually-hidden' }, text)
@@ -72,14 +81,15 @@ export const setText = (element: HTMLElement, text: string): void => {
   element.hidden = text === ''
 }
 
-const tones = 6
+const hues = [172, 28, 210, 340, 265, 90]
 /** A disc with the initials, and the photo over it if there is one and it can be loaded. */
 export const avatar = (name: string, photo: string | null = null, size: '' | 'large' = ''): HTMLElement => {
   const initials = name.split(/\s+/).map((word) => [...word][0] ?? '').filter((_, index, all) =>
     index === 0 || index === all.length - 1
   ).join('')
-  const tone = [...name].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0) % tones
-  const node = el('span', { class: `avatar tone-${tone} ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase())
+  const tone = [...name].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0) % hues.length
+  const node = el('span', { class: `avatar ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase())
+  node.style.setProperty('--hue', `${hues[tone]}`)
   if (photo) {
     const image = el('img', { src: photo, alt: '', loading: 'lazy', error: () => image.remove() })
     node.append(image)

@@ -7,7 +7,8 @@ const fields: Record<string, string> = {
   password: 'The password',
   attachment: 'The file',
   name: 'The name',
-  bio: 'The line about you',
+  bio: 'What you look for',
+  age: 'The age',
   biography: 'The text about you',
   city: 'The city',
   country: 'The country',
@@ -17,16 +18,24 @@ const fields: Record<string, string> = {
   delay_minutes: 'The delay',
   quiet_hours: 'The quiet hours',
   title: 'What you offer',
-  date: 'The beginning (date)',
+  date: 'The beginning',
   ends_at: 'The end',
   price: 'The price',
   note: 'The note',
   q: 'The search',
 }
 
+/** What Auth says, in words of people. */
+const sentences: Record<string, string> = {
+  'Invalid login credentials': 'The e-mail address or the password is wrong.',
+  'Email link is invalid or has expired': 'This code is wrong, or has expired.',
+  'Token has expired or is invalid': 'This code is wrong, or has expired.',
+}
+
 /** The field that a refusal is about, if it names one, and what is wrong with it. */
 export const refusalOf = (error: unknown): { field: string; text: string } => {
-  const message = error instanceof Error ? error.message : String(error)
+  const said = error instanceof Error ? error.message : String(error)
+  const message = sentences[said] ?? said
   const [, field = '', rest = message] = /^(\w+)(?:\.\w+)*: (.*)$/s.exec(message) ?? []
   return Object.hasOwn(fields, field) ? { field, text: `${fields[field]} ${rest}` } : { field: '', text: message }
 }

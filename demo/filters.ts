@@ -1,6 +1,6 @@
 import type { components } from '../clients/openapi.ts'
 import { openChips } from './chips.ts'
-import { el } from './dom.ts'
+import { button, el } from './dom.ts'
 import type { Search } from './router.ts'
 
 type Facets = NonNullable<components['schemas']['SearchResult']['facetDistribution']>
@@ -10,15 +10,10 @@ export const openFilters = (onChange: (change: Partial<Search>) => void) => {
   const interests = openChips('Interests', (interests) => onChange({ interests }))
   const cities = openChips('Cities', (cities) => onChange({ cities }))
   const countries = openChips('Countries', (countries) => onChange({ countries }))
-  const clear = el('button', {
-    type: 'button',
-    class: 'link',
-    hidden: true,
-    click: () => {
-      onChange({ interests: [], cities: [], countries: [] })
-      summary.focus()
-    },
-  }, 'Remove the filters')
+  const clear = button('Remove the filters', () => {
+    onChange({ interests: [], cities: [], countries: [] })
+    summary.focus()
+  }, 'link')
   const summary = el('summary', {}, 'Filters')
   const node = el('details', { class: 'filters' }, summary, interests.node, cities.node, countries.node, clear)
 

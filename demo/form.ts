@@ -39,8 +39,9 @@ export const openForm = (
   parts: Node[],
   save: () => Promise<unknown>,
   action = 'Save',
+  said = '',
 ): HTMLElement => {
-  const status = el('span', { class: 'hint', role: 'status' })
+  const status = el('span', { class: 'hint', role: 'status' }, said)
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const button = el('button', { class: 'strong' }, action)
   let isSaving = false
@@ -71,6 +72,18 @@ export const openForm = (
     alert,
     el('div', { class: 'row' }, button, status),
   )
+}
+
+/** Says what came of the tasks of a part of a page: each resolves to what is said then. */
+export const openOutcome = () => {
+  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const attempt = async (task: () => Promise<string>): Promise<void> => {
+    setText(alert, '')
+    setText(status, '')
+    await task().then((said) => setText(status, said), (error) => setText(alert, errorText(error)))
+  }
+  return { nodes: [status, alert], attempt }
 }
 
 /** A part of a page under a heading. */

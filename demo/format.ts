@@ -9,7 +9,9 @@ const isLanguage = (tag: string): boolean => {
 }
 export const language = navigator.languages.filter(isLanguage)
 const dateFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
-const clock = { hour: '2-digit', minute: '2-digit' } as const
+// 8:30 PM and 08:30, as both are written.
+const { hour12 } = dateFormat({ hour: 'numeric' }).resolvedOptions()
+const clock = { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
 
 const time = dateFormat(clock)
 const day = dateFormat({ weekday: 'long', day: 'numeric', month: 'long' })
@@ -83,6 +85,14 @@ export const formatShort = (timestamp: string): string => {
   if (ago === 1) return capitalize(relative.format(-1, 'day'))
   return (isThisYear(moment) ? shortDay : shortDayOfYear).format(moment)
 }
+
+/** A timestamp as a datetime-local control has it, in the time zone of the browser, and back. */
+export const toLocal = (timestamp: string | null): string => {
+  if (!timestamp) return ''
+  const moment = new Date(timestamp)
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+export const toTimestamp = (local: string): string | null => local ? new Date(local).toISOString() : null
 
 const units = ['byte', 'kilobyte', 'megabyte'] as const
 /** A number of bytes in the largest unit that it reaches. */

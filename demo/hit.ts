@@ -1,4 +1,4 @@
-import { avatar, el, visuallyHidden } from './dom.ts'
+import { avatar, button, el, visuallyHidden } from './dom.ts'
 import { highlight } from './highlight.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { Hit } from './reason.ts'
@@ -15,12 +15,6 @@ export const renderHit = (hit: Hit, { navigation, reason, isOpen, onLike }: Opti
   const { id, name, city, country, image_url, _rankingScore, _matches = {}, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
-  const like = el(
-    'button',
-    { type: 'button', class: 'link', click: () => onLike(hit) },
-    'More like this',
-    visuallyHidden(` (${name})`),
-  )
   return el(
     'li',
     { class: 'hit', 'data-profile': `${id}` },
@@ -50,6 +44,6 @@ export const renderHit = (hit: Hit, { navigation, reason, isOpen, onLike }: Opti
           el('li', {}, ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
         ),
       ),
-    like,
+    button(['More like this', visuallyHidden(` (${name})`)], () => onLike(hit), 'link'),
   )
 }

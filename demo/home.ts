@@ -4,6 +4,8 @@ import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el, isComposing } from './dom.ts'
 import { firstMessages } from './first_message.ts'
+import { openFirstSteps } from './first_steps.ts'
+import { unsavedAbout } from './me/about.ts'
 import type { OwnChange } from './me/page.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
@@ -82,7 +84,7 @@ export const openHome = (
   }
   const showSide = (showsPeople: boolean) => {
     people.node.hidden = !showsPeople
-    conversations.node.hidden = showsPeople
+    list.hidden = showsPeople
     for (const [index, entry] of [toInbox, toPeople].entries()) {
       if (showsPeople === (index === 1)) entry.setAttribute('aria-current', 'page')
       else entry.removeAttribute('aria-current')
@@ -103,16 +105,23 @@ export const openHome = (
   const nav = el('nav', { 'aria-label': 'Pages' }, toInbox, toPeople)
   const states = openStates(api, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
+  const steps = openFirstSteps(navigation)
+  const list = el('div', { class: 'panel' }, steps.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
     update()
+    refreshSteps()
   }
-  const readPhoto = async () => {
-    if (!inbox.view.me) return
-    unsubscribe()
-    const { Profile } = await dataOf(api.GET('/users/me', { signal: closed.signal }))
-    onMe({ photo: Profile.image_url, ...own })
+  const readOwn = async () => {
+    const me = await dataOf(api.GET('/users/me', { signal: closed.signal }))
+    steps.show(me)
+    own = { photo: me.Profile.image_url, ...own }
+    update()
+  }
+  /** Until the steps are done each saved change may do one. */
+  const refreshSteps = () => {
+    if (!steps.node.hidden) readOwn().catch(() => {})
   }
   const room = openRoom({
     supabase,
@@ -133,13 +142,17 @@ export const openHome = (
   const node = el(
     'div',
     { class: 'home', keydown: onKey },
-    el('div', { class: 'side' }, conversations.node, people.node),
+    el('div', { class: 'side' }, list, people.node),
     room.node,
   )
 
   inbox.subscribe(update)
-  // The initials stay while the photo cannot be read.
-  const unsubscribe = inbox.subscribe(() => readPhoto().catch(() => {}))
+  const unsubscribe = inbox.subscribe(() => {
+    if (!inbox.view.me) return
+    unsubscribe()
+    // The initials stay while the photo cannot be read.
+    readOwn().catch(() => {})
+  })
   navigation.listen(show)
   show()
   return {
@@ -148,7 +161,11 @@ export const openHome = (
     focus: () => room.isOpen() ? room.focus() : currentLink().focus(),
     close() {
       navigation.listen(null)
-      if (inbox.view.me) firstMessages(inbox.view.me.id).clear()
+      const { me } = inbox.view
+      if (me) {
+        firstMessages(me.id).clear()
+        sessionStorage.removeItem(unsavedAbout(me.id))
+      }
       room.close()
       people.close()
       states.close()

@@ -1,6 +1,6 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
-import { avatar, el, setText } from './dom.ts'
+import { avatar, button, el, setText } from './dom.ts'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
@@ -32,8 +32,8 @@ export const openStart = (
   const email = field('E-mail', { name: 'email', type: 'email', autocomplete: 'username' })
   const password = field('Password', { name: 'password', type: 'password', autocomplete: 'current-password' })
   const submit = el('button', { class: 'strong' })
-  const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
-  const forgotten = el('button', { type: 'button', class: 'link', click: () => recover() }, 'Forgotten your password?')
+  const toggle = button('', () => setSignUp(!isSignUp), 'link')
+  const forgotten = button('Forgotten your password?', () => recover(), 'link')
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const heading = el('h2', {})
 
@@ -61,7 +61,7 @@ export const openStart = (
   // aria-disabled, because a disabled button loses the focus.
   const setSubmitting = (submitting: boolean) => {
     isSubmitting = submitting
-    for (const button of [submit, ...walkIns]) button.ariaDisabled = `${submitting}`
+    for (const one of [submit, ...walkIns]) one.ariaDisabled = `${submitting}`
   }
   const run = async (action: () => Promise<void>, onError = () => {}) => {
     if (isSubmitting) return
@@ -86,12 +86,14 @@ export const openStart = (
 
   const people = [...logIns.slice(own), ...logIns.slice(0, own)]
   const walkIns = people.map(({ name, who, portrait, ...credentials }) =>
-    el(
-      'button',
-      { type: 'button', class: 'walk-in', click: () => run(() => logIn(credentials)) },
-      avatar(name, portrait, 'large'),
-      el('span', { class: 'name' }, `Walk in as ${name.split(' ')[0]}`),
-      el('span', { class: 'hint' }, who),
+    button(
+      [
+        avatar(name, portrait, 'large'),
+        el('span', { class: 'name' }, `Walk in as ${name.split(' ')[0]}`),
+        el('span', { class: 'hint' }, who),
+      ],
+      () => run(() => logIn(credentials)),
+      'walk-in',
     )
   )
   const recover = () => {

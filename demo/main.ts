@@ -1,5 +1,5 @@
 import { readConfig } from './config.ts'
-import { el } from './dom.ts'
+import { button, el } from './dom.ts'
 import { setCurrency } from './format.ts'
 import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
@@ -17,8 +17,8 @@ const other = document.querySelector<HTMLAnchorElement>('#how-many')!
 // On a narrow screen one pane is visible at a time, and these buttons switch between them.
 const show = (chosen: number) => {
   panes.dataset.shown = `${chosen}`
-  for (const [index, button] of [...switches.children].entries()) {
-    button.setAttribute('aria-pressed', `${index === chosen}`)
+  for (const [index, opener] of [...switches.children].entries()) {
+    opener.setAttribute('aria-pressed', `${index === chosen}`)
   }
 }
 
@@ -45,15 +45,15 @@ const start = async () => {
   const story = config.story
   if (story !== null) document.querySelector('.top')!.append(el('p', { class: 'try' }, ideas, startOver))
   for (const [index, name] of ['First', 'Second'].entries()) {
-    const button = el('button', { type: 'button', class: 'pane-switch', click: () => show(index) }, `${name} person`)
+    const opener = button(`${name} person`, () => show(index), 'pane-switch clipped')
     const onTitle = (_: string, unread: number, user = `${name} person`) => {
-      button.textContent = `${user}${unread ? ` (${unread})` : ''}`
+      opener.textContent = `${user}${unread ? ` (${unread})` : ''}`
     }
     const first: Route = story === null ? { page: 'inbox' } : { page: 'conversation', id: story }
     panes.append(
       openPane({ name, index, config, navigation: paneNavigation(name.toLowerCase(), first), onTitle, isAlone: false }),
     )
-    switches.append(button)
+    switches.append(opener)
   }
   show(0)
 }

@@ -1,4 +1,4 @@
-import { el, icon, visuallyHidden } from './dom.ts'
+import { button, el, icon, visuallyHidden } from './dom.ts'
 
 type Item = HTMLElement | null | undefined | false
 
@@ -40,5 +40,4 @@ export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement
   return node
 }
 
-export const menuItem = (label: string, click: () => void): HTMLElement =>
-  el('button', { type: 'button', class: 'quiet', click }, label)
+export const menuItem = (label: string, click: () => void): HTMLElement => button(label, click, 'quiet')

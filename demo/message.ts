@@ -1,6 +1,6 @@
 import type { Conversation, Message, Outgoing } from '../clients/inbox.ts'
 import { showAttachment } from './attachment_view.ts'
-import { el, icon, visuallyHidden } from './dom.ts'
+import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './errors.ts'
 import { linked } from './links.ts'
@@ -24,30 +24,32 @@ const showContent = (id: number, content: string): (Node | string | null)[] => {
   const draw = () => {
     const isOpen = unfolded.has(id)
     text.replaceChildren(...linked(isOpen ? content : `${start.trimEnd()} …`))
-    button.textContent = isOpen ? 'Show less' : 'Show more'
-    button.ariaExpanded = `${isOpen}`
+    fold.textContent = isOpen ? 'Show less' : 'Show more'
+    fold.ariaExpanded = `${isOpen}`
   }
-  const button = el('button', {
-    type: 'button',
-    class: 'link',
-    click: () => {
-      if (!unfolded.delete(id)) unfolded.add(id)
-      draw()
-    },
-  })
+  const fold = button('', () => {
+    if (!unfolded.delete(id)) unfolded.add(id)
+    draw()
+  }, 'link')
   draw()
-  return [text, button]
+  return [text, fold]
 }
 
 /** A message that the service has. */
-export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files): HTMLElement => {
+export const renderMessage = (
+  message: Message,
+  own: boolean,
+  follows: boolean,
+  files: Files,
+  signal: AbortSignal,
+): HTMLElement => {
   const { id, content, attachment, createdAt, read, Sender } = message
   return el(
     'li',
     { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
     visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
     ...(content === '' ? [] : showContent(id, content)),
-    attachment && showAttachment(attachment, files),
+    attachment && showAttachment(attachment, files, signal),
     el(
       'span',
       { class: 'foot' },
@@ -60,7 +62,6 @@ export const renderMessage = (message: Message, own: boolean, follows: boolean, 
 /** A message of the user's that the service does not have yet, or has refused; then with what can be done about it. */
 export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: Conversation): HTMLElement => {
   const { client_id, content, attachment, state } = outgoing
-  const button = (label: string, click: () => void) => el('button', { type: 'button', click }, label)
   const copy = button('Copy the text', async () => {
     const isCopied = await navigator.clipboard.writeText(content).then(() => true, () => false)
     copy.textContent = isCopied ? 'Copied' : 'Could not copy'

@@ -1,5 +1,5 @@
 import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts'
-import { el, icon, setText } from './dom.ts'
+import { button, el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing } from './message.ts'
@@ -72,11 +72,12 @@ export const openMessages = (
   let other = ''
   let newest: number | null = null
   let newCount = 0
+  const closed = new AbortController()
 
   const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
     if (item.kind === 'reservation') return renderCard(item.card)
-    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows, files)
+    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows, files, closed.signal)
     return renderOutgoing(item.outgoing, item.error, conversation)
   }
 
@@ -99,7 +100,7 @@ export const openMessages = (
     }
   }
 
-  const older = el('button', { type: 'button', class: 'link older', hidden: true, click: loadOlder }, 'Older messages')
+  const older = button('Older messages', loadOlder, 'link older', { hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const note = el('p', { class: 'empty' }, 'Loading…')
   const list = el('ol', { class: 'messages' })
@@ -121,7 +122,7 @@ export const openMessages = (
     list,
     end,
   )
-  const jump = el('button', { type: 'button', class: 'jump', hidden: true, click: scrollToEnd })
+  const jump = button('', scrollToEnd, 'jump', { hidden: true })
   const announcer = el('p', { class: 'visually-hidden', 'aria-live': 'polite' })
   const node = el('div', { class: 'log' }, scroller, jump, announcer)
   const showList = createList<Item>(list, ({ key }) => key, render)
@@ -144,6 +145,8 @@ export const openMessages = (
   let wasAtEnd = true
   const sizeObserver = new ResizeObserver(() => wasAtEnd && scrollToEnd())
   sizeObserver.observe(scroller)
+  // A picture has its height when it has arrived.
+  sizeObserver.observe(list)
   scroller.addEventListener('scroll', () => wasAtEnd = isAtEnd())
 
   /** Announces new messages to screen readers, and shows their number if the user has scrolled up. */
@@ -151,9 +154,9 @@ export const openMessages = (
     const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
     if (!received.length) return
-    announcer.textContent = received.map(({ content, attachment }) => `${other}: ${content || attachment?.name}`).join(
-      '\n',
-    )
+    const textOf = ({ content, attachment }: Message) =>
+      content || (attachment?.mime_type.startsWith('image/') ? 'A photo' : attachment?.name)
+    announcer.textContent = received.map((message) => `${other}: ${textOf(message)}`).join('\n')
     if (wasAtEnd) return
     newCount += received.length
     jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))
@@ -193,6 +196,7 @@ export const openMessages = (
       markReadIfVisible()
     },
     close() {
+      closed.abort()
       endObserver.disconnect()
       sizeObserver.disconnect()
       document.removeEventListener('visibilitychange', markReadIfVisible)

@@ -1,4 +1,4 @@
-import { el } from './dom.ts'
+import { button, el } from './dom.ts'
 
 /**
  * Says what went wrong, and what can be done. Hidden while nothing did. With `byHand` it is not tried again by itself
@@ -13,9 +13,7 @@ export const openNotice = (byHand = false) => {
     node,
     show(message: string, todo: Record<string, () => void> = {}) {
       text.textContent = message
-      actions.replaceChildren(
-        ...Object.entries(todo).map(([label, click]) => el('button', { type: 'button', click }, label)),
-      )
+      actions.replaceChildren(...Object.entries(todo).map(([label, click]) => button(label, click)))
       node.hidden = message === ''
     },
   }

@@ -2,14 +2,7 @@ import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import type { ReservationDetail } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
-import { currency, timeZone } from './format.ts'
-
-/** A timestamp as a datetime-local control has it, in the time zone of the browser. */
-const toLocal = (timestamp: string): string => {
-  const moment = new Date(timestamp)
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-const toTimestamp = (local: string): string | null => local ? new Date(local).toISOString() : null
+import { currency, timeZone, toLocal, toTimestamp } from './format.ts'
 
 const inAWeek = (): string => {
   const moment = new Date(Date.now() + 7 * 86_400_000)
@@ -35,7 +28,7 @@ export const openOffer = (
   const price = el('input', { type: 'number', required: true, min: '0', max: '100000', step: '0.01' })
   title.value = current?.title ?? ''
   date.value = toLocal(current?.date ?? inAWeek())
-  end.value = current?.ends_at ? toLocal(current.ends_at) : ''
+  end.value = toLocal(current?.ends_at ?? null)
   price.value = `${current?.price ?? 0}`
   let warned = ''
   openDialog(
@@ -43,7 +36,7 @@ export const openOffer = (
     [
       field('What', title),
       field('From', date, `In your time zone, ${timeZone}`),
-      field('Until', end, 'Leave it empty for something that others may join'),
+      field('Until', end, 'Empty: it has no fixed end, and others may come as well'),
       field('Price', price, `In ${currency}; 0 if it is free`),
     ],
     current ? 'Send the change' : 'Send the offer',

@@ -65,7 +65,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const face = link(navigation, { page: 'me' }, { class: 'face' })
   // The page has the user's name once it has loaded.
   const nameless = isAlone ? name : `${name} person`
-  const heading = el('h2', {}, nameless)
+  const heading = el('h2', { class: 'clipped' }, nameless)
   const status = el('p', { class: 'status', role: 'status' })
   const cut = el('p', { class: 'cut', hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })

@@ -1,5 +1,5 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
-import { el, setText, uniqueId } from './dom.ts'
+import { button, el, setText, uniqueId } from './dom.ts'
 import { openFilters } from './filters.ts'
 import { pluralize } from './format.ts'
 import { renderHit } from './hit.ts'
@@ -103,7 +103,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
     empty.replaceChildren(
       el('p', {}, hasWords ? `Nobody was found for “${search.q.trim()}”.` : 'Nobody was found.'),
       el('p', {}, filtered ? 'Try it with fewer filters, or in other words.' : 'Try fewer or other words.'),
-      el('button', { type: 'button', click: showEverybody }, 'Show everybody'),
+      button('Show everybody', showEverybody),
     )
   }
   const suggest = (query: string | undefined) => {
@@ -112,11 +112,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
       box.input.focus()
       change({ q: query! })
     }
-    suggestion.replaceChildren(
-      ...query === undefined
-        ? []
-        : ['Did you mean ', el('button', { type: 'button', class: 'link', click: take }, query), '?'],
-    )
+    suggestion.replaceChildren(...query === undefined ? [] : ['Did you mean ', button(query, take, 'link'), '?'])
   }
   const drawLiked = async () => {
     const { like } = search
@@ -133,35 +129,27 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
 
   const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
-  const total = el('p', { class: 'total', role: 'status' })
+  const total = el('p', { class: 'hint total', role: 'status' })
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
-  const clear = el('button', {
-    type: 'button',
-    class: 'link',
-    click: () => {
-      change({ like: null })
-      box.input.focus()
-    },
-  }, 'Show everybody')
+  const clear = button('Show everybody', () => {
+    change({ like: null })
+    box.input.focus()
+  }, 'link')
   const banner = el('p', { class: 'liked', hidden: true })
   const notice = openNotice()
   const empty = el('div', { class: 'empty', hidden: true })
   const placeholder = skeleton(5)
   const hitList = el('ul', { class: 'hits', 'aria-label': 'People found' })
-  const more = el('button', {
-    type: 'button',
-    class: 'quiet',
-    hidden: true,
-    click: () => {
-      limit = Math.min(limit + pageSize, maxHits)
-      run()
-    },
-  }, 'More people')
+  const more = button('More people', () => {
+    limit = Math.min(limit + pageSize, maxHits)
+    run()
+  }, 'quiet')
+  more.hidden = true
   const onLike = ({ id }: Hit) => {
     change({ ...everybody, like: id })
     clear.focus()
   }
-  const elsewhere = el('p', { class: 'elsewhere', id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
+  const elsewhere = el('p', { class: 'hint elsewhere', id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
   const elsewhereList = el('ul', { class: 'hits', 'aria-labelledby': elsewhere.id })
   const createHits = (parent: HTMLElement) =>
     createList<Hit & { reason: string; isOpen: boolean }>(

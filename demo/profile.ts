@@ -1,7 +1,7 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { ServiceError } from '../clients/errors.ts'
 import type { components } from '../clients/openapi.ts'
-import { avatar, backButton, el, setText, visuallyHidden } from './dom.ts'
+import { avatar, backButton, button, el, setText, visuallyHidden } from './dom.ts'
 import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
@@ -83,23 +83,19 @@ export const openProfile = (
     return first
   }
   let relation: Relation = 'unknown'
-  const button = el('button', {
-    type: 'button',
-    class: 'strong',
-    click: () => {
-      if (relation === 'unmet') onLogIn?.()
-      else if (relation === 'self') onEdit?.()
-      else if (relation === 'partner') openConversation()
-      else write()?.focus()
-    },
-  })
+  const action = button('', () => {
+    if (relation === 'unmet') onLogIn?.()
+    else if (relation === 'self') onEdit?.()
+    else if (relation === 'partner') openConversation()
+    else write()?.focus()
+  }, 'strong')
   /** Draws what the reader can do with this person. */
   const drawActions = () => {
     relation = shown ? relationTo(shown.id) : 'unknown'
     const isStranger = relation === 'stranger'
     if (shown && isStranger && !isWriting && drafts?.().of(shown.id)) write()
     letter.hidden = !isStranger
-    button.hidden = relation === 'unknown' || isStranger && isWriting
+    action.hidden = relation === 'unknown' || isStranger && isWriting
     menu.hidden = ['unknown', 'unmet', 'self'].includes(relation)
     const [label, hidden] = {
       unknown: ['', ''],
@@ -108,7 +104,7 @@ export const openProfile = (
       partner: ['Open the conversation', ` with ${shown?.name}`],
       self: ['Change your profile', ''],
     }[relation]
-    button.replaceChildren(label!, visuallyHidden(hidden!))
+    action.replaceChildren(label!, visuallyHidden(hidden!))
   }
   const show = ({ name, profile }: PublicProfile) => {
     const { age, biography, city, country, image_url, interests } = profile
@@ -126,7 +122,7 @@ export const openProfile = (
           place !== '' && el('p', { class: 'where' }, place),
           age !== null && el('p', { class: 'where' }, `${age} years old`),
         ),
-        button,
+        action,
       ),
       letter,
       el('h3', {}, 'About'),
@@ -138,7 +134,7 @@ export const openProfile = (
           { class: 'tags' },
           ...interests.map(({ name: interest }) => {
             const title = `Find people with the interest ${interest}`
-            return el('li', {}, el('button', { type: 'button', title, click: () => onInterest(interest) }, interest))
+            return el('li', {}, button(interest, () => onInterest(interest), '', { title }))
           }),
         )
         : el('p', { class: 'text' }, 'None so far.'),

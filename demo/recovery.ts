@@ -1,6 +1,6 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
-import { el } from './dom.ts'
+import { button, el } from './dom.ts'
 import { formField, openForm } from './form.ts'
 import { type MailLink, mailsHere } from './mails.ts'
 import { newPassword } from './me/account.ts'
@@ -58,7 +58,7 @@ export const openRecovery = (
     el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', required: true, maxlength: '10' }),
   )
   const password = passwordField()
-  const back = el('button', { type: 'button', class: 'link', click: onBack }, 'Back to the log-in')
+  const back = button('Back to the log-in', onBack, 'link')
   const choose = passwordChoice(supabase, publishableKey)
   const askForCode = async () => {
     await dataOf(createApiClient(supabase).POST('/auth/recover', { body: { email: email.control.value } }))
@@ -90,7 +90,7 @@ export const openMailLink = (
   { type, ...code }: MailLink,
   onDone: () => void,
 ): HTMLElement => {
-  const back = el('button', { type: 'button', class: 'link', click: onDone }, 'Not now')
+  const back = button('Not now', onDone, 'link')
   const page = (heading: string, form: HTMLElement) => el('div', { class: 'start' }, box(heading, form, back))
   if (type === 'recovery') {
     const password = passwordField()

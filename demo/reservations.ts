@@ -1,7 +1,7 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { type Conversation, type OwnReservation, type ReservationStep, ServiceError } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
-import { el, setText } from './dom.ts'
+import { button, el, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatPeriod, formatPrice } from './format.ts'
 import { changesSince, outcomeOf } from './reservation_history.ts'
@@ -131,9 +131,9 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
     }
   }
 
-  const next = el('button', { type: 'button', class: 'link', click: () => waiting && showCard(waiting.id) })
+  const next = button('', () => waiting && showCard(waiting.id), 'link clipped')
   let waiting: Card | undefined
-  const offer = el('button', { type: 'button', class: 'link', click: () => askForOffer(null) }, 'Offer a reservation')
+  const offer = button('Offer a reservation', () => askForOffer(null), 'link')
   const line = el('p', { class: 'next', role: 'status' }, next)
   const node = el('div', { class: 'reservations' }, line, offer)
 
@@ -157,9 +157,8 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
           { class: 'actions' },
           ...steps.flatMap((step) => {
             const [label, click] = byStep[step] ?? []
-            return click
-              ? [el('button', { type: 'button', class: step === 'accept' ? 'strong' : 'quiet', click }, label!)]
-              : []
+            const kind = step === 'accept' ? 'strong' : 'quiet'
+            return click ? [button(label!, click, kind, { 'aria-description': card.title })] : []
           }),
         ),
       )

@@ -7,7 +7,8 @@ interface Person {
   name: string
 }
 
-const reasons = {
+/** Why somebody is reported, in words of people. */
+export const reasons = {
   spam: 'Advertising or spam',
   harassment: 'Harassment or insults',
   scam: 'A scam, or money',

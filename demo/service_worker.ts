@@ -22,14 +22,25 @@ interface Push {
   conversation_id: number
   name: string
   unread: number
-  status: string | null
+  status: keyof typeof outcomes | null
+  title: string | null
+  date: string | null
   text: string | null
 }
 
 const worker = self as unknown as Worker
 
-const describe = ({ unread, status, text }: Push): string => {
-  if (status) return `A reservation is ${status} now`
+const outcomes = {
+  pending: 'is waiting for your answer',
+  accepted: 'is agreed',
+  declined: 'was declined',
+  cancelled: 'was cancelled',
+  completed: 'has taken place',
+}
+const moment = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' })
+
+const describe = ({ unread, status, title, date, text }: Push): string => {
+  if (status) return `“${title}”, ${moment.format(new Date(date!))}, ${outcomes[status]}`
   return text ?? (unread === 1 ? '1 unread message' : `${unread} unread messages`)
 }
 

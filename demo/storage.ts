@@ -12,16 +12,21 @@ interface Rules {
 
 const pictures = ['image/jpeg', 'image/png', 'image/webp']
 export const attachmentRules: Rules = {
-  types: [...pictures, 'image/gif', 'application/pdf', 'audio/mpeg', 'audio/mp4', 'video/mp4', 'text/plain'],
+  // deno-fmt-ignore
+  types: [
+    ...pictures, 'image/gif', 'image/heic', 'image/heif', 'application/pdf', 'audio/mpeg', 'audio/mp4', 'audio/webm',
+    'video/mp4', 'video/quicktime', 'text/plain',
+  ],
   size: 10 * 2 ** 20,
-  words: 'pictures (JPEG, PNG, WebP, GIF), PDF, MP3, M4A, MP4 and plain text',
+  words: 'pictures, PDF, MP3, M4A, audio in WebM, MP4, MOV and plain text',
 }
 /** Of the picture that is chosen. What is uploaded is cut out of it, and far below the 2 MB of its bucket. */
 export const photoRules: Rules = { types: pictures, size: 20 * 2 ** 20, words: 'JPEG, PNG and WebP pictures' }
 
-// What browsers call some files, and Storage does not.
+// What browsers call some files, and Storage does not. Most know no HEIC.
 const otherNames: Record<string, string> = { 'audio/x-m4a': 'audio/mp4', 'audio/m4a': 'audio/mp4' }
-const typeOf = ({ type }: File): string => otherNames[type] ?? type
+const typeOf = ({ type, name }: File): string =>
+  type ? otherNames[type] ?? type : /\.hei[cf]$/i.test(name) ? 'image/heic' : ''
 
 /** Why a file cannot be uploaded, or '' if it can. */
 export const refusalOfFile = (file: File, { types, size, words }: Rules): string => {

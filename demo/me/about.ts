@@ -1,31 +1,70 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
-import { el } from '../dom.ts'
+import { el, uniqueId } from '../dom.ts'
 import { formField, openForm, section } from '../form.ts'
 import type { Me } from './types.ts'
 
+/** What a user has typed about themselves and not saved, for this tab until they log out. */
+export const unsavedAbout = (me: number): string => `profile of ${me}`
+
 /** What others read about the user. */
 export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => void): HTMLElement => {
+  const cities = el('datalist', { id: uniqueId('cities') })
+  let asked = new AbortController()
+  const completeCity = async () => {
+    asked.abort()
+    const { signal } = asked = new AbortController()
+    const q = fields.city.control.value.trim()
+    const params = { query: { q, limit: 5 } }
+    const found = q && await dataOf(api.GET('/users/search/complete', { params, signal })).catch(() => null)
+    if (found) cities.replaceChildren(...found.cities.map((value) => el('option', { value })))
+  }
+  const cityInput = el('input', { autocomplete: 'off', list: cities.id, input: completeCity })
   const fields = {
     name: formField('Name', el('input', { autocomplete: 'name', required: true })),
-    bio: formField('One line about you', el('input', {}), 'It helps the search to order people for you'),
-    city: formField('City', el('input', { autocomplete: 'address-level2' })),
+    city: formField('City', cityInput),
     country: formField('Country', el('input', { autocomplete: 'country-name' })),
+    age: formField('Age', el('input', { type: 'number', min: '18', max: '120' })),
     biography: formField(
       'About you',
       el('textarea', { rows: '6' }),
       'Others read it before they write, and find you by it',
     ),
+    bio: formField('What you look for', el('input', {}), 'Only you see it: the search puts people first who fit'),
   }
-  const values = ({ name, bio, Profile: { city, country, biography } }: Me) => ({ name, bio, city, country, biography })
-  let saved: Record<string, string | null> & { name: string } = values(me)
-  for (const [name, field] of Object.entries(fields)) field.control.value = saved[name] ?? ''
-  const save = async () => {
-    const typed = Object.entries(fields).map(([name, { control }]) =>
-      [name, control.value.trim() === '' && name !== 'name' ? null : control.value] as const
+  const all = Object.entries(fields)
+  const values = ({ name, bio, Profile: { city, country, age, biography } }: Me) => ({
+    name,
+    bio,
+    city,
+    country,
+    age,
+    biography,
+  })
+  let saved: Record<string, string | number | null> & { name: string } = values(me)
+  const valueOf = (name: string, text: string) => {
+    if (name === 'name') return text
+    return text.trim() === '' ? null : name === 'age' ? Number(text) : text
+  }
+  const changes = () =>
+    Object.fromEntries(
+      all.map(([name, { control }]) => [name, valueOf(name, control.value)] as const)
+        .filter(([name, value]) => value !== saved[name]),
     )
-    const body = Object.fromEntries(typed.filter(([name, value]) => value !== saved[name]))
-    saved = values(await dataOf(api.PATCH('/users/profile', { body })))
+  const key = unsavedAbout(me.id)
+  const unsaved: typeof saved = JSON.parse(sessionStorage.getItem(key) ?? '{}')
+  for (const [name, { control }] of all) control.value = `${(name in unsaved ? unsaved : saved)[name] ?? ''}`
+  const save = async () => {
+    saved = values(await dataOf(api.PATCH('/users/profile', { body: changes() })))
+    sessionStorage.removeItem(key)
     onName(saved.name)
   }
-  return section('About you', openForm(fields, Object.values(fields).map(({ node }) => node), save))
+  const form = openForm(
+    fields,
+    [...all.map(([, { node }]) => node), cities],
+    save,
+    'Save',
+    Object.keys(unsaved).length ? 'Not saved yet.' : '',
+  )
+  form.addEventListener('input', () => sessionStorage.setItem(key, JSON.stringify(changes())))
+  return section('About you', form)
 }

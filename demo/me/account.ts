@@ -1,14 +1,11 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { field, openDialog } from '../dialog.ts'
-import { el, setText } from '../dom.ts'
-import { errorText } from '../errors.ts'
-import { formField, openForm, section } from '../form.ts'
+import { button, el } from '../dom.ts'
+import { formField, openForm, openOutcome, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
 import type { Me } from './types.ts'
-
-const roles = { user: 'User', admin: 'Admin' }
 
 /** A new password, as Auth refuses it: at least eight characters. */
 export const newPassword = (): HTMLInputElement =>
@@ -57,11 +54,12 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
 }
 
 /** Everything that the service has of the user, as a file. */
-const download = async (api: ApiClient): Promise<void> => {
+const download = async (api: ApiClient): Promise<string> => {
   const everything = JSON.stringify(await dataOf(api.GET('/users/me/export')), null, 2)
   const href = URL.createObjectURL(new Blob([everything], { type: 'application/json' }))
   el('a', { href, download: 'my-data.json' }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
+  return 'It is among your downloads.'
 }
 
 /** The account itself: its password, a copy of everything, and its end. */
@@ -72,17 +70,9 @@ export const accountSection = (
   since: string | undefined,
   signal: AbortSignal,
 ): HTMLElement => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const { nodes, attempt } = openOutcome()
   let address = me.email
   const shownAddress = el('dd', {}, address)
-  const facts = [['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
-  const copy = async () => {
-    setText(alert, '')
-    setText(status, 'Collecting …')
-    await download(api).catch((error) => setText(alert, errorText(error)))
-    setText(status, '')
-  }
   const erase = () => {
     const typed = el('input', { type: 'email', autocomplete: 'off', required: true })
     const warning = 'Your name, profile and photo go for good, at once. Those whom you wrote to keep your messages, ' +
@@ -106,17 +96,17 @@ export const accountSection = (
       {},
       el('dt', {}, 'E-mail'),
       shownAddress,
-      ...facts.filter(([, text]) => text).flatMap(([term, text]) => [el('dt', {}, term!), el('dd', {}, text!)]),
+      since && el('dt', {}, 'Here since'),
+      since && el('dd', {}, formatMonth(since)),
     ),
     addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
     el(
       'div',
       { class: 'row' },
-      el('button', { type: 'button', click: copy }, 'Download my data'),
-      el('button', { type: 'button', class: 'quiet', click: erase }, 'Delete my account…'),
+      button('Download my data', () => attempt(() => download(api))),
+      button('Delete my account…', erase, 'quiet'),
     ),
-    status,
-    alert,
+    ...nodes,
   )
 }

@@ -1,7 +1,6 @@
 import type { ApiClient } from '../../clients/api_client.ts'
-import { el, setText } from '../dom.ts'
-import { section } from '../form.ts'
-import { errorText } from '../errors.ts'
+import { button, el } from '../dom.ts'
+import { openOutcome, section } from '../form.ts'
 import { unblockPerson } from '../safety.ts'
 
 export interface Block {
@@ -12,21 +11,16 @@ export interface Block {
 /** Whom the user has blocked, and how to take it back. Null if nobody is. */
 export const blocksSection = (api: ApiClient, blocks: Block[]): HTMLElement | null => {
   if (blocks.length === 0) return null
-  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const { nodes, attempt } = openOutcome()
   const entry = ({ user_id, name }: Block): HTMLElement => {
-    const unblock = async () => {
-      try {
+    const unblock = () =>
+      attempt(async () => {
         await unblockPerson(api, user_id)
         item.remove()
-        setText(status, `${name} is not blocked any more.`)
-      } catch (error) {
-        setText(status, errorText(error))
-      }
-    }
-    const label = `Unblock ${name}`
-    const button = el('button', { type: 'button', 'aria-label': label, click: unblock }, 'Unblock')
-    const item = el('li', { class: 'row' }, name, button)
+        return `${name} is not blocked any more.`
+      })
+    const item = el('li', { class: 'row' }, name, button('Unblock', unblock, '', { 'aria-label': `Unblock ${name}` }))
     return item
   }
-  return section('People you have blocked', el('ul', { class: 'fields' }, ...blocks.map(entry)), status)
+  return section('People you have blocked', el('ul', { class: 'fields' }, ...blocks.map(entry)), ...nodes)
 }

@@ -1,5 +1,6 @@
 import { el } from '../dom.ts'
 import { field } from '../dialog.ts'
+import { readPicture, toJpeg } from '../pictures.ts'
 
 const side = 512
 const largestZoom = 4
@@ -18,8 +19,7 @@ const clamp = (value: number, low: number, high: number) => Math.min(Math.max(va
  * uploaded. Rejects with a sentence if the browser cannot read the picture.
  */
 export const openCrop = async (file: File) => {
-  // Turned upright as the camera has noted it, which is in no upload: the canvas has no place and no time either.
-  const picture = await createImageBitmap(file).catch(() => null)
+  const picture = await readPicture(file)
   if (!picture) throw new Error(`“${file.name}” cannot be read as a picture. Choose another one.`)
   const { width, height } = picture
   const shorter = Math.min(width, height)
@@ -85,15 +85,6 @@ export const openCrop = async (file: File) => {
 
   return {
     parts: [canvas, el('p', { class: 'hint' }, help), field('Zoom', slider)],
-    /** The part as a JPEG, which every browser can write. */
-    toFile: () =>
-      new Promise<File>((resolve, reject) =>
-        canvas.toBlob(
-          (blob) =>
-            blob ? resolve(new File([blob], 'photo.jpg', { type: blob.type })) : reject(new Error('Too little memory')),
-          'image/jpeg',
-          0.88,
-        )
-      ),
+    toFile: () => toJpeg(canvas, 'photo.jpg'),
   }
 }

@@ -1,10 +1,9 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import type { components } from '../../clients/openapi.ts'
-import { el, setText, uniqueId } from '../dom.ts'
-import { formField, formSwitch, openForm, section } from '../form.ts'
+import { button, el, uniqueId } from '../dom.ts'
+import { formField, formSwitch, openForm, openOutcome, section } from '../form.ts'
 import { timeZone } from '../format.ts'
 import { canPush, subscribe } from '../push.ts'
-import { errorText } from '../errors.ts'
 
 export type NotificationSettings = components['schemas']['NotificationSettings']
 
@@ -24,19 +23,14 @@ const delayChoice = (minutes: number): HTMLSelectElement => {
 }
 
 const pushButton = (api: ApiClient): HTMLElement => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const attempt = async () => {
-    setText(alert, '')
-    try {
+  const { nodes, attempt } = openOutcome()
+  const ask = button('Notify me', () =>
+    attempt(async () => {
       await subscribe(api)
-      button.textContent = 'You are notified'
-    } catch (error) {
-      setText(alert, errorText(error))
-    }
-  }
-  const button = el('button', { type: 'button', click: attempt }, 'Notify me')
+      return ask.textContent = 'You are notified'
+    }))
   const hint = el('p', { class: 'hint' }, 'This browser tells you of messages while the page is closed.')
-  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, button), alert)
+  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, ask), ...nodes)
 }
 
 /** What the user is told while away, and when not. */

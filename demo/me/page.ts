@@ -51,9 +51,9 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
       header.append(link(navigation, { page: 'profile', id: me.Profile.id }, { class: 'end-link' }, 'As others see it'))
       const sections = [
         photoSection(api, files, me, closed.signal, (photo) => onMe({ photo })),
-        visibilitySection(api, me),
+        interestsSection(api, me, () => onMe({})),
+        visibilitySection(api, me, () => onMe({})),
         aboutSection(api, me, (name) => onMe({ name })),
-        interestsSection(api, me),
         notificationsSection(api, settings),
         blocksSection(api, blocks),
         accountSection(supabase, api, me, session?.user.created_at, signal),

@@ -1,8 +1,7 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { openDialog } from '../dialog.ts'
-import { avatar, el, setText } from '../dom.ts'
-import { section } from '../form.ts'
-import { errorText } from '../errors.ts'
+import { avatar, button, el } from '../dom.ts'
+import { openOutcome, section } from '../form.ts'
 import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
 import { openCrop } from './crop.ts'
 import type { Me } from './types.ts'
@@ -16,8 +15,7 @@ export const photoSection = (
   onPhoto: (url: string | null) => void,
 ): HTMLElement => {
   const face = el('span', { class: 'face' })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const { nodes, attempt } = openOutcome()
   const show = (url: string | null) => {
     face.replaceChildren(avatar(me.name, ownPhoto(url), 'large'))
     remove.hidden = url === null
@@ -26,16 +24,7 @@ export const photoSection = (
     const next = await dataOf(api.PATCH('/users/profile', { body: { image_url } }))
     show(next.Profile.image_url)
     onPhoto(next.Profile.image_url)
-    setText(status, image_url ? 'Your photo was changed.' : 'Your photo was removed.')
-  }
-  const attempt = async (work: () => Promise<void>) => {
-    setText(alert, '')
-    setText(status, '')
-    try {
-      await work()
-    } catch (error) {
-      setText(alert, errorText(error))
-    }
+    return image_url ? 'Your photo was changed.' : 'Your photo was removed.'
   }
   /** Cuts the photo out and uploads it. The dialog stays while that fails, to try again. */
   const cut = async (file: File) => {
@@ -49,12 +38,15 @@ export const photoSection = (
       try {
         const address = await files.uploadPhoto(await crop.toFile(), (part) => bar.value = part)
         // Whoever has cancelled meanwhile keeps the old photo.
-        if (bar.isConnected) await set(address)
+        if (!bar.isConnected) return
+        const said = await set(address)
+        await attempt(() => Promise.resolve(said))
       } finally {
         bar.hidden = true
       }
     }
     openDialog('Your photo', [...crop.parts, bar], 'Use this photo', upload, signal)
+    return ''
   }
   const pick = () => {
     const file = input.files?.[0]
@@ -63,12 +55,8 @@ export const photoSection = (
     if (file) attempt(() => cut(file))
   }
   const input = el('input', { type: 'file', accept: photoRules.types.join(','), hidden: true, change: pick })
-  const choose = el('button', { type: 'button', click: () => input.click() }, 'Choose a photo')
-  const remove = el(
-    'button',
-    { type: 'button', class: 'quiet', click: () => attempt(() => set(null)) },
-    'Remove the photo',
-  )
+  const choose = button('Choose a photo', () => input.click())
+  const remove = button('Remove the photo', () => attempt(() => set(null)), 'quiet')
   show(me.Profile.image_url)
   const hint = 'JPEG, PNG or WebP. You choose a square of it. Everybody who sees your profile sees it.'
   return section(
@@ -79,7 +67,6 @@ export const photoSection = (
       face,
       el('div', {}, el('p', { class: 'hint' }, hint), el('div', { class: 'actions' }, choose, remove), input),
     ),
-    status,
-    alert,
+    ...nodes,
   )
 }

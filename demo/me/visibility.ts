@@ -1,30 +1,25 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
-import { el, setText } from '../dom.ts'
-import { formSwitch, section } from '../form.ts'
-import { errorText } from '../errors.ts'
+import { formSwitch, openOutcome, section } from '../form.ts'
 import type { Me } from './types.ts'
 
 const sentence = 'On: everybody can find you in the search and read your profile. Off: nobody can, and only those ' +
   'whom you write to see your name.'
 
 /** Whether others find the profile. A refused change takes the switch back. */
-export const visibilitySection = (api: ApiClient, me: Me): HTMLElement => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+export const visibilitySection = (api: ApiClient, me: Me, onSaved: () => void): HTMLElement => {
+  const { nodes, attempt } = openOutcome()
   let saved = me.Profile.is_searchable
   let isSaving = false
-  const status = el('p', { class: 'hint', role: 'status', hidden: true })
-  const save = async (is_searchable: boolean) => {
-    setText(alert, '')
-    try {
-      await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } }))
+  const save = (is_searchable: boolean) =>
+    attempt(async () => {
+      await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } })).catch((error) => {
+        control.checked = saved
+        throw error
+      })
       saved = is_searchable
-      setText(status, is_searchable ? 'You can be found now.' : 'You are hidden now.')
-    } catch (error) {
-      control.checked = saved
-      setText(status, '')
-      setText(alert, errorText(error))
-    }
-  }
+      onSaved()
+      return is_searchable ? 'You can be found now.' : 'You are hidden now.'
+    })
   const change = async () => {
     if (isSaving) return
     isSaving = true
@@ -34,5 +29,5 @@ export const visibilitySection = (api: ApiClient, me: Me): HTMLElement => {
   }
   const { control, node } = formSwitch('Others can find me', sentence, change)
   control.checked = saved
-  return section('Visibility', node, status, alert)
+  return section('Visibility', node, ...nodes)
 }

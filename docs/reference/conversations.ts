@@ -66,7 +66,7 @@ export const messages = {
   markMessageRead: {
     tag: 'Messages',
     description: 'Marking it again changes nothing.',
-    example: { as: 'tomas', path: { id: 1, messageId: 42 } },
+    example: { as: 'tomas', path: { id: 1, messageId: 44 } },
   },
   markConversationRead: {
     tag: 'Messages',

@@ -194,7 +194,7 @@ const table = {
     parse: webUrl,
     unset: 'the demo; on Supabase none',
     example: 'https://app.example.com',
-    means: 'where mails lead',
+    means: 'where mails lead; `{conversation}` in it becomes the id of the conversation',
   },
   VAPID_PUBLIC_KEY: {
     on: 'both',

@@ -12,15 +12,17 @@ interface Job {
   to: string
   name: string
   token: string
+  /** Of the quiet hours; null without them. */
+  time_zone: string | null
   conversations: Unseen[]
 }
 
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
 
-const sendOn = async (server: MailServer, { key, to, name, token, conversations }: Job): Promise<void> => {
+const sendOn = async (server: MailServer, { key, to, name, token, time_zone, conversations }: Job): Promise<void> => {
   const from = settings.MAIL_FROM
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
-  const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe })
+  const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
   await server.send({ ...mail, from, to, unsubscribe, messageId: `<${key}@${domainOf(from)}>` })
 }
 

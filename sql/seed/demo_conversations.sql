@@ -53,7 +53,7 @@ from (
     (1, 'voyager', interval '1470 minutes', true, 'Small change: my train from Porto comes an hour later. Is ten still fine?'),
     (1, 'local', interval '1502 minutes', true, 'Ten is fine. The tiles have waited since 1780, they can wait an hour.'),
     (1, 'voyager', interval '1510 minutes', true, 'Thank you. See you at ten!'),
-    (1, 'local', interval '28800 minutes', false, 'By the way, there is a jazz evening at a friend''s place on Thursday night, eight people and a piano. Shall I keep you a chair?'),
+    (1, 'local', interval '28800 minutes', true, 'By the way, there is a jazz evening at a friend''s place on Thursday night, eight people and a piano. Shall I keep you a chair?'),
     (2, 'voyager', interval '0 minutes', true, 'Hi, is the tile workshop open next week? We would be four.'),
     (2, 'local', interval '200 minutes', true, 'Four is one too many for my bench, I am sorry. Two and two on different days would work.'),
     (2, 'voyager', interval '260 minutes', true, 'Two and two it is! In twelve days, and two days later?'),
@@ -71,6 +71,8 @@ from (
     (6, 'voyager', interval '0 minutes', true, 'Hello Daisuke, I land in Osaka in two weeks. Which street should I get lost in first?'),
     (6, 'local', interval '700 minutes', false, 'Any street with more bicycles than cars. But message me when you land, the first evening you should not choose alone.'),
     (6, 'local', interval '705 minutes', false, 'Do you eat everything?'),
+    (7, 'voyager', interval '0 minutes', true, 'Bonjour Benoît! From Osaka I can be in Kyoto by noon. May I watch you prune?'),
+    (7, 'local', interval '190 minutes', true, 'You may watch me sweep. My pruning is watched by my master already, from the roof.'),
     (8, 'voyager', interval '0 minutes', false, 'Hi Tomáš, saw you are in Leipzig. I have a long layover there on Sunday, is the old cotton mill open?'),
     (9, 'voyager', interval '0 minutes', true, 'Wilberth, a friend says you know every cenote that is not on a map. Any for a slow swimmer?'),
     (9, 'local', interval '40 minutes', true, 'Slow swimmers see more. There is one with a ladder and one without, which do you prefer?'),
@@ -93,33 +95,89 @@ join (
 ) as conversations using (number)
 order by conversations.created_at + said.later;
 
-insert into public.reservations (conversation_id, title, price, date, ends_at, status, offered_by)
-select
-  conversations.id, arranged.title, arranged.price, begins.at, begins.at + arranged.lasts, arranged.status,
-  conversations.voyager_id
-from (
-  values
-    (1, 'Morning in the tile workshop', 35.00, 5, 4, time '10:00', interval '3 hours', 'accepted'),
-    (1, 'Jazz evening at Rui''s', 12.50, 5, 4, '20:30', null, 'pending'),
-    (2, 'Tile workshop for two, first pair', 60.00, -48, null, '09:30', interval '3 hours', 'completed'),
-    (2, 'Tile workshop for two, second pair', 60.00, -46, null, '09:30', interval '3 hours', 'cancelled'),
-    (3, 'Market and lunch with Stavroula', 25.00, 140, 2, '11:00', null, 'accepted'),
-    (4, 'A day of mole', 48.00, 82, 3, '10:00', interval '8 hours', 'declined'),
-    (5, 'Afternoon walk along the Leith shore', 0.00, -41, null, '14:00', null, 'completed'),
-    (6, 'First evening in Osaka', 30.00, 12, null, '18:00', null, 'pending'),
-    (9, 'Two quiet cenotes', 40.00, -76, 6, '08:00', interval '6 hours', 'completed'),
-    (10, 'Watching a firing', 20.00, 16, null, '05:00', interval '2 hours', 'accepted'),
-    (11, 'Thursday dance night', 8.00, -26, 4, '21:00', null, 'completed'),
-    (11, 'Second Thursday', 8.00, -19, 4, '21:00', null, 'cancelled'),
-    (12, 'Tango records and tea', 0.00, 6, 7, '16:15', null, 'accepted')
-) as arranged (number, title, price, days_ahead, isodow, clock_time, lasts, status)
--- Where the messages name a day of the week: the first such day from then on.
-cross join lateral (select current_date + days_ahead as day) as earliest
-cross join lateral (
-  select (day + (coalesce(isodow - extract(isodow from day), 0)::integer + 7) % 7 + clock_time)::timestamptz as at
-) as begins
-join (
-  select row_number() over (order by id) as number, *
-  from public.conversations
-) as conversations using (number)
-order by arranged.number, begins.at desc;
+-- What was offered and what became of it, at the time of the messages that speak of it. Where those name a day of the
+-- week: the first such day from then on.
+do $$
+declare
+  offer record;
+  step record;
+  made public.reservations;
+begin
+  for offer in
+    select arranged.*, conversations.*, case side when 'voyager' then voyager_id else local_id end as by_id, begins_at
+    from (
+      values
+        (1, 'voyager', interval '76 minutes', 'Morning in the tile workshop', 35.00, 5, 4, time '09:00', interval '3 hours'),
+        (1, 'voyager', '28842 minutes', 'Jazz evening at Rui''s', 12.50, 5, 4, '20:30', null),
+        (2, 'voyager', '262 minutes', 'Tile workshop for two, first pair', 60.00, -48, null, '09:30', '3 hours'),
+        (2, 'voyager', '264 minutes', 'Tile workshop for two, second pair', 60.00, -46, null, '09:30', '3 hours'),
+        (3, 'voyager', '562 minutes', 'Market and lunch with Stavroula', 25.00, 140, 2, '11:00', null),
+        (4, 'local', '92 minutes', 'A day of mole', 48.00, 82, 3, '10:00', '8 hours'),
+        (5, 'local', '67 minutes', 'Afternoon walk along the Leith shore', 0.00, -41, null, '14:00', null),
+        (6, 'local', '706 minutes', 'First evening in Osaka', 30.00, 12, null, '18:00', null),
+        (9, 'local', '48 minutes', 'Two quiet cenotes', 40.00, -76, 6, '08:00', '6 hours'),
+        (10, 'voyager', '1312 minutes', 'Watching a firing', 20.00, 16, null, '05:00', '2 hours'),
+        (11, 'local', '16 minutes', 'Thursday dance night', 8.00, -26, 4, '21:00', null),
+        (11, 'voyager', '4 days', 'Second Thursday', 8.00, -19, 4, '21:00', null),
+        (12, 'local', '245 minutes', 'Tango records and tea', 0.00, 6, 7, '16:15', null)
+    ) as arranged (number, side, later, title, price, days_ahead, isodow, clock_time, lasts)
+    join (
+      select row_number() over (order by id) as number, *
+      from public.conversations
+    ) as conversations using (number)
+    cross join lateral (select current_date + days_ahead as day) as earliest
+    cross join lateral (
+      select (day + (coalesce(isodow - extract(isodow from day), 0)::integer + 7) % 7 + clock_time)::timestamptz
+    ) as begins (begins_at)
+    order by arranged.number, begins_at desc
+  loop
+    perform set_config(
+      'api.reservation_step',
+      row(offer.by_id, null, offer.created_at + offer.later)::private.reservation_step::text,
+      true
+    );
+    insert into public.reservations (conversation_id, title, price, date, ends_at, offered_by, created_at)
+    values (
+      offer.id, offer.title, offer.price, offer.begins_at, offer.begins_at + offer.lasts, offer.by_id,
+      offer.created_at + offer.later
+    )
+    returning * into made;
+    for step in
+      select *
+      from (
+        values
+          ('Morning in the tile workshop', 'voyager', interval '1471 minutes', 'pending', interval '1 hour', null),
+          ('Morning in the tile workshop', 'local', '1503 minutes', 'accepted', '0', null),
+          ('Tile workshop for two, first pair', 'local', '301 minutes', 'accepted', '0', null),
+          ('Tile workshop for two, second pair', 'local', '302 minutes', 'accepted', '0', null),
+          ('Tile workshop for two, second pair', 'voyager', '13 days', 'cancelled', '0', 'They have missed the ferry, I am so sorry.'),
+          ('Market and lunch with Stavroula', 'local', '580 minutes', 'accepted', '0', null),
+          ('Afternoon walk along the Leith shore', 'voyager', '71 minutes', 'accepted', '0', null),
+          ('Two quiet cenotes', 'voyager', '50 minutes', 'accepted', '0', null),
+          ('Watching a firing', 'local', '1330 minutes', 'accepted', '0', null),
+          ('Thursday dance night', 'voyager', '17 minutes', 'accepted', '0', null),
+          ('Second Thursday', 'local', '5 days', 'declined', '0', 'There is a wedding in the hall.'),
+          ('Tango records and tea', 'voyager', '254 minutes', 'accepted', '0', null)
+      ) as taken (title, side, later, status, moved, note)
+      where taken.title = offer.title
+      order by later
+    loop
+      made.status := step.status;
+      made.date := made.date + step.moved;
+      made.ends_at := made.ends_at + step.moved;
+      made := private.write_reservation(
+        made,
+        by_id => case step.side when 'voyager' then offer.voyager_id else offer.local_id end,
+        note => step.note, moment => offer.created_at + step.later
+      );
+    end loop;
+    -- What is over has taken place.
+    perform private.settle(made, now());
+  end loop;
+end
+$$;
+
+-- Nobody is mailed today of what was weeks ago.
+delete from private.outbox
+using public.reservation_history as steps
+where event = 'reservation.changed' and subject_id = steps.id and steps.created_at < now() - interval '14 days';

@@ -29,7 +29,7 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
     VAPID_PRIVATE_KEY: vapid.privateKey,
     VAPID_SUBJECT: 'mailto:nobody@example.com',
     SMTP_URL: inbox.smtpUrl,
-    APP_URL: `${originOf(settings)}/demo`,
+    APP_URL: `${originOf(settings)}/demo/c/{conversation}`,
     // The defaults of one machine.
     ...Object.fromEntries(
       Object.entries(allSettings).flatMap(([name, { local }]) => local === undefined ? [] : [[name, local]]),

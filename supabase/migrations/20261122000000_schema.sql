@@ -7796,9 +7796,9 @@ values
   (
     'attachments', 'attachments', false, 10485760,
     array[
-      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'audio/mpeg', 'audio/mp4', 'video/mp4',
-      'text/plain', 'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8',
-      'text/plain; charset=utf-8'
+      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic', 'image/heif', 'application/pdf',
+      'audio/mpeg', 'audio/mp4', 'audio/webm', 'video/mp4', 'video/quicktime', 'text/plain',
+      'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8', 'text/plain; charset=utf-8'
     ]
   ),
   ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])
@@ -8442,9 +8442,10 @@ $$;
 comment on function private.partner_in(bigint, bigint) is
   'The other participant of a conversation.';
 
-create type private.notice as (id bigint, status text, content text);
+create type private.notice as (id bigint, status text, content text, title text, date timestamptz);
 comment on type private.notice is
-  'What somebody is told of: the latest message with its text, or a reservation with its new status.';
+  'What somebody is told of: the latest message with its text, or a reservation with its new status, its title and
+date.';
 
 create function private.unread_notice(person bigint, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -8460,7 +8461,7 @@ begin
   order by id desc
   limit 1;
   if exists (select from public.users where id = latest.user_id and is_active) then
-    return row(latest.id, null, latest.content)::private.notice;
+    return row(latest.id, null, latest.content, null, null)::private.notice;
   end if;
   return null;
 end
@@ -8497,7 +8498,7 @@ begin
   then
     return null;
   end if;
-  return row(step.reservation_id, step.status, null)::private.notice;
+  return row(step.reservation_id, step.status, null, step.title, step.date)::private.notice;
 end
 $$;
 comment on function private.step_notice(bigint, bigint, bigint) is
@@ -8801,14 +8802,16 @@ begin
       where conversation_id = entry.conversation_id and user_id = partner.id and not read
     ),
     'status', notice.status,
+    'title', private.quote(notice.title),
+    'date', private.iso(notice.date),
     'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
 end
 $$;
 comment on function private.push_data(private.outbox) is
-  'What a push says: {type, conversation_id, id, name, unread, status, text}; null if the person does not want it any
-more. id is a message''s or a reservation''s, status is null for messages, and text is null unless the person has chosen
-previews.';
+  'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
+want it any more. id is a message''s or a reservation''s; status, title and date are null for messages, and text is null
+unless the person has chosen previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -8905,9 +8908,12 @@ as $$
   select coalesce(
     json_agg(
       json_build_object(
+        'conversation_id', conversation_id,
         'name', private.quote((private.partner_in(person, conversation_id)).name),
         'unread', coalesce(told.unread, 0),
         'status', (changed.notice).status,
+        'title', private.quote((changed.notice).title),
+        'date', private.iso((changed.notice).date),
         'text', case
           when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
         end
@@ -8920,8 +8926,8 @@ as $$
   full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
-  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations.';
+  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
+which they want to hear of unread messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -8953,7 +8959,7 @@ begin
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
         'to', recipient.email, 'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
-        'conversations', conversations
+        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -8964,9 +8970,9 @@ begin
 end
 $$;
 comment on function private.claim_mail(jsonb) is
-  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, conversations}, or
-returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
-the outbox.';
+  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
+conversations}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions
+has no rights on the outbox.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)

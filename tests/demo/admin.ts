@@ -43,6 +43,7 @@ export const openAdmin = async (page: Page, base: string) => {
   const ana = await signUp('Ana of the reports', {}, base)
   const bob = await signUp(`Bob ${markup}`.slice(0, 100), {}, base)
   const conversation = await openConversation(ana, bob)
+  await bob.call('PATCH', '/users/profile', { biography: 'Likes to walk at night.' })
   const { id } = await sendMessage(bob, conversation, markup)
   const make = async (path: string, body: object): Promise<number> => (await ana.call('POST', path, body)).body.id
   const report = await make('/users/me/reports', { message_id: id, reason: 'scam', note: markup })
@@ -71,7 +72,7 @@ export const openAdmin = async (page: Page, base: string) => {
 
     /** What waits leads to the reports, and the plots count what people did: the stack is minutes old. */
     async readToday() {
-      await admin.press('Read again')
+      await admin.press('Refresh')
       const waiting = page.getByRole('listitem').filter({ hasText: 'Open reports' })
       await expectSoon(() => waiting.textContent()).toMatch(/^Open reports: 2, the oldest for \d+ (seconds?|minutes?)$/)
       const counted = async (plot: string) =>
@@ -87,6 +88,12 @@ export const openAdmin = async (page: Page, base: string) => {
     /** Reads the evidence, is refused without a reason, and hides, with the keyboard alone. */
     async answerReport() {
       const first = card(`Report ${report}`)
+      // Who is reported, and for what, in words of people.
+      await first.shows('A scam, or money')
+      await first.shows('Likes to walk at night.')
+      expect(await first.role('link', 'The profile, as others see it').getAttribute('href')).toBe(
+        `/demo/people/${bob.profileId}`,
+      )
       await first.press(/^Read the evidence/)
       expect(await first.find('.evidence .reported .quote').textContent()).toBe(markup)
       const opener = first.button('Decide')
@@ -111,7 +118,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await second.press('Decide')
       const decision = { report: secondReport, action: 'dismiss', note: 'First' }
       expect((await dataApi('rpc/resolve_report', 'POST', decision)).status).toBe(200)
-      await dialog.node.getByLabel('Warn').check()
+      await dialog.node.getByLabel('Note it').check()
       await dialog.fill({ Why: 'Second' })
       await refused('Resolve', /^This report was resolved before: dismiss, at /)
       expect(await dialog.node.getByLabel('Why').inputValue()).toBe('Second')

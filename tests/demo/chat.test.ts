@@ -65,6 +65,26 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await entry.locator('.badge').waitFor({ state: 'detached' })
   })
 
+  test('shows what was offered where it was talked about; none of the demo people has an empty one', async () => {
+    const ines = await openOne('/demo/c/1')
+    await ines.find('.reservation').nth(1).waitFor()
+    const shown = await ines.find('.messages > li:not(.day)').allTextContents()
+    const story = [
+      /Ten is fine/,
+      /^Morning in the tile workshopAgreed/,
+      /See you at ten!/,
+      /a jazz evening/,
+      /^Jazz evening/,
+    ]
+    // Other tests write here as well.
+    const start = shown.findIndex((text) => story[0]!.test(text))
+    expect(shown.slice(start, start + 5)).toEqual(story.map((text) => expect.stringMatching(text)))
+    const tomas = await open()
+    await tomas.logIn(/Walk in as Tomáš/)
+    await expectSoon(() => tomas.find('.entry').count()).toBeGreaterThan(4)
+    expect(await tomas.find('.preview').allTextContents()).not.toContain('No messages yet')
+  })
+
   test('has links where a web address is written, and nowhere else', async () => {
     const you = await openOne('/demo/c/1')
     await you.send('See https://example.com/a_(b)?c=d&e. Not javascript:alert(1) or example.com, "http://x.example/"')
@@ -164,14 +184,55 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     storage.release()
     const sent = you.stored('The tile that I mean')
     await isShown(sent.role('img', picture.name))
-    expect(await sent.find('.file').textContent()).toMatch(/größe \[1\]\.png70 ?byte/)
     const path = expect.stringMatching(/^attachments\/1\/[0-9a-f-]{36}\/file\.png$/)
     expect(storage.uploads[1]).toEqual({ path, type: 'image/png' })
     const saving = page.waitForEvent('download')
-    await sent.find('button.file').click()
+    await sent.button(picture.name).click()
+    await you.dialog.shows(/^70 ?byte/)
+    await you.dialog.press('Save')
     expect((await saving).suggestedFilename()).toBe(picture.name)
     await expectSoon(() => you.box.inputValue()).toBe('')
     await picked.waitFor({ state: 'hidden' })
+  })
+
+  test('has a phone’s large photo in proportion, scaled down before it is sent, and whole when opened', async () => {
+    const you = await openOne('/demo/c/1')
+    const input = you.find('.picker input')
+    // What the browser cannot read as a picture is sent as it is.
+    await input.setInputFiles({ name: 'IMG_1.HEIC', mimeType: '', buffer: Buffer.from('ftypheic') })
+    await you.find('.picked', 'IMG_1.HEIC').waitFor()
+    await you.press('Send')
+    await you.find('.message:not(.outgoing) button.file', 'IMG_1.HEIC').waitFor()
+    // 12 megapixels, more bytes than the bucket takes.
+    const size = await input.evaluate(async (node: HTMLInputElement) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 4000, height: 3000 })
+      const context = canvas.getContext('2d')!
+      const noise = context.createImageData(4000, 3000)
+      for (let index = 0; index < noise.data.length; index++) {
+        noise.data[index] = index % 4 < 3 ? Math.random() * 256 : 255
+      }
+      context.putImageData(noise, 0, 0)
+      const blob = await new Promise<Blob>((resolve) => canvas.toBlob((made) => resolve(made!), 'image/jpeg', 1))
+      const picked = new DataTransfer()
+      picked.items.add(new File([blob], 'IMG_2.JPEG', { type: 'image/jpeg' }))
+      node.files = picked.files
+      node.dispatchEvent(new Event('change', { bubbles: true }))
+      return blob.size
+    })
+    expect(size).toBeGreaterThan(10 * 2 ** 20)
+    await you.find('.picked', 'IMG_2.jpg').waitFor()
+    await you.press('Send')
+    const image = you.find('.message:not(.outgoing)').getByAltText('IMG_2.jpg')
+    await isShown(image, 2048)
+    const { width, height } = (await image.boundingBox())!
+    expect(width / height).toBeCloseTo(4 / 3, 1)
+    const opener = you.button('IMG_2.jpg')
+    await opener.focus()
+    await you.keys('Enter')
+    await isShown(you.dialog.role('img', 'IMG_2.jpg'), 2048)
+    await you.keys('Escape')
+    await you.dialog.node.waitFor({ state: 'detached' })
+    await expectSoon(() => isFocused(opener)).toBe(true)
   })
 
   test('is led by the keyboard alone, from the log-in to the answer and back', async () => {
@@ -256,8 +317,14 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
         const registration = await navigator.serviceWorker.getRegistration('/demo/')
         return (await registration!.getNotifications()).map(({ title, body, tag, data }) => [title, body, tag, data])
       })
-    for (const [unread, body] of [[1, '1 unread message'], [3, '3 unread messages']] as const) {
-      const data = JSON.stringify({ conversation_id: 7, name: 'Tomáš', unread, status: null, text: null })
+    const accepted = { status: 'accepted', title: 'Jazz', date: '2036-05-14T18:00:00Z' }
+    const pushes = [
+      [{ unread: 1 }, '1 unread message'],
+      [{ unread: 3 }, '3 unread messages'],
+      [{ unread: 0, ...accepted }, expect.stringMatching(/^“Jazz”, .*14.*, is agreed$/)],
+    ] as const
+    for (const [told, body] of pushes) {
+      const data = JSON.stringify({ conversation_id: 7, name: 'Tomáš', status: null, text: null, ...told })
       await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data })
       await expectSoon(shown).toEqual([['Tomáš', body, 'conversation-7', '/demo/c/7']])
     }

@@ -61,7 +61,7 @@ test('a message is pushed and mailed, and a second one in the same silence is pu
   const text = `${first.content.slice(0, 159)}…`
   expect(data).toEqual({
     ...{ type: 'message.created', conversation_id: conversation, id: first.id, name: 'Ana <b>&', unread: 1 },
-    ...{ status: null, text },
+    ...{ status: null, title: null, date: null, text },
   })
   expect(headers).toMatchObject({
     authorization: expect.stringMatching(/^vapid t=[\w-]+\.[\w-]+\.[\w-]+, k=B[\w-]{86}$/),

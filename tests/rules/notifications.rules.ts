@@ -68,8 +68,10 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   const mail = await claimMail()
   const [token] = await sql(`select private.sign_unsubscribing(${ben.id})`)
   is(mail, { to: 'ben@tests.example', name: 'ben', token })
-  const unread = (name: string, unread: number) => ({ name, unread, status: null, text: null })
-  equal([mail.conversations, await claimMail()], [[unread('cleo', 1), unread('ana', 2)], null])
+  const unread = (name: string, unread: number) => ({ name, unread, status: null, title: null, date: null, text: null })
+  const inMail = [[cb, unread('cleo', 1)], [ab, unread('ana', 2)]] as const
+  const listed = inMail.map(([path, of]) => ({ conversation_id: idOf(path), ...of }))
+  equal([mail.conversations, await claimMail()], [listed, null])
   const pushes = await claimPushes()
   const said = ([[ab, unread('ana', 2)], [cb, unread('cleo', 1)]] as const)
     .map(([path, of]) => ({ type: 'message.created', conversation_id: idOf(path), ...of }))
@@ -447,8 +449,10 @@ test('an offer is told to the other one, what an admin does to both, unless they
   equal(await outbox('user_id', 'person'), [ben.id, ben.id])
   await planAfter('11 minutes')
   // What it has come to.
-  is((await claimMail()).conversations, [{ name: 'ana', unread: 0, status: 'cancelled' }])
-  is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'cancelled', unread: 0 })
+  const { title } = offer
+  const conversation_id = idOf(ab)
+  is((await claimMail()).conversations, [{ conversation_id, name: 'ana', unread: 0, status: 'cancelled', title }])
+  is((await claimPushes())[0].data, { type: 'reservation.changed', id, status: 'cancelled', title, unread: 0 })
   await clear('outbox', 'silences')
   await passTime('0')
   await asAdmin(`update public.reservations set title = 'A long walk'`)

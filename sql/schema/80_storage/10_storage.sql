@@ -8,9 +8,9 @@ values
   (
     'attachments', 'attachments', false, 10485760,
     array[
-      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'audio/mpeg', 'audio/mp4', 'video/mp4',
-      'text/plain', 'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8',
-      'text/plain; charset=utf-8'
+      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic', 'image/heif', 'application/pdf',
+      'audio/mpeg', 'audio/mp4', 'audio/webm', 'video/mp4', 'video/quicktime', 'text/plain',
+      'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8', 'text/plain; charset=utf-8'
     ]
   ),
   ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])

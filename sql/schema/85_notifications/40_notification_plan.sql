@@ -32,9 +32,10 @@ $$;
 comment on function private.partner_in(bigint, bigint) is
   'The other participant of a conversation.';
 
-create type private.notice as (id bigint, status text, content text);
+create type private.notice as (id bigint, status text, content text, title text, date timestamptz);
 comment on type private.notice is
-  'What somebody is told of: the latest message with its text, or a reservation with its new status.';
+  'What somebody is told of: the latest message with its text, or a reservation with its new status, its title and
+date.';
 
 create function private.unread_notice(person bigint, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -50,7 +51,7 @@ begin
   order by id desc
   limit 1;
   if exists (select from public.users where id = latest.user_id and is_active) then
-    return row(latest.id, null, latest.content)::private.notice;
+    return row(latest.id, null, latest.content, null, null)::private.notice;
   end if;
   return null;
 end
@@ -87,7 +88,7 @@ begin
   then
     return null;
   end if;
-  return row(step.reservation_id, step.status, null)::private.notice;
+  return row(step.reservation_id, step.status, null, step.title, step.date)::private.notice;
 end
 $$;
 comment on function private.step_notice(bigint, bigint, bigint) is

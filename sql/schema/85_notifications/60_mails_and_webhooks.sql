@@ -43,9 +43,12 @@ as $$
   select coalesce(
     json_agg(
       json_build_object(
+        'conversation_id', conversation_id,
         'name', private.quote((private.partner_in(person, conversation_id)).name),
         'unread', coalesce(told.unread, 0),
         'status', (changed.notice).status,
+        'title', private.quote((changed.notice).title),
+        'date', private.iso((changed.notice).date),
         'text', case
           when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
         end
@@ -58,8 +61,8 @@ as $$
   full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint, bigint[]) is
-  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations.';
+  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
+which they want to hear of unread messages or of one of these steps of reservations.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -91,7 +94,7 @@ begin
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
         'to', recipient.email, 'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
-        'conversations', conversations
+        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -102,9 +105,9 @@ begin
 end
 $$;
 comment on function private.claim_mail(jsonb) is
-  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, conversations}, or
-returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
-the outbox.';
+  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
+conversations}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions
+has no rights on the outbox.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)

@@ -1,0 +1,30 @@
+import { el, icon, visuallyHidden } from './dom.ts'
+import type { Me } from './me/types.ts'
+import { link, type Navigation } from './navigation.ts'
+
+/** What a new person does to be met, above their conversations; hidden once all of it is done. */
+export const openFirstSteps = (navigation: Navigation) => {
+  const list = el('ol', {})
+  const title = 'Three steps to be met'
+  const node = el('section', { class: 'steps', 'aria-label': title, hidden: true }, el('h3', {}, title), list)
+  return {
+    node,
+    show({ Profile: { image_url, Interests, is_searchable } }: Me) {
+      const steps = [
+        ['Show your face', image_url !== null],
+        ['Choose what you like', Interests.length > 0],
+        ['Let others find you', is_searchable],
+      ] as const
+      node.hidden = steps.every(([, isDone]) => isDone)
+      list.replaceChildren(
+        ...steps.map(([text, isDone]) =>
+          el(
+            'li',
+            {},
+            ...isDone ? [icon('sent'), text, visuallyHidden(' (done)')] : [link(navigation, { page: 'me' }, {}, text)],
+          )
+        ),
+      )
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { el } from './dom.ts'
+
+/** A picture as the browser reads it, turned upright as the camera has noted; null if it cannot be read as one. */
+export const readPicture = (file: File): Promise<ImageBitmap | null> => createImageBitmap(file).catch(() => null)
+
+/** What a canvas shows as a JPEG, which every browser can write. It has no place and no time. */
+export const toJpeg = (canvas: HTMLCanvasElement, name: string, quality = 0.88): Promise<File> =>
+  new Promise((resolve, reject) =>
+    canvas.toBlob(
+      (blob) => blob ? resolve(new File([blob], name, { type: blob.type })) : reject(new Error('Too little memory')),
+      'image/jpeg',
+      quality,
+    )
+  )
+
+/** In pixels: as much as a screen shows. A phone's photo of 12 megapixels and 5 MB becomes one of 0.6 MB. */
+const longestSide = 2048
+const small = 2 ** 20
+const photos = ['image/jpeg', 'image/png', 'image/webp']
+/** What phones of one maker record, and other browsers do not show. */
+const foreign = ['image/heic', 'image/heif']
+
+/** A large photo as a smaller JPEG; any other file, and a picture that this browser cannot read, as it is. */
+export const scaledDown = async (file: File): Promise<File> => {
+  const isForeign = foreign.includes(file.type)
+  if (!isForeign && (!photos.includes(file.type) || file.size <= small)) return file
+  const picture = await readPicture(file)
+  if (!picture) return file
+  const scale = Math.min(1, longestSide / Math.max(picture.width, picture.height))
+  const [width, height] = [Math.round(picture.width * scale), Math.round(picture.height * scale)]
+  const canvas = el('canvas', { width: `${width}`, height: `${height}` })
+  const context = canvas.getContext('2d')!
+  // JPEG has no transparency.
+  context.fillStyle = '#fff'
+  context.fillRect(0, 0, width, height)
+  context.imageSmoothingQuality = 'high'
+  context.drawImage(picture, 0, 0, width, height)
+  const scaled = await toJpeg(canvas, `${file.name.replace(/\.\w+$/, '')}.jpg`)
+  return isForeign || scaled.size < file.size ? scaled : file
+}
