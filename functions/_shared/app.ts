@@ -75,10 +75,14 @@ const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
   }
 }
 
+/** The trace of a request by W3C Trace Context, which becomes its id. */
+const traceId = ({ req }: Context): string =>
+  /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[1] ?? crypto.randomUUID()
+
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
-  app.use(requestId(), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
+  app.use(requestId({ generator: traceId }), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
   const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
   if (settingsError) log('error', settingsError)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,

@@ -238,6 +238,15 @@ describe('X-Request-Id', () => {
       for (const id of await idsOf(given)) expect(id).toMatch(/^[\w-]{8,64}$/)
     },
   )
+
+  test('is the trace id of a traceparent, unless one is given or that is none', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    const idOf = async (headers: Record<string, string>) =>
+      (await call('GET', '/users/interests', undefined, { headers })).headers.get('X-Request-Id')
+    expect(await idOf({ traceparent })).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
+    expect(await idOf({ traceparent, 'X-Request-Id': 'mine' })).toBe('mine')
+    expect(await idOf({ traceparent: `${traceparent}; drop` })).toMatch(/^[0-9a-f-]{36}$/)
+  })
 })
 
 describe('the document', () => {
