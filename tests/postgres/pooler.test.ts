@@ -270,12 +270,8 @@ test.concurrent.each(['to a server', 'to a server as postgres', 'through a poole
   async (way) => {
     const login = way.endsWith('postgres') ? url() : direct
     const database = way === 'through a pooler' ? await throughPooler(2) : login
-    const outcome = await send(database, ['takeLong', ana], { DATABASE_POOL: '2' })
-    const limits = ['3s', '3s', '0', '0'].map((limit) => JSON.stringify(limit))
-    expect(outcome).toMatchObject({
-      user: { code: '57014' },
-      anonymous: { code: '25P04' },
-      limits: [...limits, ...limits],
-    })
+    const limits = ['3s', '3s', '0', '0']
+    expect(await send(database, ['takeLong', ana], { DATABASE_POOL: '2' }))
+      .toEqual({ user: '57014', anonymous: '25P04', limits: [...limits, ...limits] })
   },
 )

@@ -72,23 +72,19 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   },
 
   /**
-   * What ended a slow statement of a user and one of an anonymous caller, and after which time; then which limit of their
-   * transaction anonymous callers and users have, in turn on every connection.
+   * What ended a slow statement of a user and one of an anonymous caller; then the limits of a transaction that
+   * anonymous callers and users have, in turn on every connection.
    */
   takeLong: async (account) => {
     const { actAs } = await rpc()
-    const sleep = async (isUser: boolean, seconds: number) => {
-      const began = performance.now()
-      const code = await actAs(isUser ? claimsOf(account!) : null, isUser)`sleep_for(${seconds})`.then(
-        () => null,
-        (error) => error.code ?? error.status ?? error.name,
-      )
-      return { code, milliseconds: Math.round(performance.now() - began) }
-    }
-    const [user, anonymous] = await Promise.all([sleep(true, 30), sleep(false, 30)])
-    const limit = async (isUser: boolean) => (await actAs(isUser ? claimsOf(account!) : null, isUser)`limit()`).body
+    const as = (isUser: boolean) => actAs(isUser ? claimsOf(account!) : null, isUser)
+    const endOf = (isUser: boolean) =>
+      as(isUser)`sleep_for(30)`.catch(({ code, status, name }) => code ?? status ?? name)
+    const [user, anonymous] = await Promise.all([endOf(true), endOf(false)])
     const limits: string[] = []
-    for (const isUser of [false, true, false, true]) limits.push(...await times(2, () => limit(isUser)))
+    for (const isUser of [false, true, false, true]) {
+      limits.push(...await times(2, async () => JSON.parse((await as(isUser)`limit()`).body)))
+    }
     return { user, anonymous, limits }
   },
 

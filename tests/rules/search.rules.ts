@@ -182,57 +182,6 @@ test('what is public is searched, and what is private is not', async () => {
   for (const q of ['kwyjibo', 'Snorkwump', 'Farnquist', 'example', 'tests']) is(await byWords(q), [], q)
 })
 
-test('whoever hides or shows a profile, the next search knows', async () => {
-  const [dan] = await people('dan')
-  await dan.patch('/users/profile', { name: 'Dan Mulvoriq' })
-  const isThere = async () => {
-    const answers = [await search(), await search({ q: 'Mulvoriq' })]
-    const counts = answers.flatMap(({ hits, estimatedTotalHits }) => [hits.length, estimatedTotalHits])
-    is(new Set(counts).size, 1, `${counts}`)
-    return counts[0] === 1
-  }
-  is(await isThere(), false)
-  await dan.patch('/users/searchable', { is_searchable: true })
-  const ways: [string, (shown: boolean) => Promise<Json>][] = [
-    ['the switch', (is_searchable) => dan.patch('/users/searchable', { is_searchable })],
-    ['the profile', (is_searchable) => dan.patch('/users/profile', { is_searchable })],
-    ['an admin', (shown) => asAdmin('update public.users set is_active = $1 where id = $2', [shown, dan.id])],
-    [
-      'an admin of profiles',
-      (shown) => asAdmin('update public.profiles set is_searchable = $1 where user_id = $2', [shown, dan.id]),
-    ],
-  ]
-  for (const [way, show] of ways) {
-    for (const shown of [false, true, true, false, true]) {
-      await show(shown)
-      is(await isThere(), shown, `${way} ${shown} `)
-    }
-  }
-})
-
-test('a change of name, city, biography and interests is found at once, and what was there is not', async () => {
-  const [eve] = await people('eve')
-  await eve.patch('/users/profile', {
-    name: 'Eve Drumblex',
-    city: 'Atown',
-    biography: 'Fintorwal',
-    is_searchable: true,
-  })
-  const change = { name: 'Eve Quorlith', city: 'Btown', biography: 'Gastremon' }
-  await eve.patch('/users/profile', { ...change, interest_ids: await idsOf('Opera') })
-  is((await search({ filterCity: 'Atown' })).hits, [])
-  await finds([
-    ['Quorlith', ['Eve Quorlith']],
-    ['Gastremon', ['Eve Quorlith']],
-    ['opera', ['Eve Quorlith']],
-    ['Drumblex', []],
-    ['Fintorwal', []],
-  ])
-  await eve.put('/users/profile/interests', { interest_ids: [] }, 200)
-  is(await byWords('opera'), [])
-  is((await search()).hits, [{ ...change, interests: [] }])
-})
-
 test('a word matches by its beginning, in a phrase, with the typing errors that its length allows', async () => {
   await makeProfiles([
     { name: 'Qorv' },
