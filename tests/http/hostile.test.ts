@@ -3,15 +3,8 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { exampleRequest, type Subject } from '../tools/example_requests.ts'
 import { internals } from '../tools/internals.ts'
 import { faults, type Operation, operations, parameterFaults, resolved, type Schema } from '../tools/openapi.ts'
-import {
-  type Answer,
-  asAdmin,
-  openConversation,
-  type Person,
-  sendMessage,
-  signUp,
-  uniqueEmail,
-} from '../tools/people.ts'
+import { type Answer, asAdmin, openConversation, type Person } from '../tools/people.ts'
+import { sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { rawRequest } from '../tools/raw_request.ts'
 
 type Sent = { token?: string; headers?: Record<string, string>; body?: string | Uint8Array; chunked?: boolean }

@@ -26,11 +26,7 @@ let count = 0
 /** An unused address of a network for documentation. */
 const freshAddress = () => `203.0.${process.pid % 256}.${count++}`
 
-interface Limited {
-  id: number
-  email: string
-  token: string
-}
+type Limited = { id: number; email: string; token: string }
 const password = 'correct horse'
 const logIn = (email: string, options: Options, secret = password) =>
   request('POST', '/auth/login', { email, password: secret }, options)

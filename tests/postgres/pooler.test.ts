@@ -227,11 +227,7 @@ describe('a pooler without a free connection', () => {
   })
 })
 
-interface Call {
-  caller: string
-  answer: string | number
-  milliseconds: number
-}
+type Call = { caller: string; answer: string | number; milliseconds: number }
 // Each login has a time limit of its own in Postgres, and a pooler closes what Postgres closes: other code paths.
 test.concurrent.each(['as edge_functions', 'as postgres', 'through a pooler'])(
   'callers queued behind an abandoned statement get their own row or an error, %s',

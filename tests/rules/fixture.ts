@@ -146,12 +146,7 @@ export const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** A time so many days ahead of now, as a client writes it. */
 export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 
-export interface Answer {
-  status: number
-  body: Json
-  text: string
-  headers: Headers
-}
+export type Answer = { status: number; body: Json; text: string; headers: Headers }
 /** A part of the body, or a part of the error's text. */
 type Expected = Json | string
 type HeaderFields = Record<string, string>
@@ -289,17 +284,8 @@ export const talk = async (voyager: Person, local: Person): Promise<string> =>
 /** The id at the end of a path. */
 export const idOf = (path: string): number => Number(path.split('/').at(-1))
 
-export interface Result {
-  file: string
-  name: string
-  error: string | null
-  assertions: number
-}
-interface Test {
-  file: string
-  name: string
-  run: () => void | Promise<void>
-}
+export type Result = { file: string; name: string; error: string | null; assertions: number }
+type Test = { file: string; name: string; run: () => void | Promise<void> }
 const tests: Test[] = []
 let file = ''
 /** A rule: a sentence about people, and what they ask for. */
