@@ -1,5 +1,4 @@
-# Read by the runners, at the root of the clone: installs Postgres 17 as $PREFIX, and says how to start a server of their
-# own.
+# Read by the runners, at the root of the clone: installs Postgres 17 as $PREFIX, and says how to start a server.
 export PREFIX=$PWD/.cache/postgres17
 # Started as root, the server runs as user nobody, who may not be able to read this clone.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
