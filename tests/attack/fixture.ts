@@ -1,15 +1,7 @@
 import { internals } from '../tools/internals.ts'
 import type { Subject } from '../tools/example_requests.ts'
-import {
-  type Answer,
-  asAdmin,
-  call,
-  openConversation,
-  type Person,
-  seededInterests,
-  sendMessage,
-  signUp,
-} from '../tools/people.ts'
+import { type Answer, asAdmin, call, openConversation, type Person } from '../tools/people.ts'
+import { seededInterests, sendMessage, signUp } from '../tools/people.ts'
 
 export const roles = ['voyager', 'local', 'outsider', 'anonymous', 'deactivated', 'erased'] as const
 export type Role = typeof roles[number]
@@ -91,29 +83,19 @@ export const createFixture = async (): Promise<Fixture> => {
   const [deactivated] = await startConversation('left', people.deactivated, people.local, 'local')
   const [erased] = await startConversation('gone', people.erased, people.local, 'local')
 
+  // deno-fmt-ignore
   const addresses: [Person, ...Role[]][] = [
-    [people.voyager, 'voyager', 'local'],
-    [people.local, 'voyager', 'local'],
-    [people.outsider, 'outsider'],
-    [friend, 'outsider'],
-    [stranger],
-    [people.deactivated, 'local'],
-    [people.erased],
+    [people.voyager, 'voyager', 'local'], [people.local, 'voyager', 'local'], [people.outsider, 'outsider'],
+    [friend, 'outsider'], [stranger], [people.deactivated, 'local'], [people.erased],
   ]
   secrets.push(...addresses.map(([{ email }, ...readableBy]) => ({ text: email, readableBy })))
   await asAdmin('PATCH', `users?id=eq.${people.deactivated.id}`, { is_active: false })
   const { status } = await people.erased.call('DELETE', '/users/me')
   if (status !== 204) throw new Error(`erasing answered ${status}`)
   const all = [...Object.values(people), friend, stranger]
-  return {
-    people,
-    stranger,
-    subjects: { voyager, local, outsider, deactivated, erased },
-    interest,
-    secrets,
-    userIds: all.map(({ id }) => id),
-    profileIds: all.map(({ profileId }) => profileId),
-  }
+  const subjects = { voyager, local, outsider, deactivated, erased }
+  const ids = { userIds: all.map(({ id }) => id), profileIds: all.map(({ profileId }) => profileId) }
+  return { people, stranger, subjects, interest, secrets, ...ids }
 }
 
 /** A row of a table of the Data API. */

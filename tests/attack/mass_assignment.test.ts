@@ -17,30 +17,15 @@ beforeAll(async () => {
 /** A value for every column of all tables, at the top level and in objects named after what answers call them. */
 const forged = (): Row => {
   const { stranger, subjects } = fixture
+  const [stay, talk] = ['2001-01-01T00:00:00.000Z', subjects.outsider]
   const values = {
     ...Object.fromEntries(columns.map((name) => [name, 'Forged'])),
-    id: 424_242_424,
-    user_id: stranger.id,
-    profile_id: stranger.profileId,
-    auth_id: '00000000-0000-4000-8000-000000000000',
-    role: 'admin',
-    is_active: false,
-    email: uniqueEmail(),
-    read: true,
-    voyager_id: stranger.id,
-    local_id: subjects.outsider.user,
-    host_id: stranger.id,
-    offered_by: stranger.id,
-    by_id: stranger.id,
-    reporter_id: stranger.id,
-    conversation_id: subjects.outsider.conversation,
-    created_at: '2001-01-01T00:00:00.000Z',
-    createdAt: '2001-01-01T00:00:00.000Z',
-    // No step leads to it here.
-    status: 'completed',
-    price: 1,
-    date: '2001-01-01T00:00:00.000Z',
-    interest_id: fixture.interest,
+    ...{ id: 424_242_424, user_id: stranger.id, profile_id: stranger.profileId, interest_id: fixture.interest },
+    ...{ auth_id: '00000000-0000-4000-8000-000000000000', role: 'admin', is_active: false, email: uniqueEmail() },
+    ...{ read: true, voyager_id: stranger.id, local_id: talk.user, conversation_id: talk.conversation },
+    ...{ host_id: stranger.id, offered_by: stranger.id, by_id: stranger.id, reporter_id: stranger.id },
+    // No step leads to this status here.
+    ...{ created_at: stay, createdAt: stay, status: 'completed', price: 1, date: stay },
   }
   const parts = ['Profile', 'profile', 'User', 'user', 'data', 'Sender', 'Voyager', 'Local', 'Messages', 'Reservations']
   return { ...values, ...Object.fromEntries(parts.map((name) => [name, values])) }

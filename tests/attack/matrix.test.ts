@@ -131,13 +131,3 @@ describe.each(operations)('$name', (operation) => {
     for (const cell of answered) await check(cell)
   })
 })
-
-test('deactivated and erased accounts are told so, and nothing else', async () => {
-  const answers = await Promise.all(
-    (['deactivated', 'erased'] as const).map((role) => callAs(fixture, role, 'GET', '/users/me')),
-  )
-  expect(answers.map(({ status, body, headers }) => [status, body, headers.get('X-Error-Code')])).toEqual([
-    [403, { error: 'This account is deactivated' }, 'deactivated'],
-    [401, { error: 'This account no longer exists' }, 'unauthorized'],
-  ])
-})

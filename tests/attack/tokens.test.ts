@@ -167,13 +167,6 @@ test.each<Forgery>([
   }
 })
 
-test('claims about rights give none', async () => {
-  const ben = await signUp('Ben')
-  const rights = { app_metadata: { role: 'admin' }, user_metadata: { role: 'admin' }, user_id: ben.id, is_admin: true }
-  const { body } = await call('GET', '/users/me', undefined, { token: await sign(rights) })
-  expect([body.id, body.role]).toEqual([ana.id, 'user'])
-})
-
 test('a token is accepted until it expires, even if it was verified before', async () => {
   const token = await sign({ exp: soon(2) })
   const ask = async () => (await call('GET', '/users/me', undefined, { token })).status

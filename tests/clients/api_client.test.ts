@@ -5,11 +5,7 @@ import { createApiClient, dataOf } from '../../clients/api_client.ts'
 import type { Client } from '../../clients/types.ts'
 import { refusal } from './simulated_service.ts'
 
-interface Sent {
-  line: string
-  authorization: string | null
-  body: string
-}
+type Sent = { line: string; authorization: string | null; body: string }
 
 /** Calls of a service that answers as `respond`, by Ana, who is user 1 and whose token is "old" or "new". */
 const openCalls = (respond: (sent: Sent) => Response) => {

@@ -1,6 +1,18 @@
 // What the client knows of Realtime's events: whether they arrive, and what it does while they do not.
 import { expect, test } from 'vitest'
-import { advance, openAs, openBoth, openFixture, useFakeTime, withoutPolling } from './fixture.ts'
+import {
+  advance,
+  disconnect,
+  forget,
+  hear,
+  markRead,
+  network,
+  offline,
+  openAs,
+  openBoth,
+  openFixture,
+} from './fixture.ts'
+import { playAll, repeat, type Row, type Scene, send, useFakeTime, watch, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
 useFakeTime()
@@ -68,88 +80,43 @@ test('a server that never says so is live from its first event on', async () => 
   expect(chat.view.status).toBe('live')
 })
 
-test("one's own message without its event makes both views delayed and quickens the polls until an event", async () => {
-  const { chat, inbox, setNetwork, insertMessage, requests, requestsWith } = await openFixture()
-  setNetwork({ eventLoss: 1 })
-  chat.send('Anybody there?')
-  await advance(2500)
-  expect(chat.view.status).toBe('live')
-  await advance(1000)
-  expect([chat.view.status, inbox.view.status]).toEqual(['delayed', 'delayed'])
-  insertMessage(2, { content: 'Yes' })
-  expect(await timeUntil(() => chat.view.messages.length === 2)).toBeLessThan(3500)
-  // In silence the polls slow down again.
-  await advance(120_000)
-  requests.length = 0
-  await advance(60_000)
-  expect(requestsWith('conversations/changes').length).toBeLessThan(4)
-  expect(chat.view.status).toBe('delayed')
-  setNetwork({ eventLoss: 0 })
-  insertMessage(2, { content: 'Still here' })
-  await advance(100)
-  expect([chat.view.status, inbox.view.status]).toEqual(['live', 'live'])
-})
+const lossy = network({ eventLoss: 1 })
+const within = (limit: number, holds: (scene: Scene) => boolean) => async (scene: Scene) =>
+  expect(await timeUntil(() => holds(scene))).toBeLessThan(limit)
+const shows = (count: number) => ({ chat }: Scene) => chat.view.messages.length === count
+const bothAre = (status: string) => ({ chat, inbox }: Scene) =>
+  [chat, inbox].every(({ view }) => view.status === status)
 
-test('a poll that finds a message of which no event told makes the views delayed', async () => {
-  const { chat, inbox, setNetwork, insertMessage } = await openFixture()
-  setNetwork({ eventLoss: 1 })
-  insertMessage(2, { content: 'Hello' })
-  await timeUntil(() => chat.view.messages.length === 1)
-  expect(await timeUntil(() => inbox.view.status === 'delayed')).toBeLessThan(3500)
-  insertMessage(2, { content: 'Hello?' })
-  expect(await timeUntil(() => chat.view.messages.length === 2)).toBeLessThan(3500)
-})
-
-test('what is dropped at the end of a run of events is shown within seconds, and the views are delayed', async () => {
-  const { chat, inbox, table, setNetwork, insertMessage } = await openFixture()
-  for (let count = 1; count <= 40; count++) {
-    if (count === 20) setNetwork({ eventLoss: 1 })
-    insertMessage(2, { content: `Message ${count}` })
-    await advance(20)
-  }
-  expect(await timeUntil(() => chat.view.messages.length === table.length)).toBeLessThan(5000)
-  expect(await timeUntil(() => inbox.view.status === 'delayed' && chat.view.status === 'delayed')).toBeLessThan(3500)
-})
-
-test('a list that names a message of which nothing told makes its conversation read it', async () => {
-  const { chat, inbox, setNetwork, insertMessage } = await openFixture(withoutPolling, 1)
-  setNetwork({ eventLoss: 1 })
-  insertMessage(2, { content: 'Lost' })
-  // The list is read after it.
-  chat.markRead()
-  expect(await timeUntil(() => chat.view.messages.length === 2)).toBeLessThan(1000)
-  expect(await timeUntil(() => inbox.view.status === 'delayed' && chat.view.status === 'delayed')).toBeLessThan(3500)
-})
-
-test('a correction by an admin, a late event and a new join do not', async () => {
-  const { chat, client, table, setNetwork, insertMessage, correctMessage } = await openFixture({}, 3)
-  correctMessage(table[1]!, 'Corrected')
-  await advance(70_000)
-  setNetwork({ eventDelay: 2500 })
-  chat.send('Late')
-  await advance(2600)
-  client.disconnect()
-  insertMessage(2, { content: 'Missed' })
-  const seen = new Set<string>()
-  chat.subscribe(() => seen.add(chat.view.status))
-  await advance(70_000)
-  expect(chat.view).toMatchObject({ status: 'live', messages: table })
-  expect([...seen]).not.toContain('delayed')
-})
-
-test('what waited for a service that was down is sent with its first answer', async () => {
-  for (let seed = 1; seed <= 5; seed++) {
-    const { chat, inbox, setNetwork } = await openFixture(withoutPolling, 0, seed)
-    setNetwork({ requestLoss: 1 })
-    chat.send('Waiting')
-    await advance(120_000)
-    setNetwork()
-    expect(await timeUntil(() => chat.view.status === 'live' && inbox.view.status === 'live')).toBeLessThan(46_000)
-    await advance(100)
-    expect(chat.view).toMatchObject({ outgoing: [], messages: [{ content: 'Waiting' }] })
-    inbox.close()
-  }
-})
+// deno-fmt-ignore
+playAll([
+  ["one's own message without its event makes both views delayed and quickens the polls until an event", {},
+    lossy, send('Anybody there?'), 2500, { status: 'live' }, 1000, { status: 'delayed', inbox: { status: 'delayed' } },
+    hear('Yes'), within(3500, shows(2)),
+    // In silence the polls slow down again.
+    120_000, forget, 60_000,
+    ({ requestsWith }) => expect(requestsWith('conversations/changes').length).toBeLessThan(4),
+    { status: 'delayed' }, network(), hear('Still here'), 100, { status: 'live', inbox: { status: 'live' } }],
+  ['a poll that finds a message of which no event told makes the views delayed', {},
+    lossy, hear('Hello'), within(60_000, shows(1)), within(3500, ({ inbox }) => inbox.view.status === 'delayed'),
+    hear('Hello?'), within(3500, shows(2))],
+  ['what is dropped at the end of a run of events is shown within seconds, and the views are delayed', {},
+    repeat(19, hear('Arrives'), 20), lossy, repeat(21, hear('Is dropped'), 20), within(5000, shows(40)),
+    within(3500, bothAre('delayed'))],
+  // It is read after the message.
+  ['a list that names a message of which nothing told makes its conversation read it',
+    { ...withoutPolling, messages: 1 }, lossy, hear('Lost'), markRead,
+    within(1000, shows(2)), within(3500, bothAre('delayed'))],
+  ['a correction by an admin, a late event and a new join do not', { messages: 3 },
+    ({ table, correctMessage }) => correctMessage(table[1]!, 'Corrected'), 70_000,
+    network({ eventDelay: 2500 }), send('Late'), 2600,
+    disconnect, hear('Missed'), watch(({ chat }) => chat.view.status === 'delayed'), 70_000,
+    { status: 'live', isComplete: true, seen: [false] }],
+  ...[1, 2, 3, 4, 5].map((seed): Row => [
+    `what waited for a service that was down is sent with its first answer (seed ${seed})`, { ...withoutPolling, seed },
+    offline, send('Waiting'), 120_000, network(), within(46_000, bothAre('live')), 100,
+    { outgoing: [], messages: [{ content: 'Waiting' }] },
+  ]),
+])
 
 const typingJoins = (log: string[]) => log.filter((line) => line === 'subscribe typing:7').length
 

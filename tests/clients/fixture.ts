@@ -8,7 +8,10 @@ import { createSimulator, type Interceptor, type Network } from './network_simul
 type Simulator = ReturnType<typeof createSimulator>
 const opened: Inbox[] = []
 
-/** Fake timers, and a seeded Math.random, which the client uses for jitter. Closes all inboxes after each test. */
+/**
+ * Fake timers, and a seeded Math.random, which the client uses for jitter: what takes a second does so on a busy
+ * machine too. Closes all inboxes after each test.
+ */
 export const useFakeTime = (): void => {
   beforeEach(() => {
     vi.useFakeTimers()

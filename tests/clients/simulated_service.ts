@@ -4,11 +4,7 @@ import { statuses } from '../../functions/_shared/error_codes.ts'
 
 type Body = Record<string, unknown>
 type Reservation = { id: number; date: string; status?: string; revision?: number } & Body
-interface Person {
-  id: number
-  name: string
-  email: string
-}
+type Person = { id: number; name: string; email: string }
 
 export const refusal = (code: ErrorCode, error: string, headers = {}, more = {}) =>
   Response.json({ error, ...more }, { status: statuses[code], headers: { ...headers, 'X-Error-Code': code } })

@@ -15,12 +15,7 @@ export interface Acknowledged extends Sent {
   id: number
   text: string
 }
-interface Profile {
-  token: string
-  city: string
-  is_searchable: boolean
-  biography: string
-}
+type Profile = { token: string; city: string; is_searchable: boolean; biography: string }
 
 /** What the clients sent and received. */
 const newLedger = () => ({

@@ -13,9 +13,7 @@ create schema if not exists tests;
 grant usage on schema tests, tap to public;
 
 create or replace function tests.make_person(name text)
-returns bigint
-language plpgsql volatile security definer set search_path = ''
-as $$
+returns bigint language plpgsql volatile security definer set search_path = '' as $$
 declare
   account uuid := gen_random_uuid();
 begin
@@ -41,18 +39,13 @@ language sql stable security definer set search_path = ''
 as $$ select id from public.profiles where user_id = tests.id_of(person) $$;
 
 create or replace function tests.claims_of(person text)
-returns jsonb
-language sql stable security definer set search_path = ''
-as $$
+returns jsonb language sql stable security definer set search_path = '' as $$
   select jsonb_build_object('sub', auth_id, 'role', 'authenticated', 'aud', 'authenticated')
   from public.users
   where email = person || '@tests.example'
 $$;
 
-create or replace function tests.tokens(query text)
-returns jsonb
-language sql immutable set search_path = ''
-as $$
+create or replace function tests.tokens(query text) returns jsonb language sql immutable set search_path = '' as $$
   select coalesce(
     jsonb_agg(jsonb_build_object(
       'text', ltrim(token[1], '-'), 'excluded', token[1] like '-%', 'quoted', token[1] like '%"'
@@ -62,10 +55,7 @@ as $$
   from regexp_matches(query, '-?"[^"]*"|[^ ]+', 'g') as token
 $$;
 
-create or replace function tests.become(person text)
-returns void
-language plpgsql volatile set search_path = ''
-as $$
+create or replace function tests.become(person text) returns void language plpgsql volatile set search_path = '' as $$
 declare
   claims jsonb := tests.claims_of(person);
 begin
@@ -77,9 +67,7 @@ end
 $$;
 
 create or replace function tests.become_role(wanted name)
-returns void
-language plpgsql volatile set search_path = ''
-as $$
+returns void language plpgsql volatile set search_path = '' as $$
 begin
   perform set_config('request.jwt.claims', '', true);
   perform set_config('request.jwt.claim.sub', '', true);
@@ -89,15 +77,11 @@ end
 $$;
 
 create or replace function tests.become_owner()
-returns void
-language sql volatile set search_path = ''
-as $$ select tests.become_role('none') $$;
+returns void language sql volatile set search_path = '' as $$ select tests.become_role('none') $$;
 
 -- A Web Push subscription; returns the id of the device.
 create or replace function tests.make_device(person text)
-returns uuid
-language sql volatile security definer set search_path = ''
-as $$
+returns uuid language sql volatile security definer set search_path = '' as $$
   insert into private.devices (user_id, id, endpoint, p256dh, auth)
   select
     tests.id_of(person), id, 'https://push.example/' || id, 'B' || repeat('A', 86), repeat('A', 22)
@@ -109,9 +93,7 @@ $$;
 -- offered with a client_id, and the voyager has pinned the conversation. The voyager has reported the local with a
 -- client_id and evidence, which an admin has read. Somebody else is hidden because of it.
 create or replace function tests.make_history(voyager text, local text)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
+returns void language plpgsql volatile security definer set search_path = '' as $$
 declare
   conversation bigint;
   message bigint;
@@ -162,9 +144,7 @@ as $$ select id from public.conversations where voyager_id = tests.id_of(voyager
 
 -- Calls a function of schema api as functions/_shared/rpc.ts does. Afterwards the role is edge_functions again.
 create or replace function tests.ask(person text, call text)
-returns jsonb
-language plpgsql volatile set search_path = ''
-as $$
+returns jsonb language plpgsql volatile set search_path = '' as $$
 declare
   answer jsonb;
 begin
@@ -179,9 +159,7 @@ $$;
 
 -- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
+returns void language plpgsql volatile security definer set search_path = '' as $$
 begin
   execute format(
     'create or replace function private.present() returns timestamptz language plpgsql volatile set search_path = '''' '
@@ -226,9 +204,7 @@ grant execute on all functions in schema tests, tap to public;
 
 -- Stable, so that it is inlined.
 create or replace function tests.granted(acl aclitem[], owner oid)
-returns table (role text, privilege text)
-language sql stable
-as $$
+returns table (role text, privilege text) language sql stable as $$
   select
     coalesce(nullif(grantee, 0)::regrole::text, 'public'),
     lower(privilege_type) || case when is_grantable then ' with grant option' else '' end

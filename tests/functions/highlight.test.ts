@@ -9,11 +9,7 @@ const corrected = (word: string, typos: number): Words => [{ word, typos, prefix
 /** What a query looks for, unit by unit. */
 const looking = (...units: (Words | Partial<Wanted>)[]): Wanted[] =>
   units.map((given, index) => ({
-    unit: index + 1,
-    phrase: false,
-    quoted: false,
-    common: false,
-    words: [],
+    ...{ unit: index + 1, phrase: false, quoted: false, common: false, words: [] },
     ...Array.isArray(given) ? { words: given } : given,
   }))
 const phrase = (...words: string[]): Partial<Wanted> => ({ phrase: true, words: exactly(...words) })
@@ -28,34 +24,19 @@ const marked = (biography: string, wanted: Wanted[]): string[] => {
 }
 
 describe('a word covers what it is written with', () => {
+  // deno-fmt-ignore
   test.each([
-    ['also where folding changes the length', 'Straße ﬁnd cafe\u0301s, “Ünï” Ångström', [
-      ['strasse', 'Straße'],
-      ['find', 'ﬁnd'],
-      ['cafes', 'cafe\u0301s'],
-      ['uni', 'Ünï'],
-      ['angstrom', 'Ångström'],
-    ]],
+    ['also where folding changes the length', 'Straße ﬁnd cafe\u0301s, “Ünï” Ångström',
+      [['strasse', 'Straße'], ['find', 'ﬁnd'], ['cafes', 'cafe\u0301s'], ['uni', 'Ünï'], ['angstrom', 'Ångström']]],
     ['and what folds into several words, each of them', 'make ½ of it', [['1', '½'], ['2', '½']]],
-    ['in scripts without spaces each letter is a word, with its voiced sound mark', 'か\u3099く 東京でラーメン, ภาษา', [
-      ['が', 'か\u3099'],
-      ['く', 'く'],
-      ['京', '京'],
-      ['ー', 'ー'],
-      ['ษ', 'ษ'],
-    ]],
+    ['in scripts without spaces each letter is a word, with its voiced sound mark', 'か\u3099く 東京でラーメン, ภาษา',
+      [['が', 'か\u3099'], ['く', 'く'], ['京', '京'], ['ー', 'ー'], ['ษ', 'ษ']]],
     ['half-width kana are folded together', 'ﾊﾟﾘ が', [['パ', 'ﾊﾟﾘ'], ['リ', 'ﾊﾟﾘ'], ['が', 'が']]],
-    ['marks that compose with a letter belong to it', '\u0438\u0306\u043e\u0434 \u1100\u1161\u11a8 z\u0301\u0316z', [
-      ['yod', '\u0438\u0306\u043e\u0434'],
-      ['각', '\u1100\u1161\u11a8'],
-      ['zz', 'z\u0301\u0316z'],
-    ]],
+    ['marks that compose with a letter belong to it', '\u0438\u0306\u043e\u0434 \u1100\u1161\u11a8 z\u0301\u0316z',
+      [['yod', '\u0438\u0306\u043e\u0434'], ['각', '\u1100\u1161\u11a8'], ['zz', 'z\u0301\u0316z']]],
     ['a mark at the end belongs to the last word', 'a\u0301', [['a', 'a\u0301']]],
-    ['Greek and Cyrillic are found in Latin letters', 'Москва, Αθήνα και Ουρανούπολη', [
-      ['moskva', 'Москва'],
-      ['athina', 'Αθήνα'],
-      ['ouranoupoli', 'Ουρανούπολη'],
-    ]],
+    ['Greek and Cyrillic are found in Latin letters', 'Москва, Αθήνα και Ουρανούπολη',
+      [['moskva', 'Москва'], ['athina', 'Αθήνα'], ['ouranoupoli', 'Ουρανούπολη']]],
     ['letters beyond the basic plane are one each', '🎷🎷\u{10b39} jazz 🎷𠮷', [['jazz', 'jazz']]],
   ])('%s', (_, text, words) => {
     const found = words.map(([word]) => [word, marked(text, looking(exactly(word!))).join()])
@@ -68,44 +49,9 @@ describe('a word covers what it is written with', () => {
 })
 
 test('of any text the marked words are those of the index, in places that have them', () => {
-  const pieces = [
-    'a',
-    'e',
-    'ß',
-    'ﬁ',
-    '\u0301',
-    '\u0308',
-    ' ',
-    '-',
-    '京',
-    'か',
-    'か\u3099',
-    'ไ',
-    '\u0e34',
-    '½',
-    'ŉ',
-    'İ',
-    'é',
-  ].concat(
-    [
-      '\n',
-      '\u200d',
-      '🎷',
-      '\ufe0f',
-      '\u1100',
-      '\u1161',
-      'ﷺ',
-      'й',
-      '\u0438',
-      '\u0306',
-      '_',
-      '.',
-      '㍿',
-      '\u00ad',
-      '\uff76',
-    ],
-    ['\uff9e', "'", '\u0939', '\u093f', '×', 'ο', 'υ', 'Σ', 'ё'],
-  )
+  const signs =
+    "aeßﬁ\u0301\u0308 -京かไ\u0e34½ŉİé\n\u200d🎷\ufe0f\u1100\u1161ﷺй\u0438\u0306_.㍿\u00ad\uff76\uff9e'\u0939\u093f×ουΣё"
+  const pieces = [...signs, 'か\u3099']
   let state = 1
   const draw = () => pieces[(state = state * 48271 % 2147483647) % pieces.length]!
   for (let number = 0; number < 400; number++) {
@@ -123,34 +69,24 @@ test('of any text the marked words are those of the index, in places that have t
 })
 
 describe('what is marked', () => {
-  const alternatives: Words = [
-    ...exactly('photography'),
-    ...corrected('photographer', 1),
-    ...corrected('photograph', 2),
-  ]
+  const alternatives = [...exactly('photography'), ...corrected('photographer', 1), ...corrected('photograph', 2)]
+  // deno-fmt-ignore
   test.each<[string, string, Wanted[], string[]]>([
     ['a word, wherever it stands', 'jazz, Jazz and all that JAZZ', looking(exactly('jazz')), ['jazz', 'Jazz', 'JAZZ']],
     ['no word that only has it within', 'jazzy acid-jazz', looking(exactly('jazz')), ['jazz']],
     ['what begins so', 'Zwetschgenkuchen and zwei', looking(beginning('zwetsch')), ['Zwetschgenkuchen']],
     ['a phrase as one', 'we bake bread, and bake no more bread', looking(phrase('bake', 'bread')), ['bake bread']],
-    ['a phrase across signs', 'New—York, new “york” york new', looking(phrase('new', 'york')), [
-      'New—York',
-      'new “york',
-    ]],
+    ['a phrase across signs', 'New—York, new “york” york new', looking(phrase('new', 'york')),
+      ['New—York', 'new “york']],
     ['a phrase that repeats its word', 'that that that is', looking(phrase('that', 'that')), ['that that that']],
     ['a run of letters', '東京の寿司と東の京', looking(phrase('東', '京')), ['東京']],
     ['two words that touch as one', '寿司', looking(exactly('寿'), exactly('司')), ['寿司']],
     ['two words beside each other as two', 'jazz tea', looking(exactly('jazz'), exactly('tea')), ['jazz', 'tea']],
     ['a phrase and a word of it as one', 'green tea', looking(phrase('green', 'tea'), exactly('tea')), ['green tea']],
-    ['a phrase and a word within it as one', 'new york city', looking(phrase('new', 'york', 'city'), exactly('york')), [
-      'new york city',
-    ]],
-    [
-      'what may be meant in two ways, as the closer',
-      'jazz jass',
-      looking([...exactly('jazz'), ...corrected('jazz', 2), ...corrected('jass', 1)]),
-      ['jazz'],
-    ],
+    ['a phrase and a word within it as one', 'new york city', looking(phrase('new', 'york', 'city'), exactly('york')),
+      ['new york city']],
+    ['what may be meant in two ways, as the closer', 'jazz jass',
+      looking([...exactly('jazz'), ...corrected('jazz', 2), ...corrected('jass', 1)]), ['jazz']],
     ['the closest of the alternatives', 'photographer photograph', looking(alternatives), ['photographer']],
     ['all that are as close', 'photograph photograph', looking(alternatives), ['photograph', 'photograph']],
     ['nothing for nothing', 'jazz', [], []],
@@ -163,23 +99,13 @@ describe('what is marked', () => {
     expect(Object.keys(second!._matches)).toEqual(['biography', '_snippet'])
   })
 
+  const the = { words: exactly('the'), common: true }
+  const all = ['the', 'jazz', 'the']
   test.each<[string, string[], Wanted[]]>([
-    [
-      'what half of the profiles have is not marked beside rarer words',
-      ['jazz'],
-      looking({ words: exactly('the'), common: true }, exactly('jazz')),
-    ],
-    ['words that fewer have are all marked', ['the', 'jazz', 'the'], looking(exactly('the'), exactly('jazz'))],
-    [
-      'as they are if all words are such',
-      ['the', 'jazz', 'the'],
-      looking({ words: exactly('the'), common: true }, { words: exactly('jazz'), common: true }),
-    ],
-    [
-      'or quoted',
-      ['the', 'jazz', 'the'],
-      looking({ words: exactly('the'), common: true, quoted: true }, exactly('jazz')),
-    ],
+    ['what half of the profiles have is not marked beside rarer words', ['jazz'], looking(the, exactly('jazz'))],
+    ['words that fewer have are all marked', all, looking(exactly('the'), exactly('jazz'))],
+    ['as they are if all words are such', all, looking(the, { words: exactly('jazz'), common: true })],
+    ['or quoted', all, looking({ ...the, quoted: true }, exactly('jazz'))],
   ])('%s', (_, expected, wanted) => expect(marked('the jazz of the hills', wanted)).toEqual(expected))
 
   test('a letter is marked only where another word of the query follows', () => {
@@ -190,13 +116,8 @@ describe('what is marked', () => {
   })
 
   test('each field has its own places, and interests say which', () => {
-    const hit = {
-      name: 'Jazz Jones',
-      city: 'Jazzville',
-      country: null,
-      biography: 'No jazz',
-      interests: ['Tea', 'Acid jazz', 'Jazz'],
-    }
+    const texts = { name: 'Jazz Jones', city: 'Jazzville', country: null, biography: 'No jazz' }
+    const hit = { ...texts, interests: ['Tea', 'Acid jazz', 'Jazz'] }
     expect(highlightOne(hit, looking(beginning('jazz')))).toEqual({
       ...hit,
       _snippet: 'No jazz',
@@ -220,28 +141,21 @@ describe('a snippet', () => {
     return (_matches._snippet ?? []).map((place) => pointsOf(_snippet!, place))
   }
 
-  test('is all of a short biography', () => {
-    for (const text of [null, '', 'short', 'x'.repeat(160), '🎷'.repeat(160)]) {
-      expect(snippetOf(text, 'jazz')._snippet).toBe(text)
-    }
+  test.each([null, '', 'short', 'x'.repeat(160), '🎷'.repeat(160)])('is all of a short biography: %s', (text) => {
+    expect(snippetOf(text, 'jazz')._snippet).toBe(text)
   })
-  test('is the beginning of one without matches', () => {
-    expect(snippetOf('word '.repeat(60), 'jazz')._snippet).toBe(`${'word '.repeat(31)}word…`)
-  })
-  test('is cut between words, around the match', () => {
-    const { _snippet } = snippetOf(`${'word '.repeat(30)}jazz ${'word '.repeat(30)}`, 'jazz')
-    expect(_snippet).toBe(`…${'word '.repeat(15)}jazz${' word'.repeat(15)}…`)
-  })
-  test('is cut between letters in scripts without spaces', () => {
-    expect(snippetOf(`${'東'.repeat(200)}京${'東'.repeat(200)}`, '京')._snippet).toMatch(/^…東{78}京東{79}…$/)
-  })
-  test('is cut within a word only if nothing else is left', () => {
-    expect(snippetOf('x'.repeat(400), 'jazz')._snippet).toBe(`${'x'.repeat(159)}…`)
-    expect(snippetOf('x'.repeat(400), 'x'.repeat(60))._snippet).toBe(`${'x'.repeat(158)}…`)
-  })
-  test('ends with the end of the biography, and with no ellipsis there', () => {
-    expect(snippetOf(`${'word '.repeat(60)}jazz`, 'jazz')._snippet).toMatch(/^…(word ){31}jazz$/)
-  })
+  const [words, letters] = ['word '.repeat(30), '東'.repeat(200)]
+  // deno-fmt-ignore
+  test.each([
+    ['is the beginning of one without matches', 'word '.repeat(60), 'jazz', /^(word ){31}word…$/],
+    ['is cut between words, around the match', `${words}jazz ${words}`, 'jazz', /^…(word ){15}jazz( word){15}…$/],
+    ['is cut between letters in scripts without spaces', `${letters}京${letters}`, '京', /^…東{78}京東{79}…$/],
+    ['is cut within a word only if nothing else is left', 'x'.repeat(400), 'jazz', /^x{159}…$/],
+    ['also if the word is the match', 'x'.repeat(400), 'x'.repeat(60), /^x{158}…$/],
+    ['ends with the end of the biography, and with no ellipsis there', `${words}${words}jazz`, 'jazz',
+      /^…(word ){31}jazz$/],
+    ['shows the first of equal places', `one tea ${words}${words}two tea ${words}${words}`, 'tea', /^one tea/],
+  ])('%s', (_, text, word, expected) => expect(snippetOf(text, word)._snippet).toMatch(expected))
   test.each([['a', 400], ['🎷', 400], ['é\u0301', 300], ['か\u3099', 300], ['ก\u0e34', 300], ['word ', 200]])(
     'has 160 characters at most, with the ellipses, and never begins or ends before a mark: %s',
     (piece, count) => {
@@ -264,10 +178,6 @@ describe('a snippet', () => {
   test('and where one stands most often if they stand apart', () => {
     const text = `jazz jazz ${'word '.repeat(60)}tea ${'word '.repeat(60)}`
     expect(shown(text, 'jazz', 'tea')).toEqual(['jazz', 'jazz'])
-  })
-  test('shows the first of equal places', () => {
-    const { _snippet } = snippetOf(`one tea ${'word '.repeat(60)}two tea ${'word '.repeat(60)}`, 'tea')
-    expect(_snippet).toMatch(/^one tea/)
   })
   test('cuts a match that is longer than it', () => {
     const text = `${'word '.repeat(50)}${'東'.repeat(300)}`

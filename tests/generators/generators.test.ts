@@ -29,13 +29,8 @@ beforeEach(async () => {
 
 const expectRound = (output: string) =>
   expect(JSON.parse(output.trim().split('\n').at(-1)!)).toEqual({
-    conversations: [conversation],
-    size: large,
-    sent: 'Hello',
-    price: 0.07,
-    found: true,
-    exported: 2,
-    refusal: '404 not_found',
+    ...{ conversations: [conversation], size: large, sent: 'Hello', price: 0.07 },
+    ...{ found: true, exported: 2, refusal: '404 not_found' },
   })
 const given = () => [base, ana.email, ana.password, String(conversation)]
 
@@ -90,16 +85,8 @@ test.skipIf(noPython)('Schemathesis finds nothing that the document does not say
   const given = [
     ...['run', resolve('docs/openapi.json'), '--url', base, '--header', `Authorization: Bearer ${token}`],
     ...['--exclude-checks', opinions.join(), '--exclude-operation-id-regex', `^(${excluded})$`],
-    ...[
-      '--max-examples',
-      '5',
-      '--seed',
-      '42',
-      '--phases',
-      'examples,coverage,fuzzing',
-      '--generation-database',
-      'none',
-    ],
+    ...['--max-examples', '5', '--seed', '42', '--phases', 'examples,coverage,fuzzing'],
+    ...['--generation-database', 'none'],
     ...['--no-color', '--warnings', 'off', '--suppress-health-check', 'all'],
   ]
   expect(await run(python, ['-m', 'schemathesis.cli', ...given], cache)).toMatch(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, call, uniqueEmail } from '../tools/people.ts'
 import { listen } from '../tools/ports.ts'
 import { until } from '../tools/search.ts'
-import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { startStack, stopStack } from '../tools/stack.ts'
 
 // deno-lint-ignore no-explicit-any
 type Any = any
@@ -182,13 +182,4 @@ test('once the provider recovers, the whole queue is processed', async () => {
   const found = await search({ q: 'trekking', explain: 'true' })
   expect(found.body.hits.map(({ name }: Any) => name).toSorted()).toEqual(['Gribwax', 'Hulm'])
   for (const hit of found.body.hits) expect(hit._rankingScoreDetails.cosine).toBeGreaterThan(0.3)
-})
-
-test('only the secret key may call POST /embed', async () => {
-  for (const apikey of ['', 'sb_secret_other', testKeys.publishableKey]) {
-    const { status, headers } = await call('POST', `${base}/embed`, undefined, { headers: { apikey } })
-    expect({ status, challenge: headers.get('WWW-Authenticate') }).toEqual({ status: 401, challenge: 'Bearer' })
-  }
-  const { status, body } = await call('POST', `${base}/embed`, undefined, { headers: { apikey: testKeys.secretKey } })
-  expect({ status, body }).toEqual({ status: 200, body: { made: 0 } })
 })

@@ -4,16 +4,7 @@ import { corsHeaders } from '@supabase/supabase-js/cors'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { exampleRequest } from '../tools/example_requests.ts'
 import { operations } from '../tools/openapi.ts'
-import {
-  type Answer,
-  asAdmin,
-  call,
-  opaqueTag,
-  openConversation,
-  type Person,
-  signUp,
-  uniqueEmail,
-} from '../tools/people.ts'
+import { type Answer, call, opaqueTag, openConversation, type Person, signUp, uniqueEmail } from '../tools/people.ts'
 
 let ana: Person
 let ben: Person
@@ -141,51 +132,6 @@ describe('CORS', () => {
     expectReadable(head, '304 null')
     expect(head.headers.get('Content-Length')).not.toBe('0')
   })
-})
-
-test('errors of one status that mean different things have codes of their own', async () => {
-  const [cleo, dana, eve, gus] = [await signUp('Cleo'), await signUp('Dana'), await signUp('Eve'), await signUp('Gus')]
-  const pair = await openConversation(cleo, dana)
-  for (const { id } of [dana, eve]) await cleo.call('PUT', `/users/me/blocks/${id}`)
-  const open = (one: Person, other: Person) => one.call('POST', '/conversations', { other_user_id: other.id })
-  const send = (who: Person, id: number, content: string, client_id?: string) =>
-    who.call('POST', `/conversations/${id}/messages`, { content, client_id })
-  const offer = (who: Person, id: number) => {
-    const [date, ends_at] = [24, 48].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
-    return who.call('POST', `/conversations/${id}/reservations`, { title: 'A night', price: 40, date, ends_at })
-  }
-  const step = async (name: string, revision = 1) => {
-    const { body } = await offer(ana, conversation)
-    return await ben.call('POST', `/conversations/${conversation}/reservations/${body.id}/${name}`, { revision })
-  }
-  const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
-  const register = (n: number) => {
-    const endpoint = `https://push.example.com/${n}`
-    return gus.call('PUT', `/users/me/devices/${crypto.randomUUID()}`, { endpoint, keys })
-  }
-  const hide = { person: gus.id, restriction: 'hide', note: 'A test' }
-  const key = crypto.randomUUID()
-  const attempts: [code: string, attempt: () => Promise<Answer>][] = [
-    ['409 already_open', () => open(ben, ana)],
-    ['201 null', () => send(ana, conversation, 'One', key)],
-    ['422 key_reused', () => send(ana, conversation, 'Two', key)],
-    // Only who has blocked somebody reads blocked.
-    ...[() => send(cleo, pair, 'Hello'), () => offer(cleo, pair), () => open(cleo, eve)]
-      .map((attempt) => ['403 blocked', attempt] as [string, typeof attempt]),
-    ...[() => send(dana, pair, 'Hello'), () => offer(dana, pair), () => open(eve, cleo)]
-      .map((attempt) => ['403 forbidden', attempt] as [string, typeof attempt]),
-    ...Array.from({ length: 10 }, (_, n) => ['204 null', () => register(n)] as [string, () => Promise<Answer>]),
-    ['400 too_many', () => register(10)],
-    ['200 null', () => asAdmin('POST', 'rpc/restrict_person', hide)],
-    ['403 hidden', () => gus.call('PATCH', '/users/searchable', { is_searchable: true })],
-    ['200 null', () => asAdmin('PATCH', `users?id=eq.${gus.id}`, { is_active: false })],
-    ['403 deactivated', () => gus.call('GET', '/users/me')],
-    ['409 stale_revision', () => step('accept', 2)],
-    ['200 null', () => step('accept')],
-    ['409 overlap', () => step('accept')],
-    ['409 conflict', () => step('complete')],
-  ]
-  for (const [code, attempt] of attempts) expect([`${attempt}`, codeOf(await attempt())]).toEqual([`${attempt}`, code])
 })
 
 describe('a refusal names every field that is wrong', () => {

@@ -11,32 +11,20 @@ export interface Mutant {
 }
 
 /** What a token may become; `+1` is the number that follows it. */
+// deno-fmt-ignore
 const replacements: [pattern: RegExp, ...by: string[]][] = [
-  [/(?<![:<>=!|])=(?![>=])/g, '<>'],
-  [/<>/g, '='],
-  [/<=/g, '<'],
-  [/>=/g, '>'],
-  [/(?<![-=<|])>(?![>=])/g, '>='],
-  [/<(?![=>@-])/g, '<='],
-  [/\bis not distinct from\b/g, 'is distinct from'],
-  [/\bis distinct from\b/g, 'is not distinct from'],
-  [/\bis not null\b/g, 'is null'],
-  [/\bis null\b/g, 'is not null'],
-  [/\band\b(?! if)/g, 'or', 'and true or', 'and false and'],
-  [/\bor\b/g, 'and', 'or true or', 'or false and'],
-  [/\bnot exists\b/g, 'exists'],
-  [/\bnot (?=[a-z(])(?!exists|null|found|distinct)/g, ''],
+  [/(?<![:<>=!|])=(?![>=])/g, '<>'], [/<>/g, '='], [/<=/g, '<'], [/>=/g, '>'],
+  [/(?<![-=<|])>(?![>=])/g, '>='], [/<(?![=>@-])/g, '<='],
+  [/\bis not distinct from\b/g, 'is distinct from'], [/\bis distinct from\b/g, 'is not distinct from'],
+  [/\bis not null\b/g, 'is null'], [/\bis null\b/g, 'is not null'],
+  [/\band\b(?! if)/g, 'or', 'and true or', 'and false and'], [/\bor\b/g, 'and', 'or true or', 'or false and'],
+  [/\bnot exists\b/g, 'exists'], [/\bnot (?=[a-z(])(?!exists|null|found|distinct)/g, ''],
   [/\bnot found\b/g, 'found', 'false'],
   [/(?<=\b(?:if|elsif|when)\s)(?=[^;]*?\bthen\b)/g, 'false and ', 'true or '],
   [/\bwhere\b(?! current)/g, 'where false and', 'where true or'],
-  [/\btrue\b/g, 'false'],
-  [/\bfalse\b/g, 'true'],
-  [/\bdesc\b/g, 'asc'],
-  [/\b(?:coalesce|greatest)\((?=([^(),]+),)/g, 'nullif(0, 0) || ('],
-  [/\bmax\(/g, 'min('],
-  [/\bmin\(/g, 'max('],
-  [/(?<![\w.$'])\d+(?![\w.'])/g, '+1'],
-  [/(?<=[\s(])'[a-z_ ]+'(?!::)/g, `'another'`],
+  [/\btrue\b/g, 'false'], [/\bfalse\b/g, 'true'], [/\bdesc\b/g, 'asc'],
+  [/\b(?:coalesce|greatest)\((?=([^(),]+),)/g, 'nullif(0, 0) || ('], [/\bmax\(/g, 'min('], [/\bmin\(/g, 'max('],
+  [/(?<![\w.$'])\d+(?![\w.'])/g, '+1'], [/(?<=[\s(])'[a-z_ ]+'(?!::)/g, `'another'`],
   [/\b(?:me|partner|person)\b(?= *[,)])/g, 'null'],
 ]
 /** Statements that may be left out. */

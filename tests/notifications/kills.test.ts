@@ -14,11 +14,7 @@ const speedup = process.env.NOTIFY_SENDS ? 1 : 10
 /** What was claimed may be under way for as long as a worker waits for an answer. In milliseconds. */
 const underWay = 10_000
 
-interface Sent {
-  id: number
-  conversation: number
-  at: number
-}
+type Sent = { id: number; conversation: number; at: number }
 type Told = { user: number; at: number; conversation_id: number; id: number }
 
 test('what kills leave of the outbox is told once, in time, and to whom it still concerns', async () => {

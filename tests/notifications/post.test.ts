@@ -1,7 +1,7 @@
 // Where the worker connects to, on both versions of Deno: addresses that are checked after the name was resolved,
 // redirects, certificates, and answers that are none.
-import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
@@ -9,20 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { listen } from '../tools/ports.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'post-'))
 const read = (name: string) => readFileSync(join(folder, name))
-const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
-const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-openssl('req', '-x509', ...newKey, '-days', '2', '-subj', '/CN=Test authority', '-keyout', 'ca.key', '-out', 'ca.crt')
-openssl('req', ...newKey, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr')
-writeFileSync(join(folder, 'extensions'), 'subjectAltName = DNS:localhost\nbasicConstraints = CA:FALSE\n')
-openssl(
-  ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2'],
-  ...['-extfile', 'extensions', '-out', 'server.crt'],
-)
+makeCertificates(folder)
 
 const bodies: number[] = []
 const servers = [

@@ -66,11 +66,7 @@ export const subscribe = (base: string, name: string = crypto.randomUUID()) => {
 }
 export type Subscriber = ReturnType<typeof subscribe>
 
-export interface ReceivedPush {
-  name: string
-  headers: IncomingMessage['headers']
-  body: Buffer
-}
+export type ReceivedPush = { name: string; headers: IncomingMessage['headers']; body: Buffer }
 
 /** A push service. `answer` may give another status than 201; those that `hangs` names get none. */
 export const openPushService = async (port = 0, record: (push: ReceivedPush) => void = () => {}) => {
@@ -100,11 +96,7 @@ export const openPushService = async (port = 0, record: (push: ReceivedPush) => 
   return { ...server, pushes, control }
 }
 
-export interface ReceivedEvent {
-  type: string
-  data: Record<string, number>
-  id: string
-}
+export type ReceivedEvent = { type: string; data: Record<string, number>; id: string }
 
 /** An operator's webhook, which verifies signatures with the specification's own library. */
 export const openWebhook = async () => {

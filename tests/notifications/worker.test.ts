@@ -181,18 +181,3 @@ test("twenty accounts whose ten devices never answer delay nobody else's pushes 
   // Two of each account, which leaves room for eight more of their host, however long these take.
   expect(pushService.control.mostHanging).toBe(40)
 })
-
-test('the webhook gets the events of a conversation in order, each once', async () => {
-  const [ida, jon] = await Promise.all([join('Ida'), join('Jon')])
-  const id = await openConversation(ida, jon)
-  const messages = [await sendMessage(ida, id, 'One'), await sendMessage(jon, id, 'Two')]
-  await ida.call('DELETE', '/users/me')
-  const ours = () => webhook.events.filter(({ data }) => data.conversation_id === id || data.local_id === jon.id)
-  const isErased = () => webhook.events.some(({ data }) => data.user_id === ida.id)
-  await runUntil(() => ours().length >= 3 && isErased())
-  expect(ours().map(({ type, data }) => [type, data.id])).toEqual([
-    ['conversation.created', id],
-    ...messages.map((message) => ['message.created', message.id]),
-  ])
-  expect(new Set(ours().map((event) => event.id)).size).toBe(3)
-})

@@ -7,12 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${SUPABASE_AUTH:?Set it to a checkout}" "${SUPABASE_STORAGE:?Set it to a checkout}"
-export PREFIX=$PWD/.cache/postgres17
-# Started as root, the server runs as user nobody, who may not be able to read this clone.
-if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
-  PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
-fi
-bash tests/postgres/install.sh "$PREFIX"
+. tests/postgres/own_server.sh
 mkdir -p .cache/platform
 export AUTH_SERVER=$PWD/.cache/platform/auth
 (cd "$SUPABASE_AUTH" && go build -o "$AUTH_SERVER" .)
@@ -25,10 +20,5 @@ export STORAGE_NODE
   # Without the types, which do not change what runs.
   [ -d dist ] || { node build.js && npx resolve-tspaths; }
 )
-data=$(mktemp -d /tmp/platform.XXXXXX)
-chmod 755 "$data"
-trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
-port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => {
-  console.log(s.address().port); s.close() })')
-bash tests/postgres/server.sh start "$data/data" "$port"
-PLATFORM_URL=postgresql://supabase_admin@127.0.0.1:$port npx vitest run --config tests/platform/vitest.config.ts "$@"
+start_server
+PLATFORM_URL=$url npx vitest run --config tests/platform/vitest.config.ts "$@"

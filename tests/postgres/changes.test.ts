@@ -9,10 +9,7 @@ import { platform } from '../tools/supabase.ts'
 
 const { url, owner, connect } = await useCopy('changes')
 
-interface Feed {
-  changes: { id: number }[]
-  cursor: string
-}
+type Feed = { changes: { id: number }[]; cursor: string }
 const read = async (person: number, after: string | null, sql = owner, limit = 100): Promise<Feed> =>
   await sql.begin(async (db) => {
     await db`select set_config('api.caller', ${`${person}`}, true)`
@@ -32,11 +29,7 @@ const follow = async (person: number, sql = owner) => {
   return Object.assign(reader, { next })
 }
 
-interface Pair {
-  id: number
-  ana: number
-  ben: number
-}
+type Pair = { id: number; ana: number; ben: number }
 const makePair = async (sql = owner): Promise<Pair> => {
   const [pair] = await sql<Pair[]>`
     with people as (insert into public.users (name, email) values ('Ana', ''), ('Ben', '') returning id)

@@ -240,11 +240,4 @@ describe('with a provider that embeds a batch in one call', () => {
       expect(await embedded()).toEqual(['one', 'three', 'two'])
     },
   )
-
-  test('a backlog is embedded in batches', async () => {
-    await addProfiles(...texts(40))
-    const { batches, env } = await startProvider()
-    expect(await (await startIsolate(env)).embed()).toBe(40)
-    expect(batches.map(({ length }) => length)).toEqual([16, 16, 8])
-  })
 })

@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
-import { run } from '../tools/supabase.ts'
 
-const { owner, connect, url } = await useCopy('erased')
+const { owner, connect } = await useCopy('erased')
 const superuser = connect('supabase_admin')
 
 const createUser = async (): Promise<string> => {
@@ -52,19 +51,4 @@ test('if the audit log cannot be changed, or is locked, everything else is erase
     await erase(second)
   })
   expect(await left(second)).toEqual(['log'])
-})
-
-test('statements have a time limit, also with another login than edge_functions', async () => {
-  const [role] = await owner`select rolconfig from pg_roles where rolname = 'edge_functions'`
-  expect(role!.rolconfig).toEqual(['statement_timeout=5s'])
-  const script = `import { asService } from './functions/_shared/rpc.ts'
-    console.log(await asService\`describe_search()\`.catch(({ code }) => code)); Deno.exit()`
-  const countPending = async () =>
-    (await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: url() })).stdout.trim()
-  expect(await countPending()).toMatch(/^\{"waiting" : \d{1,3},/)
-  const whileLocked = superuser.begin(async (sql) => {
-    await sql`lock table private.embedding_queue in access exclusive mode`
-    return await countPending()
-  })
-  expect(await whileLocked).toBe('57014')
 })

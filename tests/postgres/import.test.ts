@@ -82,10 +82,7 @@ const runImport = (
   })
 
 const ask = (database: string, statement: string): Promise<Record<string, unknown>[]> =>
-  connected(
-    platform(database, 'supabase_admin'),
-    async (sql) => (await sql.unsafe(statement)).map((row) => ({ ...row })),
-  )
+  connected(platform(database, 'supabase_admin'), async (sql) => [...await sql.unsafe(statement)])
 
 const told = `select (select count(*) from private.outbox) + (select count(*) from private.changes)
   + (select count(*) from realtime.messages) as told`
@@ -105,13 +102,8 @@ test('all of the old service comes in, killed and repeated, and what has changed
     })
     expect(await killed).toEqual({ code: null, printed: expect.any(String) })
   })
-  expect(
-    await ask(
-      'imported',
-      'select (select count(*) from public.conversations), (select count(*) from public.messages) as none',
-    ),
-  )
-    .toEqual([{ count: '39', none: '0' }])
+  const both = 'select (select count(*) from public.conversations), (select count(*) from public.messages) as none'
+  expect(await ask('imported', both)).toEqual([{ count: '39', none: '0' }])
   const repeated = await runImport('imported', folder)
   expect(repeated).toEqual({
     code: 0,
@@ -138,11 +130,8 @@ test('all of the old service comes in, killed and repeated, and what has changed
   // What is written from now on comes after all of it.
   const write = `insert into public.messages (conversation_id, user_id, content) values (701, 501, 'New') returning id`
   expect(await ask('imported', `${write}`)).toEqual([{ id: '112001' }])
-  await ask(
-    'imported',
-    `delete from public.messages where id = 112001;
-    delete from private.outbox; delete from private.changes; delete from realtime.messages`,
-  )
+  const forget = 'delete from private.outbox; delete from private.changes; delete from realtime.messages'
+  await ask('imported', `delete from public.messages where id = 112001; ${forget}`)
 
   await connected(old, (sql) =>
     sql.unsafe(`
@@ -155,14 +144,9 @@ test('all of the old service comes in, killed and repeated, and what has changed
   await exportOld('2024-11-30')
   expect((await runImport('imported', folder)).printed)
     .toContain('1 users, 2 interests, 0 profiles, 0 conversations, 2 messages, 0 reservations')
-  expect(
-    await ask(
-      'imported',
-      `select name, (select count(*) from public.messages) as messages,
-    (select read from public.messages where id = 111990) as read from public.users where id = 502`,
-    ),
-  )
-    .toEqual([{ name: 'Renamed', messages: '12001', read: true }])
+  const late = `select name, (select count(*) from public.messages) as messages,
+    (select read from public.messages where id = 111990) as read from public.users where id = 502`
+  expect(await ask('imported', late)).toEqual([{ name: 'Renamed', messages: '12001', read: true }])
   expect(await ask('imported', told)).toEqual([{ told: '0' }])
   await exportOld()
   await runImport('imported', folder, ['--since=2024-12-02T00:00:00Z'])
@@ -177,25 +161,13 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   )
   const bad = mkdtempSync(join(tmpdir(), 'import-bad-'))
   const write = (file: string, lines: unknown[]) =>
-    writeFileSync(
-      join(bad, file),
-      lines.map((line) => typeof line === 'string' ? line : JSON.stringify(line)).join('\n'),
-    )
+    writeFileSync(join(bad, file), lines.map((one) => typeof one === 'string' ? one : JSON.stringify(one)).join('\n'))
   const here = (await ask('refused', 'select id from public.users'))[0]!.id as string
   const person = (id: number, fields: object = {}) => ({ id, name: 'A', email: `a${id}@x.example`, ...fields })
-  write('users.jsonl', [
-    person(101),
-    person(102),
-    person(103),
-    person(101),
-    '{',
-    person(104, { name: 'Two\nlines' }),
-    person(105, { email: 'A101@x.example' }),
-    person(106, { password_hash: 'md5' }),
-    person(107, { nickname: 'x' }),
-    person(Number(here)),
-    person(108, { email: 'HERE@x.example' }),
-  ])
+  const two = person(104, { name: 'Two\nlines' })
+  const taken = [person(105, { email: 'A101@x.example' }), person(106, { password_hash: 'md5' })]
+  const others = [person(107, { nickname: 'x' }), person(Number(here)), person(108, { email: 'HERE@x.example' })]
+  write('users.jsonl', [person(101), person(102), person(103), person(101), '{', two, ...taken, ...others])
   write('profiles.csv', [
     'id,user_id,age,image_url,is_searchable,interests',
     '1,101,17,,true,',
@@ -207,13 +179,8 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   const talk = (id: number, voyager_id: number, local_id: number) => ({ id, voyager_id, local_id })
   write('conversations.jsonl', [talk(1, 101, 102), talk(2, 102, 101), talk(3, 101, 101), talk(4, 101, 999)])
   const message = (id: number, user_id: number, content: string) => ({ id, conversation_id: 1, user_id, content })
-  write('messages.jsonl', [
-    message(1, 101, 'ok'),
-    message(2, 103, 'x'),
-    message(3, 101, ' '),
-    message(4, 101, 'x'.repeat(5001)),
-    { ...message(5, 101, 'x'), conversation_id: 77 },
-  ])
+  const [long, elsewhere] = [message(4, 101, 'x'.repeat(5001)), { ...message(5, 101, 'x'), conversation_id: 77 }]
+  write('messages.jsonl', [message(1, 101, 'ok'), message(2, 103, 'x'), message(3, 101, ' '), long, elsewhere])
   const stay = {
     conversation_id: 1,
     title: 'T',
@@ -221,11 +188,7 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     date: '2036-01-01T10:00:00Z',
     ends_at: '2036-01-02T10:00:00Z',
   }
-  write('reservations.jsonl', [{ id: 1, status: 'accepted', ...stay }, { id: 2, status: 'accepted', ...stay }, {
-    id: 3,
-    status: 'paid',
-    ...stay,
-  }])
+  write('reservations.jsonl', ['accepted', 'accepted', 'paid'].map((status, n) => ({ id: n + 1, status, ...stay })))
   const { code, printed } = await runImport('refused', bad)
   rmSync(bad, { recursive: true })
   expect(code).toBe(1)

@@ -55,28 +55,11 @@ create publication supabase_realtime;
 alter publication supabase_realtime owner to postgres;
 
 create table auth.users (
-  instance_id uuid,
-  id uuid primary key,
-  aud text,
-  role text,
-  email text,
-  encrypted_password text,
-  email_confirmed_at timestamptz,
-  invited_at timestamptz,
-  confirmation_token varchar(255),
-  recovery_token varchar(255),
-  recovery_sent_at timestamptz,
-  email_change_token_new varchar(255),
-  email_change varchar(255),
-  phone text unique,
-  phone_confirmed_at timestamptz,
-  last_sign_in_at timestamptz,
-  raw_app_meta_data jsonb,
-  raw_user_meta_data jsonb,
-  created_at timestamptz,
-  updated_at timestamptz,
-  banned_until timestamptz,
-  deleted_at timestamptz,
+  instance_id uuid, id uuid primary key, aud text, role text, email text, encrypted_password text,
+  email_confirmed_at timestamptz, invited_at timestamptz, confirmation_token varchar(255), recovery_token varchar(255),
+  recovery_sent_at timestamptz, email_change_token_new varchar(255), email_change varchar(255), phone text unique,
+  phone_confirmed_at timestamptz, last_sign_in_at timestamptz, raw_app_meta_data jsonb, raw_user_meta_data jsonb,
+  created_at timestamptz, updated_at timestamptz, banned_until timestamptz, deleted_at timestamptz,
   is_anonymous boolean not null default false
 );
 create unique index users_email_partial_key on auth.users (email);
@@ -84,43 +67,29 @@ alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
 grant all on auth.users to postgres;
 create table auth.identities (
-  provider_id text not null,
-  user_id uuid not null references auth.users (id) on delete cascade,
-  identity_data jsonb not null,
-  provider text not null,
-  last_sign_in_at timestamptz,
-  created_at timestamptz,
-  updated_at timestamptz,
-  email text generated always as (lower(identity_data ->> 'email')) stored,
-  id uuid primary key default gen_random_uuid(),
-  unique (provider_id, provider)
+  provider_id text not null, user_id uuid not null references auth.users (id) on delete cascade,
+  identity_data jsonb not null, provider text not null, last_sign_in_at timestamptz, created_at timestamptz,
+  updated_at timestamptz, email text generated always as (lower(identity_data ->> 'email')) stored,
+  id uuid primary key default gen_random_uuid(), unique (provider_id, provider)
 );
 create table auth.sessions (
-  id uuid primary key,
-  user_id uuid not null references auth.users (id) on delete cascade,
-  user_agent text,
-  ip inet
+  id uuid primary key, user_id uuid not null references auth.users (id) on delete cascade, user_agent text, ip inet
 );
-create table auth.flow_state (
-  id uuid primary key,
-  user_id uuid,
-  auth_code text not null
-);
+create table auth.flow_state (id uuid primary key, user_id uuid, auth_code text not null);
 create table auth.audit_log_entries (
-  instance_id uuid,
-  id uuid primary key,
-  payload json,
-  created_at timestamptz,
+  instance_id uuid, id uuid primary key, payload json, created_at timestamptz,
   ip_address varchar(64) not null default ''
 );
-alter table auth.identities owner to supabase_auth_admin;
-alter table auth.sessions owner to supabase_auth_admin;
-alter table auth.flow_state owner to supabase_auth_admin;
-alter table auth.audit_log_entries owner to supabase_auth_admin;
-alter table auth.identities enable row level security;
-alter table auth.sessions enable row level security;
-alter table auth.flow_state enable row level security;
-alter table auth.audit_log_entries enable row level security;
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['identities', 'sessions', 'flow_state', 'audit_log_entries'] loop
+    execute format('alter table auth.%I owner to supabase_auth_admin', name);
+    execute format('alter table auth.%I enable row level security', name);
+  end loop;
+end
+$$;
 grant all on auth.identities, auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
 
 create function auth.jwt() returns jsonb language sql stable as $$

@@ -5,26 +5,10 @@
 #   usage: tests/postgres/run.sh [arguments of vitest] | mutants [arguments of tests/mutants/run.ts] | install
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export PREFIX=${PREFIX:-$PWD/.cache/postgres17}
-# Started as root, the server runs as user nobody, who may not be able to read this clone.
-if [ "$PREFIX" = "$PWD/.cache/postgres17" ] && [ "$(id -u)" = 0 ] &&
-  ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
-  PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
-fi
-bash tests/postgres/install.sh "$PREFIX"
+. tests/postgres/own_server.sh
 [ "${1:-}" != install ] || exit 0
 psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U supabase_admin)
-free_port='const server = require("net").createServer().listen(0, "127.0.0.1", () => {
-  console.log(server.address().port)
-  server.close()
-})'
-port=${POSTGRES_TEST_PORT:-$(node -e "$free_port")}
-# In /tmp, because user nobody may not be able to enter the home folder.
-data=$(mktemp -d /tmp/postgres17.XXXXXX)
-chmod 755 "$data"
-trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
-bash tests/postgres/server.sh start "$data/data" "$port"
-url=postgresql://supabase_admin@127.0.0.1:$port
+start_server
 "${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database migrated' -c 'create database bare'
 for database in pushed migrated bare postgres; do
   "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql

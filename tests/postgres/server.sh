@@ -8,6 +8,8 @@ prefix=$(realpath "${PREFIX:-$(dirname "$0")/../../.cache/postgres17}")
 bin=$prefix/usr/lib/postgresql/17/bin
 command=$1
 data=$(realpath -m "$2")
+# Of each process, in KB: a statement that takes more, as a mutant may, fails, and the machine goes on.
+ulimit -v 2097152
 unprivileged() {
   if [ "$(id -u)" = 0 ]; then
     setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/tmp LC_ALL=C.UTF-8 "$@"

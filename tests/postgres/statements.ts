@@ -3,7 +3,6 @@
  *   EDGE_DATABASE_URL=… deno run -A tests/postgres/statements.ts WAY [ARGUMENT…]
  */
 import process from 'node:process'
-import postgres from 'postgres'
 import { openPool } from '../../functions/_shared/postgres.ts'
 import { countFlights } from '../tools/flights.ts'
 import { pause } from '../tools/wait.ts'
@@ -72,20 +71,21 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
     return [...await Promise.all(calls), await call('after')]
   },
 
-  /** Slow statements of a user and of an anonymous caller: the error that ended each, and its duration. */
+  /**
+   * What ended a slow statement of a user and one of an anonymous caller; then the limits of a transaction that
+   * anonymous callers and users have, in turn on every connection.
+   */
   takeLong: async (account) => {
     const { actAs } = await rpc()
-    const sleep = async (isUser: boolean, seconds: number) => {
-      const began = performance.now()
-      const code = await actAs(isUser ? claimsOf(account!) : null, isUser)`sleep_for(${seconds})`.then(
-        () => null,
-        (error) => error.code ?? error.status ?? error.name,
-      )
-      return { code, milliseconds: Math.round(performance.now() - began) }
+    const as = (isUser: boolean) => actAs(isUser ? claimsOf(account!) : null, isUser)
+    const endOf = (isUser: boolean) =>
+      as(isUser)`sleep_for(30)`.catch(({ code, status, name }) => code ?? status ?? name)
+    const [user, anonymous] = await Promise.all([endOf(true), endOf(false)])
+    const limits: string[] = []
+    for (const isUser of [false, true, false, true]) {
+      limits.push(...await times(2, async () => JSON.parse((await as(isUser)`limit()`).body)))
     }
-    const outcomes = await Promise.all([sleep(true, 4), sleep(false, 30)])
-    // The time limit of an anonymous caller must not stay with the connection.
-    return [...outcomes, await sleep(false, 0), await sleep(true, 4), await sleep(true, 30)]
+    return { user, anonymous, limits }
   },
 
   /** One statement again and again on so many connections: the errors, and what the server has prepared then. */
@@ -122,10 +122,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
     }
   },
 
-  /**
-   * The round trips that it takes to open a connection, of each kind of statement, and of each as postgres.js sends it
-   * by itself when it prepares nothing.
-   */
+  /** The round trips that it takes to open a connection, and of each kind of statement. */
   roundTrips: async (account) => {
     const { url, count } = await countFlights(process.env.EDGE_DATABASE_URL!)
     const countOf = async (work: () => Promise<unknown>): Promise<number> => {
@@ -153,11 +150,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
         () => limitWrite('RATE_LIMIT_SEND', claims, (db) => db`get_account()`),
       ]
     ) statements.push(await countOf(statement))
-    const sql = postgres(url, { max: 1, fetch_types: false, prepare: false, ssl: false })
-    await sql.unsafe('select 1')
-    const described: number[] = []
-    for (const value of ['1', '2']) described.push(await countOf(() => sql.unsafe('select $1::integer', [value])))
-    return { opening, statements, described }
+    return { opening, statements }
   },
 }
 

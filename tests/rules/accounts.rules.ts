@@ -52,9 +52,8 @@ test('an account that Auth makes without a sign-up gets defaults, and a name in 
   is(user, { name: 'New user', bio: null, location: null, role: 'user', is_active: true })
   const empty = { first_name: null, last_name: null, age: null, biography: null, country: null, city: null }
   is(Profile, { ...empty, image_url: null, is_searchable: false, Interests: [] })
-  const unnamed = [{}, { name: '' }, { name: null }, { profile: { city: 'Porto' } }, { ticket: "' or true --" }, {
-    ticket: id,
-  }]
+  const tickets = [{ ticket: "' or true --" }, { ticket: id }]
+  const unnamed = [{}, { name: '' }, { name: null }, { profile: { city: 'Porto' } }, ...tickets]
   for (const metadata of [{ name: 'Ana' }, { name: 'b'.repeat(101) }, ...unnamed]) {
     await signUp(crypto.randomUUID(), metadata)
     const name = ('name' in metadata && metadata.name?.slice(0, 100)) || 'New user'

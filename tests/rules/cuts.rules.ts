@@ -1,19 +1,7 @@
 // What one person still receives of another after a block, and after the other was hidden, suspended or erased: each
 // cell of the table in docs/security.md.
-import {
-  asAdmin,
-  equal,
-  idOf,
-  inDays,
-  is,
-  type Json,
-  passTime,
-  people,
-  type Person,
-  sql,
-  talk,
-  test,
-} from './fixture.ts'
+import { asAdmin, equal, idOf, inDays, is, type Json, passTime, people } from './fixture.ts'
+import { type Person, sql, talk, test } from './fixture.ts'
 import { rightsOn, sent } from './topics.ts'
 
 const table = Deno.readTextFileSync(new URL('../../docs/security.md', import.meta.url))

@@ -217,11 +217,7 @@ test('our own schema realtime sends as the one of the platform does', async () =
     await sql(send(`'${payload}'`))
     equal(await sent(), [`room said ${payload}`])
   }
-  await allows([
-    send(`'[1]'`),
-    send(`'7'`),
-    send(`'{}'`, 'null'),
-  ])
+  await allows([send(`'[1]'`), send(`'7'`), send(`'{}'`, 'null')])
   equal(await sent(), [])
   await sql(`select realtime.send('{"id": 1}', 'said', 'room', false)`)
   equal(await sent(), ['room said {"id": 1} public'])

@@ -8,6 +8,7 @@
  */
 import { SignJWT } from 'jose'
 import pg from 'pg'
+import { codeOf } from '../../functions/_shared/error_codes.ts'
 import { openTestDatabase } from '../db/database.ts'
 
 // Tests assert the shape.
@@ -145,12 +146,7 @@ export const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** A time so many days ahead of now, as a client writes it. */
 export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 
-export interface Answer {
-  status: number
-  body: Json
-  text: string
-  headers: Headers
-}
+export type Answer = { status: number; body: Json; text: string; headers: Headers }
 /** A part of the body, or a part of the error's text. */
 type Expected = Json | string
 type HeaderFields = Record<string, string>
@@ -173,7 +169,24 @@ const send = async (token: string | null, method: string, path: string, body?: u
   return { status: answer.status, body: isJson ? JSON.parse(text) : null, text, headers: answer.headers } as Answer
 }
 
-/** A caller. Each method sends a request and checks its answer: the status, then a part of the body or of the error. */
+/** Refusals whose code is not the general one of their status. Only who has blocked the other reads that. */
+const ownCodes: [text: RegExp, code: string | RegExp][] = [
+  [/you cannot (have|pin|block) more than/, 'too_many'],
+  [/^This account is deactivated/, 'deactivated'],
+  [/^You cannot write to this person/, /^(blocked|forbidden)$/],
+  [/until this person has answered$/, 'first_contact_limit'],
+  [/^This profile is not public/, 'not_public'],
+  [/^An administrator has hidden this profile/, 'hidden'],
+  [/^A conversation with this user already exists/, 'already_open'],
+  [/^An account with this/, 'email_taken'],
+  [/^This offer has changed/, 'stale_revision'],
+  [/^The host has another reservation/, 'overlap'],
+]
+
+/**
+ * A caller. Each method sends a request and checks its answer: the status, then a part of the body or of the error, and
+ * the code that belongs to that error.
+ */
 export class Caller {
   constructor(readonly name: string, readonly token: string | null) {}
   ask = (method: string, path: string, body?: unknown, headers?: HeaderFields): Promise<Answer> =>
@@ -190,7 +203,11 @@ export class Caller {
     const answer = await this.ask(method, path, body, headers)
     const what = `${this.name} ${method} ${path} ${show(body)} → ${answer.status} ${answer.text.slice(0, 300)}: `
     is(answer.status, status, what)
-    if (status >= 400) is(typeof answer.body?.error, 'string', what)
+    if (status >= 400) {
+      is(typeof answer.body?.error, 'string', what)
+      const [, code] = ownCodes.find(([text]) => text.test(answer.body.error)) ?? [null, codeOf(status)]
+      is(answer.headers.get('X-Error-Code'), code, what)
+    }
     if (typeof expected === 'string') {
       is(String(answer.body?.error).includes(expected), true, `${what}not “${expected}” `)
     } else if (expected !== undefined) is(answer.body, expected, what)
@@ -267,17 +284,8 @@ export const talk = async (voyager: Person, local: Person): Promise<string> =>
 /** The id at the end of a path. */
 export const idOf = (path: string): number => Number(path.split('/').at(-1))
 
-export interface Result {
-  file: string
-  name: string
-  error: string | null
-  assertions: number
-}
-interface Test {
-  file: string
-  name: string
-  run: () => void | Promise<void>
-}
+export type Result = { file: string; name: string; error: string | null; assertions: number }
+type Test = { file: string; name: string; run: () => void | Promise<void> }
 const tests: Test[] = []
 let file = ''
 /** A rule: a sentence about people, and what they ask for. */

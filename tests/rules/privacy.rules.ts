@@ -224,7 +224,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
   const biography = 'Likes xBiography and xMore, "xQuoted".'
   const shown = { city: 'xCity', country: 'xCountry', image_url: 'https://xHost.example.com/xPath?xQuery' }
   const words = [...JSON.stringify({ ...texts, biography, ...shown }).matchAll(/x[A-Z]\w+/g)].map(String)
-  words.push('xAddress', 'xNickname', 'xAgain', 'xPending', 'xActor', 'xTraits')
+  words.push('xAddress', 'xNickname', 'xAgain', 'xPending', 'xActor', 'xTraits', 'xIdentity', 'xBrowser')
   const account = {
     xActor: { actor_id: ana.auth },
     xTraits: { traits: { user_id: ana.auth } },
@@ -236,6 +236,9 @@ test('of an erased user the tables keep what partners and moderators need, and n
   }
   await sql(`update auth.users set email = 'xAddress@tests.example', raw_user_meta_data = '{"nickname": "xNickname"}'
     where id = '${ana.auth}'`)
+  await sql(`insert into auth.identities (id, provider, provider_id, user_id, identity_data)
+    values (gen_random_uuid(), 'email', '${ana.auth}', '${ana.auth}', '{"email": "xIdentity@tests.example"}')`)
+  await sql(`insert into auth.sessions (id, user_id, user_agent) values (gen_random_uuid(), '${ana.auth}', 'xBrowser')`)
   await ana.patch('/users/profile', { ...texts, biography, ...shown, is_searchable: true, interest_ids: [1, 2] })
   await ana.post(`${ab}/messages`, { content: 'xMessage', client_id: crypto.randomUUID() }, 201)
   await ben.post(`${ab}/messages`, { content: 'Hello' }, 201)

@@ -61,13 +61,8 @@ test('each field is changed by itself, null clears those that are optional, and 
   }
   const before = await stored(ana)
   equal(await ana.patch('/users/profile', {}), me)
-  const identity = {
-    id: ben.id,
-    user_id: ben.id,
-    auth_id: crypto.randomUUID(),
-    profile_id: 1,
-    created_at: '2020-01-01',
-  }
+  const ids = { id: ben.id, user_id: ben.id, auth_id: crypto.randomUUID(), profile_id: 1 }
+  const identity = { ...ids, created_at: '2020-01-01' }
   const state = { email: 'other@tests.example', role: 'admin', is_active: false, Profile: { city: 'X' }, Interests: [] }
   await ana.patch('/users/profile', { ...identity, ...state, bio: 'Potter' })
   equal(await stored(ana), before)

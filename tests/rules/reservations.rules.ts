@@ -66,7 +66,7 @@ test('an offer with a wrong value is refused, naming the field; the limits are a
   const after = (milliseconds: number) => new Date(Date.parse(date) + milliseconds).toISOString()
   // deno-fmt-ignore
   const wrong: Record<string, unknown[]> = {
-    title: ['', ' \n', 'x'.repeat(121), undefined, 'a\0b'],
+    title: ['', ' \n', 'x'.repeat(121), undefined, 'a\0b', 'a\nb', 'a\u202eb'],
     price: [-0.01, 100_000.01, 1.005, '5'],
     date: [
       '2030-01-01', '2030-01-01T00:00:00', '0000-01-01T00:00:00Z', '9999-12-31T23:00:00-12:00', 1_900_000_000,

@@ -2,7 +2,7 @@
 import { seededRandom } from '../tools/random.ts'
 import { searchAudit } from '../tools/search_audit.ts'
 import { asAdmin, is, type Json, type Person, person, sql, test } from './fixture.ts'
-import { embedAll, namesOf, search } from './search_fixture.ts'
+import { embedAll, search } from './search_fixture.ts'
 
 const steps = Number(Deno.env.get('SEARCH_STEPS') ?? 60)
 const seed = Number(Deno.env.get('SEARCH_SEED') ?? 20_261_121)
@@ -128,20 +128,4 @@ test('a new text is embedded again and its old vector goes at once; what is not 
   is([await waiting(), await vectors()], [[0], [1]])
   await change(`biography = 'Blistrovaq'`)
   is([await waiting(), await vectors()], [[1], [0]])
-})
-
-test('every word of a profile is in the lexicon at once, and the count takes unused ones out', async () => {
-  const biography = Array.from({ length: 300 }, (_, index) => `word${index + 1} zorbing`).join(' ')
-  const lexicon = () => sql(`select word from private.search_lexicon where word ~ '^word\\d+$'`)
-  const [id] = await asAdmin(
-    `with made as (insert into public.users (name, email) values ('Cat', 'cat@example.com') returning id)
-     insert into public.profiles (user_id, biography, is_searchable) select id, $1, true from made returning id`,
-    [biography],
-  )
-  is((await lexicon()).length, 300)
-  is(namesOf(await search({ q: 'wrod299 ' })), ['Cat'])
-  await asAdmin('delete from public.profiles where id = $1', [id])
-  is((await lexicon()).length, 300)
-  await sql('select private.count_words()')
-  is(await lexicon(), [])
 })

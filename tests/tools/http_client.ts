@@ -1,18 +1,9 @@
 import { Agent, request } from 'node:http'
 
 /** A request that is sent as it is; fetch would normalize the path and the headers. */
-export interface HttpRequest {
-  method: string
-  path: string
-  headers: Record<string, string>
-  body?: string
-}
+export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 
-export interface HttpResponse {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  text: string
-}
+export type HttpResponse = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
 
 export class ResponseTimeout extends Error {}
 

@@ -19,37 +19,24 @@ export const unpack = ({ files }: Upload, folder: string): void => {
 }
 
 const time = '2026-01-01T00:00:00Z'
+const organization = { organization_id: 'organisation', organization_slug: 'organisation' }
+const database = { host: 'localhost', version: '17.6.1', postgres_engine: '17', release_channel: 'ga' }
 const project = {
-  id: projectRef,
-  ref: projectRef,
-  organization_id: 'organisation',
-  organization_slug: 'organisation',
-  name: 'voyagers',
-  region: 'eu-west-1',
-  created_at: time,
-  status: 'ACTIVE_HEALTHY',
-  database: { host: 'localhost', version: '17.6.1', postgres_engine: '17', release_channel: 'ga' },
+  ...{ id: projectRef, ref: projectRef, ...organization, name: 'voyagers', region: 'eu-west-1' },
+  ...{ created_at: time, status: 'ACTIVE_HEALTHY', database },
 }
 const hostname = {
-  id: '1',
-  hostname: 'api.example.com',
-  ssl: { status: 'active', validation_records: [] },
-  ownership_verification: { type: 'txt', name: 'x', value: 'y' },
+  ...{ id: '1', hostname: 'api.example.com', ssl: { status: 'active', validation_records: [] } },
+  ...{ ownership_verification: { type: 'txt', name: 'x', value: 'y' }, verification_errors: [], status: 'active' },
   custom_origin_server: `${projectRef}.localhost`,
-  verification_errors: [],
-  status: 'active',
 }
 const customHostname = {
-  status: '5_services_reconfigured',
-  custom_hostname: hostname.hostname,
+  ...{ status: '5_services_reconfigured', custom_hostname: hostname.hostname },
   data: { success: true, errors: [], messages: [], result: hostname },
 }
 const backups = {
-  region: project.region,
-  walg_enabled: true,
-  pitr_enabled: false,
+  ...{ region: project.region, walg_enabled: true, pitr_enabled: false, physical_backup_data: {} },
   backups: [{ id: 1, is_physical_backup: true, status: 'COMPLETED', inserted_at: time }],
-  physical_backup_data: {},
 }
 
 /**

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /** The JSON Schema keywords in docs/openapi.json. `faults` throws for others. */
-export interface Schema {
+type Limit = 'minItems' | 'maxItems' | 'minimum' | 'maximum' | 'exclusiveMinimum' | 'minLength' | 'maxLength'
+export interface Schema extends Partial<Record<Limit, number>> {
   $ref?: string
   type?: string | string[]
   const?: unknown
@@ -12,24 +13,12 @@ export interface Schema {
   additionalProperties?: boolean | Schema
   propertyNames?: Schema
   items?: Schema
-  minItems?: number
-  maxItems?: number
-  minimum?: number
-  maximum?: number
-  exclusiveMinimum?: number
-  minLength?: number
-  maxLength?: number
   pattern?: string
   format?: string
   default?: unknown
 }
 
-interface Parameter {
-  name: string
-  in: 'path' | 'query' | 'header'
-  required?: boolean
-  schema: Schema
-}
+type Parameter = { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }
 
 export interface Operation {
   operationId: string

@@ -62,12 +62,7 @@ export const signUp = async (
   const token: string = body.access_token
   const me = await call('GET', `${base}/users/me`, undefined, { token })
   return {
-    id: body.user.id,
-    profileId: me.body.Profile.id,
-    name,
-    email,
-    password,
-    token,
+    ...{ id: body.user.id, profileId: me.body.Profile.id, name, email, password, token },
     call: (method, path, content, options = {}) =>
       call(method, path.startsWith('/') ? base + path : path, content, { token, ...options }),
   }

@@ -2,10 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request a
 import { connect } from 'node:net'
 import { listen } from './ports.ts'
 
-interface Forwarded {
-  target: URL
-  headers: IncomingHttpHeaders
-}
+type Forwarded = { target: URL; headers: IncomingHttpHeaders }
 
 /** One origin in front of several servers, for HTTP and WebSockets. */
 export const openProxy = async (targetOf: (request: IncomingMessage) => Forwarded) => {

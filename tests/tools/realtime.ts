@@ -23,10 +23,7 @@ export const connect = async (
   return client
 }
 
-export interface Joined {
-  status: string
-  reason: string
-}
+export type Joined = { status: string; reason: string }
 
 /** Joins a channel and resolves with the outcome. */
 export const join = (channel: RealtimeChannel): Promise<Joined> =>
@@ -34,11 +31,7 @@ export const join = (channel: RealtimeChannel): Promise<Joined> =>
     channel.subscribe((status, error) => resolve({ status, reason: error?.message ?? '' }))
   })
 
-interface ReceivedBroadcast {
-  event: string
-  payload: Record<string, unknown>
-  meta?: { id: string; replayed?: boolean }
-}
+type ReceivedBroadcast = { event: string; payload: Record<string, unknown>; meta?: { id: string; replayed?: boolean } }
 export interface Listener extends Joined {
   broadcasts: ReceivedBroadcast[]
   /** Errors that the server has told the channel. */

@@ -1,6 +1,4 @@
-interface Described {
-  description?: string
-}
+type Described = { description?: string }
 interface Content {
   content?: Record<string, { schema: { $ref?: string; properties?: Record<string, Described> }; example?: unknown }>
 }

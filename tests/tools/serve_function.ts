@@ -2,12 +2,7 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
-export interface ServedFunction {
-  base: string
-  pid: number
-  log: () => string
-  stop: () => void
-}
+export type ServedFunction = { base: string; pid: number; log: () => string; stop: () => void }
 
 const listen = ['--host', '127.0.0.1', '--port', '0']
 

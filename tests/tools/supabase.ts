@@ -7,11 +7,7 @@ export const platform = (database: string, role = 'postgres'): string => {
   return url.href
 }
 
-export interface Outcome {
-  code: number
-  stdout: string
-  stderr: string
-}
+export type Outcome = { code: number; stdout: string; stderr: string }
 
 /** Runs a program of node_modules. */
 export const run = (command: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>

@@ -33,10 +33,7 @@ from (
 ) as cells (name, condition, "select", "insert", "update", "delete");
 
 -- Becomes the caller, tries a statement on the rows of `whose`, undoes it, and says how it went.
-create function pg_temp.attempt(caller text, privilege text, on_table text)
-returns text
-language plpgsql
-as $$
+create function pg_temp.attempt(caller text, privilege text, on_table text) returns text language plpgsql as $$
 declare
   whose constant text := case caller when 'dora' then 'dora' when 'gus' then 'carla' else 'ana' end;
   profile constant bigint := tests.profile_of(whose);

@@ -8,10 +8,7 @@ delete from auth.users where email = 'gus@tests.example';
 grant select on erased to public;
 
 -- The role after it, whose the claims are, and which users the caller reads. Of a refusal its error.
-create function pg_temp.outcome(claims jsonb, strict boolean)
-returns text
-language plpgsql
-as $$
+create function pg_temp.outcome(claims jsonb, strict boolean) returns text language plpgsql as $$
 declare
   outcome text;
 begin
@@ -65,16 +62,11 @@ cross join lateral (
     else 'anon, no claims, no account'
   end as expected
 ) as outcomes;
-select is(
-  pg_temp.outcome(null, false), 'anon, no claims, no account', 'who has no token is an anonymous caller'
-);
+select is(pg_temp.outcome(null, false), 'anon, no claims, no account', 'who has no token is an anonymous caller');
 
 -- my_id is what the latest act_as has stored, whatever the claims say later, and without act_as it is looked up by the
 -- claims.
-create function pg_temp.ids_of(people text[])
-returns bigint[]
-language plpgsql
-as $$
+create function pg_temp.ids_of(people text[]) returns bigint[] language plpgsql as $$
 declare
   person text;
   ids bigint[] := '{}';
@@ -115,9 +107,7 @@ select throws_ok(
 
 select tests.become_owner();
 create or replace function private.find_me()
-returns bigint
-language sql stable security definer set search_path = ''
-as $$ select null::bigint $$;
+returns bigint language sql stable security definer set search_path = '' as $$ select null::bigint $$;
 select is(
   pg_temp.outcome(tests.claims_of('ana'), true), '40001 This account has just changed',
   'a user who becomes active after find_me has looked gets a retryable error'

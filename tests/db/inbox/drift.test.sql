@@ -9,10 +9,7 @@ where one.email like '%@tests.example';
 create temp table talks as select row_number() over (order by id) as place, * from public.conversations;
 
 -- A random action as a participant or an admin; some raise an error halfway and so are undone.
-create function pg_temp.act()
-returns text
-language plpgsql security definer
-as $$
+create function pg_temp.act() returns text language plpgsql security definer as $$
 declare
   talk public.conversations;
   chosen public.messages;

@@ -4,10 +4,7 @@ select plan(7);
 select tests.make_person('ana');
 update public.profiles set is_searchable = true, biography = 'Quorbins';
 
-create function pg_temp.search(timeout integer)
-returns text
-language plpgsql
-as $$
+create function pg_temp.search(timeout integer) returns text language plpgsql as $$
 begin
   return api.search_profiles(jsonb_build_object(
     'tokens', tests.tokens('quorbins'), 'vector', array_fill(0.05, array[384]), 'model', 'offline-wordnet-v3',
@@ -26,10 +23,7 @@ from expected;
 select is(pg_temp.search(null), '1', 'the time limit of one search does not apply to the next, which has none');
 
 -- Makes a step slow, and restores it.
-create function pg_temp.search_with_slow(step regproc)
-returns text
-language plpgsql
-as $$
+create function pg_temp.search_with_slow(step regproc) returns text language plpgsql as $$
 declare
   definition text := pg_get_functiondef(step);
   outcome text;

@@ -24,9 +24,7 @@ set local session_replication_role = origin;
 select private.count_words();
 
 create function pg_temp.search(query text, filters jsonb, page_limit integer, page_offset integer)
-returns json
-language sql
-as $$
+returns json language sql as $$
   select api.search_profiles(
     filters || jsonb_build_object('tokens', tests.tokens(query), 'limit', page_limit, 'offset', page_offset)
   ) -> 'answer'
@@ -41,10 +39,7 @@ values
   ('wild -zorbing', '{}', 'false'),
   ('-wild', '{"countries": ["Largeland"]}', 'not is_wild'),
   ('"wild zorbing"', '{"countries": ["Largeland"]}', 'is_wild');
-create function pg_temp.faults()
-returns setof text
-language plpgsql
-as $$
+create function pg_temp.faults() returns setof text language plpgsql as $$
 declare
   request record;
   wanted integer[];
@@ -72,20 +67,14 @@ begin
   end loop;
 end
 $$;
-create function pg_temp.lists(query text, filters jsonb default '{}')
-returns boolean
-language sql
-as $$
+create function pg_temp.lists(query text, filters jsonb default '{}') returns boolean language sql as $$
   select (private.read_filter(filters, private.read_query(tests.tokens(query)), null)).passing is not null
 $$;
 
 select is_empty(
   'select pg_temp.faults()', 'pages go on to the end or to 1,000, nobody is there twice or wrongly, and no score rises'
 );
-create function pg_temp.first_of(query text, filters jsonb default '{}')
-returns text
-language sql
-as $$
+create function pg_temp.first_of(query text, filters jsonb default '{}') returns text language sql as $$
   select string_agg(people.name, ', ')
   from json_array_elements(pg_temp.search(query, filters, 1, 0) -> 'hits') as hit
   join people on nth = (hit ->> 'id')::integer
@@ -100,10 +89,7 @@ select is(
   ),
   '{Maria,Silva Costa Maria}', 'unless the filter leaves that one out'
 );
-create function pg_temp.found(query text, page_limit integer)
-returns integer[]
-language sql
-as $$
+create function pg_temp.found(query text, page_limit integer) returns integer[] language sql as $$
   select array_agg((hit ->> 'id')::integer)
   from json_array_elements(pg_temp.search(query, '{}', page_limit, 0) -> 'hits') as hit
 $$;
@@ -112,9 +98,7 @@ select is(pg_temp.found('wild quokkas', 1000), '{1,501,1001}', 'a word that half
 
 -- Estimated as with 60,000 profiles.
 create or replace function private.count_profiles()
-returns double precision
-language sql
-as 'select 60000::double precision';
+returns double precision language sql as 'select 60000::double precision';
 select is_empty('select pg_temp.faults()', 'in a large index they are the same');
 select ok(pg_temp.lists('', '{"cities": ["Rareville"]}'), 'few who pass are listed');
 select ok(not pg_temp.lists('wild -zorbing'), 'without a condition that tells how few they are nobody is');

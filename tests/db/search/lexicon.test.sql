@@ -2,16 +2,10 @@
 -- it.
 select plan(8);
 select tests.make_person(name) from unnest('{ana,ben}'::text[]) as name;
-create function pg_temp.write(person text, biography text)
-returns void
-language sql
-as $$
+create function pg_temp.write(person text, biography text) returns void language sql as $$
   update public.profiles set is_searchable = true, biography = write.biography where id = tests.profile_of(person)
 $$;
-create function pg_temp.listed()
-returns text[]
-language sql
-as $$
+create function pg_temp.listed() returns text[] language sql as $$
   select array_agg(concat_ws(' ', word, holders, named) order by word, holders)
   from private.search_lexicon
   where word in ('ana', 'quokkas', 'zorbing', 'wombats')

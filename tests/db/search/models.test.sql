@@ -3,18 +3,14 @@
 select plan(8);
 select tests.make_person('ana');
 select tests.make_person('ben');
-update public.profiles
-set is_searchable = true, city = 'Modelby', biography = 'Zorbing';
+update public.profiles set is_searchable = true, city = 'Modelby', biography = 'Zorbing';
 update private.search_entries
 set model = 'offline-wordnet-v3', embedding = array_fill(0.05, array[384])::extensions.halfvec;
 delete from private.embedding_queue;
 
 -- Searches with the vector that all profiles have. Returns the names of the hits, each with whether embeddings were
 -- compared.
-create function pg_temp.hits_with(model text)
-returns setof text
-language sql
-as $$
+create function pg_temp.hits_with(model text) returns setof text language sql as $$
   select concat_ws(
     ' ', hit ->> 'name',
     case when (hit -> '_rankingScoreDetails') ->> 'cosine' is null then 'by words' else 'by both' end

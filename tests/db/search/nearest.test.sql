@@ -3,10 +3,7 @@ select plan(16);
 
 -- 300 profiles at evenly growing distances: the cosine of the nth to the first axis is 1 - (n - .5) / 300.
 create temp table neighbours (nth integer primary key, id bigint);
-create function pg_temp.vector_at(cosine double precision)
-returns extensions.halfvec
-language sql
-as $$
+create function pg_temp.vector_at(cosine double precision) returns extensions.halfvec language sql as $$
   select (
     array[cosine, sqrt(1 - cosine ^ 2)] || array_fill(0::double precision, array[382])
   )::real[]::extensions.halfvec
@@ -23,9 +20,7 @@ profiles as (
   returning id, user_id
 )
 insert into neighbours
-select substring(email, '[0-9]+')::integer, profiles.id
-from profiles
-join users on users.id = user_id;
+select substring(email, '[0-9]+')::integer, profiles.id from profiles join users on users.id = user_id;
 update private.search_entries as entry
 set model = 'offline-wordnet-v3', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
 from neighbours
@@ -88,9 +83,7 @@ cross join (
 ) as cases (promise, max_results, max_distance, hidden, city, expected);
 
 create function pg_temp.search(query text, cities jsonb default '["Nearburg", "Farburg"]')
-returns json
-language sql
-as $$
+returns json language sql as $$
   select private.find_profiles(
     request => '{"model": "offline-wordnet-v3", "limit": 300, "offset": 0, "explain": true}', asked => asked,
     filter => private.read_filter(jsonb_build_object('cities', cities), asked, null),
@@ -109,9 +102,7 @@ from (
 ) as cases (query, cities, total, promise);
 
 -- A zero vector is stored as null: it says nothing, and does not lower the score.
-update private.search_entries
-set embedding = null
-where profile_id = (select id from neighbours where nth = 10);
+update private.search_entries set embedding = null where profile_id = (select id from neighbours where nth = 10);
 select is(
   (
     select (hit ->> '_rankingScore')::numeric

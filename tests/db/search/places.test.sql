@@ -1,16 +1,10 @@
 -- Which place somebody is in, which places a query names, what lies near them, and how they are loaded.
 select plan(18);
-create function pg_temp.tags(city text, country text)
-returns text
-language sql
-as $$
+create function pg_temp.tags(city text, country text) returns text language sql as $$
   select string_agg(names[1], ', ' order by kind, names[1]) from private.search_places
   where id = any (private.place_tags(city, country)) and kind in ('city', 'district', 'region', 'country')
 $$;
-create function pg_temp.places(candidate text)
-returns text
-language sql
-as $$
+create function pg_temp.places(candidate text) returns text language sql as $$
   select string_agg(places.kind || ' ' || places.names[1], ', ' order by places.kind, places.names[1])
   from private.places_named(array[candidate]) as named
   join private.search_places as places on places.id = any (named.ids)
@@ -102,6 +96,4 @@ select is(
   ],
   'loading replaces all places but the operator''s'
 );
-select is(
-  private.refresh_places(0, 10), tests.profile_of('ana'), 'then the profiles are indexed anew, up to the last'
-);
+select is(private.refresh_places(0, 10), tests.profile_of('ana'), 'then the profiles are indexed anew, up to the last');

@@ -2,15 +2,11 @@
 select plan(7);
 select tests.make_person('ana');
 select tests.make_person('ben');
-update public.profiles
-set is_searchable = true, city = 'Qwxburg', biography = 'Zorbing quokkas';
+update public.profiles set is_searchable = true, city = 'Qwxburg', biography = 'Zorbing quokkas';
 insert into public.profile_interests (profile_id, interest_id)
 values (tests.profile_of('ana'), 1), (tests.profile_of('ana'), 2);
 
-create function pg_temp.break_and_rebuild()
-returns void
-language plpgsql
-as $$
+create function pg_temp.break_and_rebuild() returns void language plpgsql as $$
 begin
   set local session_replication_role = replica;
   update private.search_entries set model = 'offline-wordnet-v3';
@@ -43,8 +39,7 @@ select is_empty(
   'it counts the words'
 );
 select is(
-  (select model from private.search_entries where profile_id = tests.profile_of('ana')),
-  'offline-wordnet-v3',
+  (select model from private.search_entries where profile_id = tests.profile_of('ana')), 'offline-wordnet-v3',
   'it keeps the embedding of an unchanged text'
 );
 select results_eq(
@@ -54,26 +49,18 @@ select results_eq(
   $$,
   'it queues what has no embedding'
 );
-update private.search_entries
-set model = null;
+update private.search_entries set model = null;
 insert into private.embedding_queue (kind, id)
-select 'profile', profile_id from private.search_entries
-on conflict do nothing;
+select 'profile', profile_id from private.search_entries on conflict do nothing;
 
 -- The report
 select is(
-  private.describe_search()::jsonb - 'oldest',
-  '{"waiting": 3, "dead": 0}',
+  private.describe_search()::jsonb - 'oldest', '{"waiting": 3, "dead": 0}',
   'the report counts the queue: two profiles and the context of ana'
 );
-update private.embedding_queue
-set attempts = 8
-where kind = 'context';
-update private.embedding_queue
-set queued_at = now() - interval '90 seconds'
-where id = tests.profile_of('ana');
+update private.embedding_queue set attempts = 8 where kind = 'context';
+update private.embedding_queue set queued_at = now() - interval '90 seconds' where id = tests.profile_of('ana');
 select is(
-  private.describe_search()::jsonb,
-  '{"waiting": 2, "dead": 1, "oldest": 90.000000}',
+  private.describe_search()::jsonb, '{"waiting": 2, "dead": 1, "oldest": 90.000000}',
   'the report counts dead letters separately, and has the age of the oldest job'
 );

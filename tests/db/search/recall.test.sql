@@ -30,8 +30,7 @@ join words using (word)
 group by nth;
 
 -- The index is made at once, which takes a fifth of the time. Entries without users or words are enough.
-create temp table definition as
-select pg_get_indexdef('private.search_entries_embedding_idx'::regclass) as text;
+create temp table definition as select pg_get_indexdef('private.search_entries_embedding_idx'::regclass) as text;
 drop index private.search_entries_embedding_idx;
 set local session_replication_role = replica;
 insert into private.search_entries (profile_id, user_id, name, interests, content_hash, model, embedding)
@@ -68,10 +67,7 @@ from (
 where place <= 100
 group by nth;
 
-create function pg_temp.recall(size integer, of_at_most integer default 100)
-returns double precision
-language sql
-as $$
+create function pg_temp.recall(size integer, of_at_most integer default 100) returns double precision language sql as $$
   select avg(
     (
       select count(*)

@@ -2,13 +2,8 @@
 select plan(17);
 select tests.make_person('ana');
 select tests.make_person('ben');
-insert into public.interests (name)
-select 'Zorbing ' || n
-from generate_series(1, 50) as n;
-create function pg_temp.parts_of(text text, interest_count integer default 0)
-returns text[]
-language plpgsql
-as $$
+insert into public.interests (name) select 'Zorbing ' || n from generate_series(1, 50) as n;
+create function pg_temp.parts_of(text text, interest_count integer default 0) returns text[] language plpgsql as $$
 declare
   ana bigint := tests.profile_of('ana');
 begin
@@ -65,10 +60,7 @@ select is(
   '{I cook}',
   'a claim tells the parts'
 );
-create function pg_temp.save(hash text, variadic parts text[])
-returns smallint[]
-language sql
-as $$
+create function pg_temp.save(hash text, variadic parts text[]) returns smallint[] language sql as $$
   insert into private.search_models values ('a model', 0, 1, .5, .5) on conflict do nothing;
   select private.save_embeddings('a model', jsonb_build_array(jsonb_build_object(
     'kind', 'profile', 'id', tests.profile_of('ana'), 'content_hash', hash,
@@ -86,9 +78,7 @@ select is(pg_temp.save(pg_temp.hash(), '.1', '', '.3'), '{1,3}', 'a part without
 select is(pg_temp.save('another', '.1', '.2', '.3'), '{1,3}', 'embeddings of another text are not saved');
 select is(pg_temp.save(pg_temp.hash(), '.1', '.2'), '{1,2}', 'new embeddings replace the old ones');
 update public.users set name = 'Anna' where id = tests.id_of('ana');
-select is(
-  (select count(*) from private.search_sentences), 2::bigint, 'a change of something else keeps them'
-);
+select is((select count(*) from private.search_sentences), 2::bigint, 'a change of something else keeps them');
 update public.profiles set biography = 'I cook.' where id = tests.profile_of('ana');
 select is_empty('select from private.search_sentences', 'a change of the biography deletes them at once');
 select pg_temp.save(pg_temp.hash(), '.1');
@@ -96,16 +86,10 @@ update public.profiles set is_searchable = false where id = tests.profile_of('an
 select is_empty('select from private.search_sentences', 'a hidden profile has none');
 
 -- Measured by its own embeddings, which lie on an arc: profile n at n degrees, its interest half a degree further.
-create function pg_temp.at(degrees float)
-returns extensions.halfvec
-language sql
-as $$
+create function pg_temp.at(degrees float) returns extensions.halfvec language sql as $$
   select (array[cosd(degrees), sind(degrees)] || array_fill(0::float, array[382]))::extensions.halfvec
 $$;
-create function pg_temp.fill(people integer)
-returns text
-language sql
-as $$
+create function pg_temp.fill(people integer) returns text language sql as $$
   select tests.make_person('p' || n) from generate_series(1, people) as n
   where not exists (select from public.users where name = 'p' || n);
   update public.profiles set is_searchable = true from public.users

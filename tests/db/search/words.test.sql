@@ -2,10 +2,7 @@
 -- it goes.
 select plan(41);
 
-create function pg_temp.words(query text)
-returns integer
-language sql
-as $$
+create function pg_temp.words(query text) returns integer language sql as $$
   select cardinality(private.words_of_tokens(array(
     select jsonb_populate_record(null::private.search_token, token)
     from jsonb_array_elements(tests.tokens(query)) as token
@@ -56,10 +53,7 @@ select is(
 );
 
 -- What the people below have in their profiles, one text each.
-create function pg_temp.write(variadic texts text[])
-returns void
-language sql
-as $$
+create function pg_temp.write(variadic texts text[]) returns void language sql as $$
   with users as (
     insert into public.users (name, email)
     select 'Ulf', md5(text) || '@tests.example' from unnest(texts) as text
@@ -70,10 +64,7 @@ as $$
   select private.count_words();
 $$;
 -- Who is found by a query as it is typed, or by what it may stand for.
-create function pg_temp.found(query text, unfinished boolean default false)
-returns text[]
-language sql
-as $$
+create function pg_temp.found(query text, unfinished boolean default false) returns text[] language sql as $$
   select array_agg(coalesce(biography, entry.name) order by 1)
   from private.read_query(
     jsonb_set(tests.tokens(query), '{-1,unfinished}', to_jsonb(unfinished)), '{}'

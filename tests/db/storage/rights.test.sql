@@ -20,10 +20,7 @@ union all
 select '{' || name || '}', tests.claims_of(name) ->> 'sub' from unnest(array['ana', 'ben', 'dan']) as name
 union all
 select case when local_id = tests.id_of('ben') then '{own}' else '{dans}' end, id::text from public.conversations;
-create function pg_temp.fill(pattern text, me text default null)
-returns text
-language plpgsql security definer
-as $$
+create function pg_temp.fill(pattern text, me text default null) returns text language plpgsql security definer as $$
 declare
   filled text := replace(pattern, '{me}', coalesce(tests.claims_of(me) ->> 'sub', 'nobody'));
   found record;
@@ -35,10 +32,7 @@ begin
 end
 $$;
 -- Who can execute a statement once another has been, and on how many rows if there are several. Both are taken back.
-create function pg_temp.who_can(statement text, done text default 'select')
-returns text
-language plpgsql
-as $$
+create function pg_temp.who_can(statement text, done text default 'select') returns text language plpgsql as $$
 declare
   able text[];
   person text;
@@ -65,9 +59,7 @@ begin
 end
 $$;
 create function pg_temp.upload(bucket text, name text, owner text default '{me}')
-returns text
-language sql immutable
-as $$
+returns text language sql immutable as $$
   select format('insert into storage.objects (bucket_id, name, owner_id) values (%L, %L, %L)', bucket, name, owner)
 $$;
 grant execute on all functions in schema pg_temp to public;
@@ -147,10 +139,7 @@ cross join (
 ) as operations (operation, can);
 
 -- So many files of ana of this size.
-create function pg_temp.files(folder text, files integer, size text)
-returns text
-language sql immutable
-as $$
+create function pg_temp.files(folder text, files integer, size text) returns text language sql immutable as $$
   select format(
     'insert into storage.objects (bucket_id, name, owner_id, metadata) select ''attachments'', %L || number, '
     || '''{ana}'', jsonb_build_object(''size'', %L::bigint) from generate_series(1, %s) as number',
@@ -173,10 +162,7 @@ from (
     ('select private.erase_person(tests.id_of(''ben''))', 'nobody')
 ) as conditions (done, who);
 
-create function pg_temp.send(person text, change jsonb)
-returns text
-language plpgsql
-as $$
+create function pg_temp.send(person text, change jsonb) returns text language plpgsql as $$
 declare
   file constant jsonb := '{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}';
   draft constant jsonb := jsonb_build_object('content', '', 'attachment', file || change);

@@ -1,9 +1,6 @@
 -- Names and titles: the same characters as in the functions (tests/local/lines.test.ts computes the sums).
 select plan(2);
-create function pg_temp.sum_of(before text)
-returns text
-language sql
-as $$
+create function pg_temp.sum_of(before text) returns text language sql as $$
   select md5(string_agg(code::text, ',' order by code))
   from generate_series(1, 1114111) as code
   where code not between 55296 and 57343 and private.is_line(before || chr(code))

@@ -64,11 +64,7 @@ export interface Model {
   reports: Report[]
 }
 /** The service: the same users, in a city of their own, and where it answers. */
-export interface Real {
-  users: Person[]
-  city: string
-  base: string
-}
+export type Real = { users: Person[]; city: string; base: string }
 export type Fixture = Real & { model: Model }
 
 /** The stack has FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply. */

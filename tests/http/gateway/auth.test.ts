@@ -25,9 +25,3 @@ test.each([
 ])('Auth refuses a %s that is not text', async (grant, body, error_code) => {
   expect(await send(`token?grant_type=${grant}`, body)).toMatchObject({ status: 400, body: { error_code } })
 })
-
-test('a sign-up takes a name from the metadata but no profile, which would be in every token', async () => {
-  const { body: { access_token } } = await signUpAs({ data: { name: 'Ana', profile: { bio: 'Potter', age: 31 } } })
-  const { body } = await call('GET', '/users/me', undefined, { token: access_token })
-  expect(body).toMatchObject({ name: 'Ana', bio: null, Profile: { age: null } })
-})

@@ -4,30 +4,15 @@ import { testKeys } from '../../tools/stack.ts'
 import { until } from '../../tools/wait.ts'
 
 /** Its settings, as config/runtime.exs reads them; those that are not here have their defaults. */
-const environment = (database: URL, port: number): Record<string, string> => ({
-  PATH: process.env.PATH!,
-  HOME: '/tmp',
-  PORT: `${port}`,
-  DB_HOST: database.hostname,
-  DB_PORT: database.port,
-  DB_NAME: database.pathname.slice(1),
-  DB_USER: database.username,
-  DB_PASSWORD: 'postgres',
-  DB_SSL: 'false',
-  DB_AFTER_CONNECT_QUERY: 'SET search_path TO _realtime',
-  DB_ENC_KEY: 'supabaserealtime',
-  API_JWT_SECRET: testKeys.jwtSecret,
-  METRICS_JWT_SECRET: testKeys.jwtSecret,
+const environment = ({ hostname, port: databasePort, pathname, username }: URL, port: number) => ({
+  ...{ PATH: process.env.PATH!, HOME: '/tmp', PORT: `${port}`, APP_NAME: 'realtime', DNS_NODES: "''" },
+  ...{ DB_HOST: hostname, DB_PORT: databasePort, DB_NAME: pathname.slice(1), DB_USER: username },
+  ...{ DB_PASSWORD: 'postgres', DB_SSL: 'false', DB_AFTER_CONNECT_QUERY: 'SET search_path TO _realtime' },
+  ...{ DB_ENC_KEY: 'supabaserealtime', API_JWT_SECRET: testKeys.jwtSecret, METRICS_JWT_SECRET: testKeys.jwtSecret },
   SECRET_KEY_BASE: 'a-key-base-for-tests-of-at-least-sixty-four-characters-0123456789abcdef',
-  APP_NAME: 'realtime',
-  SELF_HOST_TENANT_NAME: 'realtime-dev',
-  SEED_SELF_HOST: 'true',
-  RUN_JANITOR: 'true',
-  RLIMIT_NOFILE: '10000',
+  ...{ SELF_HOST_TENANT_NAME: 'realtime-dev', SEED_SELF_HOST: 'true', RUN_JANITOR: 'true', RLIMIT_NOFILE: '10000' },
   // Names of slots are those of the whole cluster.
-  SLOT_NAME_SUFFIX: `test_${port}`,
-  ERL_AFLAGS: '-proto_dist inet_tcp',
-  DNS_NODES: "''",
+  ...{ SLOT_NAME_SUFFIX: `test_${port}`, ERL_AFLAGS: '-proto_dist inet_tcp' },
 })
 
 /** The server on this database and port. It can be stopped and started again. */
