@@ -52,11 +52,7 @@ export const retryOnConflict = async (change: () => Promise<unknown>, tries = 5)
 }
 
 // Object ids of the types.
-const json = 114
-const jsonb = 3802
-const numeric = 1700
-const timestamp = 1114
-const timestamptz = 1184
+const [json, jsonb, numeric, timestamp, timestamptz] = [114, 3802, 1700, 1114, 1184] as const
 
 const maxParameters = 32_767
 
@@ -103,7 +99,6 @@ export const isoTimestamp = (text: string): string =>
     (_, date, time, hours, rest) => `${date}T${time}${hours ? `${hours}${rest || ':00'}` : ''}`,
   )
 
-/** Opens PGlite, in a folder or in memory. */
 export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const stored = dataDir === null ? null : databaseFolder(dataDir)
   if (stored?.isNew) console.log(`Making a database in ${dataDir}, once; this takes about ten seconds …`)
@@ -166,7 +161,6 @@ const types = {
   timestamptz: typeOf(timestamptz, isoTimestamp),
 }
 
-/** Connects to a Postgres server. */
 export const openPostgres = async (url: string): Promise<Database> => {
   // Wait 1 s at most between attempts, where postgres.js waits up to 20 s: listeners should learn of a gap soon.
   const backoff = (attempt: number): number => Math.min(3 ** attempt / 100, 1)

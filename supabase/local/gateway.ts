@@ -128,7 +128,6 @@ const openLite = ({ database, platform }: Parts) => async (c: Context<Env>): Pro
   const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
   return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
 }
-type ToPlatform = ReturnType<typeof openLite>
 
 /** Refuses what the Data API serves with the secret key alone. */
 const limitDataApi = ({ secretKey }: Keys) =>
@@ -146,29 +145,6 @@ const limitDataApi = ({ secretKey }: Keys) =>
     return limitError ? c.json(limitError, 400) : await next()
   })
 
-/** All paths that are nobody else's. */
-const routeDashboard = (gateway: Hono<Env>, { dashboard, inbox, settings }: Parts, toPlatform: ToPlatform): void => {
-  gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
-  gateway.use(async (c, next) => {
-    if (c.env.isDashboard) return await next()
-    const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
-    return isPage ? dashboard.frontPage(404) : c.json({ error: 'Not found' }, 404)
-  })
-  gateway.route('/mail', inbox.routes)
-  gateway.get(
-    '/static/*',
-    serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),
-  )
-  gateway.get('/_system/info', async (c) => {
-    const response = await toPlatform(c)
-    // The database URL contains the password, which no page needs.
-    const text = (await response.text()).replaceAll(settings.databaseUrl ?? 'no URL', '')
-    return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
-  })
-  gateway.get('/_system/introspect', async (c) => c.json(shownTables(await (await toPlatform(c)).json())))
-  gateway.all('*', toPlatform)
-}
-
 const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
   Response.json({ error }, {
     status,
@@ -177,7 +153,7 @@ const reject = (status: 400 | 405, error: string, headers: Record<string, string
 
 /** Routes each request as Supabase's gateway does. */
 export const openGateway = (parts: Parts) => {
-  const { settings, keys, realtime, storage, dashboard, authRoutes } = parts
+  const { settings, keys, realtime, storage, dashboard, inbox, authRoutes } = parts
   const toFunction = openFunctions(parts)
   const toPlatform = openLite(parts)
   const gateway = new Hono<Env>()
@@ -203,7 +179,30 @@ export const openGateway = (parts: Parts) => {
   gateway.get('/admin/', (c) => c.redirect('/admin'))
   gateway.route('/admin', admin(dashboard, keys))
   gateway.route('/mail', keyForm(dashboard, keys, '*'))
-  routeDashboard(gateway, parts, toPlatform)
+
+  // What follows is the dashboard's.
+  gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
+  gateway.use(async (c, next) => {
+    if (c.env.isDashboard) return await next()
+    const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
+    return isPage ? dashboard.frontPage(404) : c.json({ error: 'Not found' }, 404)
+  })
+  gateway.route('/mail', inbox.routes)
+  gateway.get(
+    '/static/*',
+    serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),
+  )
+  gateway.get('/_system/info', async (c) => {
+    const response = await toPlatform(c)
+    const text = await response.text()
+    // The database URL contains the password, which no page needs.
+    return new Response(settings.databaseUrl ? text.replaceAll(settings.databaseUrl, '') : text, {
+      status: response.status,
+      headers: { 'Content-Type': 'application/json' },
+    })
+  })
+  gateway.get('/_system/introspect', async (c) => c.json(shownTables(await (await toPlatform(c)).json())))
+  gateway.all('*', toPlatform)
 
   return {
     fetch: (request: Request, peerAddress: string, isFunction = false): Response | Promise<Response> => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
@@ -65,24 +66,6 @@ ${
 
 const policy = contentPolicy({ 'style-src': "'unsafe-inline'" })
 
-const startServer = async (add: (raw: Uint8Array<ArrayBuffer>, to: string) => Promise<void>) => {
-  const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    size: megabyte,
-    onData: async (stream, { envelope }, done) => {
-      const chunks: Uint8Array[] = []
-      for await (const chunk of stream) chunks.push(chunk as Uint8Array)
-      const raw = new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer())
-      await add(raw, envelope.rcptTo.map(({ address }) => address).join(', ')).then(() => done(), done)
-    },
-  })
-  // Whoever hangs up in the middle of a mail has sent none.
-  server.on('error', () => {})
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.server.address() as { port: number }
-  return `smtp://127.0.0.1:${port}`
-}
-
 /**
  * The mails that would have been sent, as the Supabase CLI's inbox shows them: a mail server that delivers to pages
  * instead of to anybody. It keeps the latest mails, in memory.
@@ -94,10 +77,25 @@ export const openInbox = async () => {
     mails.unshift({ ...mail, id: ++count, receivedAt: new Date() })
     mails.length = Math.min(mails.length, kept)
   }
-  const smtpUrl = await startServer(async (raw, to) => {
-    const { subject = '', text = '', html = null, headers } = await PostalMime.parse(raw)
-    add({ to, subject, text, html, headers })
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    size: megabyte,
+    onData: async (stream, { envelope }, done) => {
+      try {
+        const { subject = '', text = '', html = null, headers } = await PostalMime.parse(
+          Readable.toWeb(stream) as never,
+        )
+        add({ to: envelope.rcptTo.map(({ address }) => address).join(', '), subject, text, html, headers })
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    },
   })
+  // Whoever hangs up in the middle of a mail has sent none.
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as { port: number }
   const routes = new Hono()
   routes.use(async (c, next) => {
     await next()
@@ -113,7 +111,7 @@ export const openInbox = async () => {
   })
   return {
     /** Where the function notify sends its mails. */
-    smtpUrl,
+    smtpUrl: `smtp://127.0.0.1:${port}`,
     add: (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>) => add({ ...mail, headers: [] }),
     routes,
   }

@@ -33,7 +33,6 @@ export const printMail = (
     return Promise.resolve()
   })
 
-/** An error in the format of Auth. */
 export const authError = (status: number, code: string, msg: string): Response =>
   Response.json({ code: status, error_code: code, msg }, { status, headers: { 'X-Sb-Error-Code': code } })
 

@@ -12,7 +12,6 @@ export interface Permissions {
   canWrite: Extension[]
 }
 
-/** Asks the policies. */
 export type Authorize = (topic: string, identity: Identity) => Promise<Permissions>
 
 /** Checks the policies as Realtime does, with rows that are rolled back. If a policy raises, nothing is allowed. */

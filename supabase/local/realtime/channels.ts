@@ -49,7 +49,6 @@ const openMembers = (services: Services, connection: Connection) => {
     leave(channel)
   }
 
-  /** Whether it has not left meanwhile. */
   const isMember = (channel: Channel): boolean => channels.get(channel.phxTopic) === channel
 
   const refreshPermissions = async (channel: Channel): Promise<void> => {
@@ -77,15 +76,12 @@ const openMembers = (services: Services, connection: Connection) => {
 }
 type Members = ReturnType<typeof openMembers>
 
-/** Handles joins. */
 const openJoins = ({ services, connection, channels, isMember, reply, leave, close, refreshPermissions }: Members) => {
   const { hub, presence, postgresChanges } = services
   let joining = 0
 
   const subscribe = async (frame: Frame): Promise<void> => {
-    if (channels.size + joining >= maxChannels) {
-      throw new RealtimeError('ChannelRateLimitReached: Too many channels')
-    }
+    if (channels.size + joining >= maxChannels) throw new RealtimeError('ChannelRateLimitReached: Too many channels')
     const bindings = bindingsOf(frame)
     joining++
     const before = services.permissionChanges()

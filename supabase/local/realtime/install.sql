@@ -162,31 +162,8 @@ begin
 end
 $$;
 
--- The columns of a table, each with the roles that may select it.
-create or replace function local_realtime.columns(on_table regclass)
-returns jsonb
-language sql stable set search_path = ''
-as $$
-  select jsonb_agg(
-    jsonb_build_object(
-      'name', attname,
-      'type', typname,
-      'is_key', attname = any (local_realtime.key_columns(on_table)),
-      'readers', (
-        select jsonb_agg(role)
-        from unnest(array['anon', 'authenticated', 'service_role']) as role
-        where has_column_privilege(role, on_table, attnum, 'select')
-      )
-    )
-    order by attnum
-  )
-  from pg_catalog.pg_attribute
-  join pg_catalog.pg_type on pg_type.oid = atttypid
-  where attrelid = on_table and attnum > 0 and not attisdropped
-$$;
-
--- The published tables that a binding {schema, table, filter} matches, with their columns; null if there is none or the
--- filter is invalid.
+-- The published tables that a binding {schema, table, filter} matches, with their columns, each with the roles that may
+-- select it; null if there is none or the filter is invalid.
 create or replace function local_realtime.subscribe(binding jsonb)
 returns jsonb
 language plpgsql stable set search_path = ''
@@ -206,9 +183,24 @@ begin
       'select from jsonb_populate_record(null::%s, ''{}'') as "row" where %s',
       published.on_table, local_realtime.filter_condition(published.on_table, binding -> 'filter')
     );
-    tables := tables || jsonb_build_object(
-      'table', published.tablename, 'columns', local_realtime.columns(published.on_table)
-    );
+    tables := tables || jsonb_build_object('table', published.tablename, 'columns', (
+      select jsonb_agg(
+        jsonb_build_object(
+          'name', attname,
+          'type', typname,
+          'is_key', attname = any (local_realtime.key_columns(published.on_table)),
+          'readers', (
+            select jsonb_agg(role)
+            from unnest(array['anon', 'authenticated', 'service_role']) as role
+            where has_column_privilege(role, published.on_table, attnum, 'select')
+          )
+        )
+        order by attnum
+      )
+      from pg_catalog.pg_attribute
+      join pg_catalog.pg_type on pg_type.oid = atttypid
+      where attrelid = published.on_table and attnum > 0 and not attisdropped
+    ));
   end loop;
   return nullif(tables, '[]');
 exception

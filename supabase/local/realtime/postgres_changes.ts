@@ -16,7 +16,6 @@ interface Column {
   readers: string[] | null
 }
 
-/** One binding of a channel. */
 export interface Subscription {
   /** The id that the join's reply gives to the client. */
   id: number
@@ -184,7 +183,6 @@ export const openPostgresChanges = (database: Database, onLoss: () => void) => {
         if (subscription.channel === channel) active.delete(subscription)
       }
     },
-    /** Takes the notification of a committed change. */
     notify: (change: Omit<Change, 'id'>): void => {
       if (active.size === 0) return
       pending.push({ id: ++lastId, ...change })

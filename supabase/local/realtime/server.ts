@@ -85,7 +85,6 @@ export const openRealtime = async (database: Database, keys: Keys) => {
   })
   return {
     routes,
-    /** Closes all connections. */
     close: () => {
       clearInterval(schedule)
       closeAll(1001, 'The server is stopping')
