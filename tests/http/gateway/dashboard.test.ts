@@ -77,14 +77,8 @@ test.each(closed)('every page is closed %s', async (_, headers) => {
   }
 })
 test('keys and tokens are no cookie: with them there is the form for the key', async () => {
-  for (
-    const headers of [
-      { apikey: publishableKey },
-      { apikey: secretKey },
-      { Authorization: `Bearer ${userToken}` },
-      { Authorization: `Bearer ${secretKey}` },
-    ] as Headers[]
-  ) {
+  const bearers = [userToken, secretKey].map((key): Headers => ({ Authorization: `Bearer ${key}` }))
+  for (const headers of [{ apikey: publishableKey }, { apikey: secretKey }, ...bearers] as Headers[]) {
     for (const path of ['/admin', '/mail', '/mail/1']) {
       const { text } = await send(path, headers)
       expect(text).toContain('Secret key')
@@ -134,12 +128,8 @@ describe('the dashboard', () => {
   test('stays closed to another token, and to the right one from elsewhere', async () => {
     const wrong = ['', 'x', 'x'.repeat(43), 'x'.repeat(10_000), '%00', '%ED%A0%80']
     const elsewhere: Headers[] = [{ Host: 'rebound.example' }, { 'X-Forwarded-For': '203.0.113.9' }]
-    for (
-      const [given, from] of [
-        ...wrong.map((one) => [one, {}] as const),
-        ...elsewhere.map((one) => [token, one] as const),
-      ]
-    ) {
+    const closedTo = [...wrong.map((one) => [one, {}] as const), ...elsewhere.map((from) => [token, from] as const)]
+    for (const [given, from] of closedTo) {
       const { status, headers, text } = await send(`/?token=${given}`, from)
       expect([given, status, headers['set-cookie']]).toEqual([given, 401, undefined])
       expect(text).toContain('The dashboard is closed to this link.')
@@ -212,14 +202,11 @@ describe("the admin's page", () => {
   test('decides nothing by a link: functions that write refuse GET', async () => {
     const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
     const { body: report } = await ana.call('POST', '/users/me/reports', { user_id: ben.id, reason: 'spam' })
-    for (
-      const call of [
-        `read_evidence?report=${report.id}`,
-        `resolve_report?report=${report.id}&action=suspend&note=x`,
-        `restrict_person?person=${ben.id}&restriction=suspend&note=x`,
-        `erase_person?person=${ben.id}&note=x`,
-      ]
-    ) expect([call, await statusOf(`/rest/v1/rpc/${call}`, { Cookie: cookie })]).toEqual([call, 405])
+    const [about, decides] = [`report=${report.id}`, `person=${ben.id}&note=x`]
+    const evidence = [`read_evidence?${about}`, `resolve_report?${about}&action=suspend&note=x`]
+    for (const call of [...evidence, `restrict_person?${decides}&restriction=suspend`, `erase_person?${decides}`]) {
+      expect([call, await statusOf(`/rest/v1/rpc/${call}`, { Cookie: cookie })]).toEqual([call, 405])
+    }
     expect((await ben.call('GET', '/users/me')).status).toBe(200)
   })
 
