@@ -5832,12 +5832,13 @@ create type private.search_token as (
   is_language boolean,
   is_capital boolean,
   is_denied boolean,
-  is_light boolean
+  is_light boolean,
+  variants text[]
 );
 comment on type private.search_token is
   'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
 stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
-minus sign; `is_light`: without a meaning of its own.';
+minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
 
 create type private.query_word as (
   token private.search_token,
@@ -6059,7 +6060,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || others
+  unit.exact := array[word] || (part.token).variants || others
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -6148,7 +6149,7 @@ declare
   profiles constant double precision := private.count_profiles();
   words private.query_word[] := private.words_of_tokens(array(
     select jsonb_populate_record(
-      row(null, false, false, false, false, false, false, false, false, false)::private.search_token, token
+      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
     )
     from jsonb_array_elements(tokens) as token
   ));
@@ -7246,7 +7247,7 @@ create table private.search_completions (
 );
 comment on table private.search_completions is
   'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again. Rejected: private.search_words, where a letter begins many words of biographies (four times as long).';
+write again.';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
