@@ -111,3 +111,14 @@ export const behindLanguages = listed(`lesson lessons class classes course cours
 
 /** Of these, those that say nothing beside the name of a language. */
 export const speaking = listed('speak speaks speaking spoken speaker speakers fluent native')
+
+/** Numbers that a text may write either way, without words that mean something else in another language. */
+export const numbers: ReadonlyMap<string, string> = new Map(
+  `two zwei dos deux dois twee iki;three drei tres trois tre três drie üç;four vier cuatro quatre quattro quatro dört
+  five fünf cinco cinq cinque vijf beş;six sechs seis zes altı;seven sieben siete sept sette sete zeven yedi
+  eight acht ocho huit otto oito sekiz;nine neun nueve neuf nove negen dokuz;ten zehn diez dix dieci dez tien
+  eleven elf onze undici;twelve zwölf doce douze dodici twaalf;thirteen;fourteen;fifteen;sixteen;seventeen
+  eighteen;nineteen;twenty zwanzig veinte vingt venti vinte twintig yirmi`
+    .split(/;|\n/)
+    .flatMap((line, place) => line.trim().split(' ').map((word): [string, string] => [word, String(place + 2)])),
+)

@@ -15,6 +15,7 @@ import {
   type Language,
   languages,
   nearWords,
+  numbers,
   openers,
   outsideWords,
   ownVerbs,
@@ -33,6 +34,7 @@ interface SearchToken {
   is_language?: boolean
   is_capital?: boolean
   is_light?: boolean
+  variants?: string[]
 }
 
 export interface ReadQuery {
@@ -174,6 +176,14 @@ const findWhere = (tokens: Token[]) => {
 
 const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
 
+/** Other ways to write a number. */
+const variantsOf = (word: string): string[] => {
+  const digits = numbers.get(word)
+  if (digits) return [digits]
+  const english = [...numbers].find(([, each]) => each === word)?.[0]
+  return english ? [english] : []
+}
+
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
@@ -207,6 +217,7 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
     ...foreign.has(place) && { is_language: true },
     ...isCapital(typed) && { is_capital: true },
     ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
+    ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
   return {
     tokens: [

@@ -5830,12 +5830,13 @@ create type private.search_token as (
   is_language boolean,
   is_capital boolean,
   is_denied boolean,
-  is_light boolean
+  is_light boolean,
+  variants text[]
 );
 comment on type private.search_token is
   'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
 stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
-minus sign; `is_light`: without a meaning of its own.';
+minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
 
 create type private.query_word as (
   token private.search_token,
@@ -6057,7 +6058,7 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || others
+  unit.exact := array[word] || (part.token).variants || others
     || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
@@ -6146,7 +6147,7 @@ declare
   profiles constant double precision := private.count_profiles();
   words private.query_word[] := private.words_of_tokens(array(
     select jsonb_populate_record(
-      row(null, false, false, false, false, false, false, false, false, false)::private.search_token, token
+      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
     )
     from jsonb_array_elements(tokens) as token
   ));
