@@ -26,15 +26,14 @@ test('a word that nobody has and that means nothing finds nobody, with and witho
 
 test('a mistyped word is corrected and suggested, unless the model knows it; the last one is completed', async () => {
   const caller = await meet()
-  for (
-    const [q, name, meant] of [
-      ['mountainering ', 'Wolmar', 'mountaineering'],
-      ['montaneering ', 'Wolmar', 'mountaineering'],
-      // Two letters are missing, and the word is not finished.
-      ['mntaineerin', 'Wolmar', 'mountaineering'],
-      ['quokas ', 'Zaphrodil Quorblin', 'quokkas'],
-    ] as const
-  ) {
+  const misspelt = [
+    ['mountainering ', 'Wolmar', 'mountaineering'],
+    ['montaneering ', 'Wolmar', 'mountaineering'],
+    // Two letters are missing, and the word is not finished.
+    ['mntaineerin', 'Wolmar', 'mountaineering'],
+    ['quokas ', 'Zaphrodil Quorblin', 'quokkas'],
+  ] as const
+  for (const [q, name, meant] of misspelt) {
     for (const who of [anonymous, caller]) {
       const { hits, query, _suggestion } = await search({ q, suggest: 'true' }, who)
       is([hits[0].name, query], [name, q])
@@ -121,15 +120,14 @@ test('what is denied is excluded, in each language, and nothing where nothing is
 
 test('an age narrows to whoever has one, and other numbers are no age', async () => {
   await sententious()
-  for (
-    const [q, age, names] of [
-      ['in her sixties', { min: 60, max: 69 }, ['Dan O’Brien', 'Potter']],
-      ['over 70', { min: 71, max: 120 }, ['Dan O’Brien', 'Wolf']],
-      ['30-40', { min: 30, max: 40 }, ['Ana', 'Dan O’Brien', 'Ewe']],
-      ['Mitte dreißig', { min: 34, max: 36 }, ['Dan O’Brien', 'Ewe']],
-      ['under 31', { min: 18, max: 30 }, ['Ana', 'Dan O’Brien']],
-    ] as const
-  ) {
+  const ages = [
+    ['in her sixties', { min: 60, max: 69 }, ['Dan O’Brien', 'Potter']],
+    ['over 70', { min: 71, max: 120 }, ['Dan O’Brien', 'Wolf']],
+    ['30-40', { min: 30, max: 40 }, ['Ana', 'Dan O’Brien', 'Ewe']],
+    ['Mitte dreißig', { min: 34, max: 36 }, ['Dan O’Brien', 'Ewe']],
+    ['under 31', { min: 18, max: 30 }, ['Ana', 'Dan O’Brien']],
+  ] as const
+  for (const [q, age, names] of ages) {
     is((await understood(q)).age, age, q)
     is(namesOf(await search({ q })).sort(), names, q)
   }
