@@ -11,7 +11,7 @@ const stack = useStack({
   NOTIFY_DELAY_SECONDS: '0',
   SMTP_URL: mailServer.url,
   MAIL_FROM: 'Voyagers <hello@voyagers.example>',
-  APP_URL: 'https://voyagers.example/app',
+  APP_URL: 'https://voyagers.example/app/{conversation}',
   WEBHOOK_URL: webhook.url,
   WEBHOOK_SECRET: webhook.secret,
   LOOPBACK_TARGETS: 'all',
@@ -72,10 +72,11 @@ test('a message is pushed and mailed, and a second one in the same silence is pu
   const [mail] = mailsTo(ben)
   expect(mail).toMatchObject({ subject: '1 unread message from Ana <b>&', from: { address: 'hello@voyagers.example' } })
   expect(mail!.messageId).toMatch(/^<[\da-f-]{36}@voyagers\.example>$/)
-  for (const part of ['* Ana <b>&: 1 unread message', 'https://voyagers.example/app', text]) {
+  const link = `https://voyagers.example/app/${conversation}`
+  for (const part of ['* Ana <b>&: 1 unread message', link, text]) {
     expect(mail!.text).toContain(part)
   }
-  expect(mail!.html).toContain('<strong>Ana &lt;b&gt;&amp;</strong>: 1 unread message')
+  expect(mail!.html).toContain(`<strong><a href="${link}">Ana &lt;b&gt;&amp;</a></strong>: 1 unread message`)
 
   const second = await sendMessage(ana, conversation, 'Another')
   await runUntil(() => pushesTo(device).length > 1)

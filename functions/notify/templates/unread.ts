@@ -85,10 +85,9 @@ export const unreadMail = (name: string, conversations: Unseen[], links: Links, 
     <ul>
     ${conversations.map((one) =>
       html`
-        <li>${links.app
+        <li><strong>${links.app
           ? html`<a href="${linkTo(links.app, one)}">${one.name}</a>`
-          : html`<strong>${one.name}</strong>`}:
-          ${describe(one, time_zone)}${one.text && html`<br><q>${one.text}</q>`}</li>
+          : one.name}</strong>: ${describe(one, time_zone)}${one.text && html`<br><q>${one.text}</q>`}</li>
       `
     )}</ul>
     ${links.app && html`<p><a href="${linkTo(links.app, conversations[0]!)}">Read and answer</a></p>`}
