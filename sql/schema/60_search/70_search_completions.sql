@@ -101,7 +101,7 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant json := '{"interests": [], "cities": [], "names": []}';
+  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
   -- The last word, if it is long enough to mean something in a sentence.
   last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
   completed json;
