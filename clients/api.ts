@@ -96,7 +96,7 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       return { id, name }
     },
     conversations: async (signal: AbortSignal) => {
-      const params = { query: { partner: 'true' } } as const
+      const params = { query: { partner: true } } as const
       return (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { params, signal })))
         .body
     },

@@ -3775,12 +3775,12 @@ export interface operations {
                  * @description Adds the parts of each score as _rankingScoreDetails
                  * @example true
                  */
-                explain?: "true" | "false";
+                explain?: boolean;
                 /**
                  * @description Adds _suggestion: the query with mistyped words corrected, or null
                  * @example true
                  */
-                suggest?: "true" | "false";
+                suggest?: boolean;
                 /**
                  * @description Facets to count, separated by commas
                  * @example country
@@ -3790,7 +3790,7 @@ export interface operations {
                  * @description Adds _matches and _snippet to each hit
                  * @example true
                  */
-                highlight?: "true" | "false";
+                highlight?: boolean;
                 /**
                  * @description A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both
                  * @example 47
@@ -4159,7 +4159,7 @@ export interface operations {
                  * @description Adds the other participant, with profile id and photo
                  * @example true
                  */
-                partner?: "true" | "false";
+                partner?: boolean;
             };
             header?: never;
             path?: never;

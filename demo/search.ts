@@ -20,9 +20,9 @@ export const searchPeople = async (
         query: {
           limit,
           facets: 'interests,city,country',
-          highlight: 'true',
-          explain: 'true',
-          suggest: 'true',
+          highlight: true,
+          explain: true,
+          suggest: true,
           ...(q.trim() && { q }),
           ...(like && { like }),
           ...(interests.length && { filterInterests: interests.join(',') }),

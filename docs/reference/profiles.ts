@@ -40,7 +40,7 @@ export const search = {
     description: 'Finds the searchable profiles of active users by words and by meaning, best first. Nobody is found ' +
       'across a block. With a token the interests, bio and location of the caller, who is no hit, order the hits; ' +
       'with `like` that profile takes their place.',
-    example: { as: 'tomas', query: { q: 'jazz', limit: 2, facets: 'country', highlight: 'true' } },
+    example: { as: 'tomas', query: { q: 'jazz', limit: 2, facets: 'country', highlight: true } },
   },
   completeSearch: {
     tag: 'Search',

@@ -10,7 +10,7 @@ export interface Example {
   /** Who sends it; `leaving` is somebody who has signed up only to leave. Absent: it needs no token. */
   as?: 'tomas' | 'ines' | 'leaving' | 'secret key'
   path?: Record<string, number | string>
-  query?: Record<string, string | number>
+  query?: Record<string, string | number | boolean>
   headers?: Record<string, string>
   json?: Record<string, unknown>
   /** The answer, where no test can record it: the request has a secret that is in a mail. It is 404 without. */

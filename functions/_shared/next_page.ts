@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { sendJson } from './app.ts'
 import type { RpcResult } from './rpc.ts'
 
-type Parameters = Record<string, string | number | undefined>
+type Parameters = Record<string, string | number | boolean | undefined>
 
 /**
  * The Link header of the next page: the address of this request with these parameters. It is relative, because a

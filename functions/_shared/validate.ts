@@ -82,7 +82,8 @@ export const limit = (max: number) =>
 
 /** A part of the answer that must be asked for. */
 export const flag = (description: string) =>
-  z.enum(['true', 'false']).optional().meta({ description, examples: ['true'] })
+  z.enum(['true', 'false']).transform((value) => value === 'true')
+    .meta({ jsonSchema: { type: 'boolean', description, examples: [true] } }).optional()
 
 /** How many rows to skip. */
 export const offset = digits.refine(Number.isSafeInteger, 'is out of range')

@@ -28,7 +28,7 @@ conversations.get(
     const only = archived === 'all' ? null : archived === 'true'
     const call = c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
-      with_partner => ${partner === 'true'})`
+      with_partner => ${partner === true})`
     const page = await call
     if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
     return sendJson(c, page)

@@ -85,22 +85,22 @@ search.get(
       cities: filterCity,
       countries: filterCountry,
       age: read.age,
-      explain: explain === 'true',
+      explain: explain === true,
       timeout: settings.SEARCH_TIMEOUT,
     })
     const { hits, ...counts } = answer
     const { corrections, places, wanted } = query
     return c.json({
-      hits: highlight === 'true' ? highlighted(hits, wanted) : hits,
+      hits: highlight ? highlighted(hits, wanted) : hits,
       query: q,
       estimatedTotalHits: counts.estimatedTotalHits,
       limit: others.limit,
       offset: others.offset,
       ...counts.facetDistribution && { facetDistribution: counts.facetDistribution },
-      ...suggest === 'true' && {
+      ...suggest && {
         _suggestion: corrections.length > 0 ? { query: corrected(q, corrections), words: corrections } : null,
       },
-      ...explain === 'true' && { _understood: explained({ ...read, text: meaningOf(read.text, query) }, places) },
+      ...explain && { _understood: explained({ ...read, text: meaningOf(read.text, query) }, places) },
     })
   },
 )

@@ -5596,11 +5596,7 @@ comment on function private.is_listed(text) is 'Whether somebody has a word.';
 
 create function private.split_of(typed text)
 returns text[]
-language plpgsql stable security invoker
-set search_path = ''
--- Else Postgres would read the whole lexicon.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (

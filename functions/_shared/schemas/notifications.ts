@@ -61,10 +61,10 @@ const isTimeZone = (name: string): boolean => {
 const timeZone = z.string().refine(isTimeZone, 'must be the name of a time zone, as Europe/Lisbon')
   .meta({ jsonSchema: { type: 'string', maxLength: 64 }, examples: ['Europe/Lisbon'] })
 
-const quietHours = z.object({ from: time, to: time, time_zone: timeZone })
+const quietHours = z.strictObject({ from: time, to: time, time_zone: timeZone })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times')
 
-export const notificationChanges = z.object({
+export const notificationChanges = z.strictObject({
   push: z.boolean().optional().describe('Whether to send pushes'),
   email: z.boolean().optional().describe('Whether to send mails'),
   delay_minutes: z.int('must be an integer').min(0, 'must be 0 to 1440').max(1440, 'must be 0 to 1440').optional()

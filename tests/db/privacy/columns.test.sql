@@ -1,5 +1,5 @@
 -- What the export and the erasing do with each column of every table. A new column must be added here, or the test
--- fails; tests/rules/privacy.rules.ts shows that it happens.
+-- fails; tests/rules/privacy.rules.ts shows that it happens. Whoever may select from a table may select it too.
 --   export  in the export of the person whom it is about; kept for the partner when that person is erased
 --   both    in the export, and erased
 --   erase   erased, and not in the export: derived from what is, or of no meaning outside
