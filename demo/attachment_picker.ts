@@ -11,6 +11,7 @@ const thumbnailSide = 96
 export const openPicker = (onPick: () => void, onRetry: () => void) => {
   let file: File | null = null
   let isUploading = false
+  let choices = 0
 
   const input = el('input', {
     type: 'file',
@@ -21,7 +22,10 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
       // The same file can be picked again.
       input.value = ''
       if (!chosen) return
+      const choice = ++choices
       const picked = await scaledDown(chosen)
+      // Another was chosen, or the message sent, while this one was scaled down.
+      if (choice !== choices) return
       const refusal = refusalOfFile(picked, attachmentRules)
       alert.show(refusal)
       if (!refusal) set(picked)
@@ -93,6 +97,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
       alert.show(reason, { 'Try again': onRetry })
     },
     clear() {
+      choices++
       set(null)
       alert.show('')
     },

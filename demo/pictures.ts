@@ -35,6 +35,7 @@ export const scaledDown = async (file: File): Promise<File> => {
   context.fillRect(0, 0, width, height)
   context.imageSmoothingQuality = 'high'
   context.drawImage(picture, 0, 0, width, height)
-  const scaled = await toJpeg(canvas, `${file.name.replace(/\.\w+$/, '')}.jpg`)
-  return isForeign || scaled.size < file.size ? scaled : file
+  picture.close()
+  const scaled = await toJpeg(canvas, `${file.name.replace(/\.\w+$/, '')}.jpg`).catch(() => null)
+  return scaled && (isForeign || scaled.size < file.size) ? scaled : file
 }

@@ -40,7 +40,7 @@ const outcomes = {
 const moment = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' })
 
 const describe = ({ unread, status, title, date, text }: Push): string => {
-  if (status) return `“${title}”, ${moment.format(new Date(date!))}, ${outcomes[status]}`
+  if (status) return `${title ? `“${title}”` : 'A reservation'}, ${moment.format(new Date(date!))}, ${outcomes[status]}`
   return text ?? (unread === 1 ? '1 unread message' : `${unread} unread messages`)
 }
 

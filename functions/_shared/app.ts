@@ -77,7 +77,8 @@ const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
 
 /** The trace of a request by W3C Trace Context, which becomes its id. */
 const traceId = ({ req }: Context): string =>
-  /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[1] ?? crypto.randomUUID()
+  /^00-((?!0{32})[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[1] ??
+    crypto.randomUUID()
 
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {

@@ -14,7 +14,8 @@ export interface LineError {
 
 /** Calls `found` with everything in the folder that does not fit; returns how many lines each file has. */
 export const check = async (folder: string, query: Query, found: (error: LineError) => void) => {
-  const ask = async (statement: string) => (await query(statement, [])) as Record<string, string>[]
+  const ask = async (statement: string, ...values: unknown[]) =>
+    (await query(statement, values)) as Record<string, string>[]
   // What the database has already, of an earlier run or of its own.
   const users = new Set<unknown>()
   const others = new Set<unknown>()
@@ -58,6 +59,7 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
     profiles: ({ id, user_id, interests: names }: Row) => {
       const unknown = (names as string[] ?? []).filter((name) => !interests.has(name.toLowerCase()))
       if (!users.has(user_id)) return `user_id: there is no user ${user_id}`
+      if (others.has(user_id)) return `user_id: user ${user_id} is another account of this service`
       if ((profileOf.get(user_id) ?? id) !== id) return `user_id: user ${user_id} has profile ${profileOf.get(user_id)}`
       if ((ownerOf.get(id) ?? user_id) !== user_id) return `id: is the profile of user ${ownerOf.get(id)}`
       if (unknown.length > 0) return `interests: ${unknown.join(', ')}: in neither interests nor this service's list`
@@ -68,7 +70,10 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
     conversations: ({ id, voyager_id, local_id }: Row) => {
       const pair = pairOf([voyager_id, local_id])
       if (voyager_id === local_id) return 'local_id: is the voyager'
-      for (const user of [voyager_id, local_id]) if (!users.has(user)) return `there is no user ${user}`
+      for (const user of [voyager_id, local_id]) {
+        if (!users.has(user)) return `there is no user ${user}`
+        if (others.has(user)) return `user ${user} is another account of this service`
+      }
       if ((pairs.get(pair) ?? id) !== id) return `is another conversation of the two of ${pairs.get(pair)}`
       const known = conversations.get(id)
       if (known && pairOf(known) !== pair) return `id: conversation ${id} is that of other people`
@@ -100,9 +105,25 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
     },
   }
 
+  /** Rows of these ids that the database has in another conversation, or by another person. */
+  const findForeign = async (kind: 'messages' | 'reservations', lines: { file: string; line: number; row: Row }[]) => {
+    const author = kind === 'messages' ? 'user_id' : 'conversation_id'
+    const foreign = await ask(
+      `select id from json_populate_recordset(null::public.${kind}, $1::text::json) as given
+      join public.${kind} as known using (id)
+      where (known.conversation_id, known.${author}) <> (given.conversation_id, given.${author})`,
+      JSON.stringify(lines.map(({ row: { id, conversation_id, user_id } }) => ({ id, conversation_id, user_id }))),
+    )
+    const ids = new Set(foreign.map(({ id }) => Number(id)))
+    for (const { file, line, row: { id } } of lines) {
+      if (ids.has(id as number)) found({ file, line, reason: `id: ${id} is there already, and is not this one` })
+    }
+  }
+
   const counts: Record<string, number> = {}
   for (const kind of kinds) {
     const ids = new Set<unknown>()
+    const batch: { file: string; line: number; row: Row }[] = []
     counts[kind] = 0
     for await (const { file, line, row } of linesOf(folder, kind)) {
       counts[kind]++
@@ -116,7 +137,11 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
         : refuses[kind](row)
       if (reason) found({ file, line, reason })
       if (row && 'id' in row) ids.add(row.id)
+      if (kind !== 'messages' && kind !== 'reservations') continue
+      if (row && !reason) batch.push({ file, line, row })
+      if (batch.length === 2000) await findForeign(kind, batch.splice(0))
     }
+    if (kind === 'messages' || kind === 'reservations') await findForeign(kind, batch)
   }
   return counts
 }

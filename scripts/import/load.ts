@@ -17,8 +17,13 @@ const statements: Record<Kind, string[]> = {
       '{"provider": "email", "providers": ["email"]}', '{}', '', '', '', '', created, created
     from json_to_recordset($1::text::json) as given (id bigint, email text, password_hash text, created_at timestamptz)
     cross join lateral (select coalesce(created_at, now()) as created) as times
-    on conflict (id) do update set email = excluded.email, encrypted_password = excluded.encrypted_password
-    where (known.email, known.encrypted_password) <> (excluded.email, excluded.encrypted_password)`,
+    -- Who came without a password may have set one.
+    on conflict (id) do update
+    set
+      email = excluded.email,
+      encrypted_password = coalesce(nullif(excluded.encrypted_password, ''), known.encrypted_password)
+    where (known.email, known.encrypted_password)
+      <> (excluded.email, coalesce(nullif(excluded.encrypted_password, ''), known.encrypted_password))`,
     `delete from auth.identities
     where user_id in (select ${authIdOf} from json_to_recordset($1::text::json) as given (id bigint))`,
     `insert into auth.identities (
@@ -86,7 +91,8 @@ const statements: Record<Kind, string[]> = {
     from json_populate_recordset(null::public.messages, $1::text::json)
     on conflict (id) do update
     set content = excluded.content, attachment = excluded.attachment, read = known.read or excluded.read
-    where (known.content, known.attachment, known.read)
+    where (known.conversation_id, known.user_id) = (excluded.conversation_id, excluded.user_id)
+      and (known.content, known.attachment, known.read)
       is distinct from (excluded.content, excluded.attachment, known.read or excluded.read)`,
   ],
   reservations: [
@@ -111,7 +117,8 @@ const statements: Record<Kind, string[]> = {
       set
         title = excluded.title, price = excluded.price, date = excluded.date, ends_at = excluded.ends_at,
         status = excluded.status, host_id = excluded.host_id, updated_at = excluded.updated_at
-      where (known.title, known.price, known.date, known.ends_at, known.status, known.host_id) is distinct from
+      where known.conversation_id = excluded.conversation_id
+        and (known.title, known.price, known.date, known.ends_at, known.status, known.host_id) is distinct from
         (excluded.title, excluded.price, excluded.date, excluded.ends_at, excluded.status, excluded.host_id)
       returning *
     )

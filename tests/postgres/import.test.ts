@@ -156,13 +156,18 @@ test('all of the old service comes in, killed and repeated, and what has changed
 test('what does not fit is listed by file, line and reason, and nothing is written', async () => {
   await copyDatabase(
     'refused',
-    `insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), 'here@x.example', now());
-    insert into public.interests (name) values ('Hiking')`,
+    `insert into auth.users (id, email, email_confirmed_at)
+    select gen_random_uuid(), name || '@x.example', now() from unnest(array['here', 'there']) as name;
+    insert into public.interests (name) values ('Hiking');
+    insert into public.conversations (id, voyager_id, local_id) overriding system value
+    select 9, min(id), max(id) from public.users;
+    insert into public.messages (id, conversation_id, user_id, content) overriding system value
+    select 1, id, local_id, 'Between two others' from public.conversations`,
   )
   const bad = mkdtempSync(join(tmpdir(), 'import-bad-'))
   const write = (file: string, lines: unknown[]) =>
     writeFileSync(join(bad, file), lines.map((one) => typeof one === 'string' ? one : JSON.stringify(one)).join('\n'))
-  const here = (await ask('refused', 'select id from public.users'))[0]!.id as string
+  const here = (await ask('refused', 'select min(id) as id from public.users'))[0]!.id as string
   const person = (id: number, fields: object = {}) => ({ id, name: 'A', email: `a${id}@x.example`, ...fields })
   const two = person(104, { name: 'Two\nlines' })
   const taken = [person(105, { email: 'A101@x.example' }), person(106, { password_hash: 'md5' })]
@@ -175,9 +180,16 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     '3,103,,,true,"[""Gliding""]"',
     '4,999,,,,',
     '5,103,40,,true,"[""Hiking""]"',
+    `6,${here},40,,true,`,
   ])
   const talk = (id: number, voyager_id: number, local_id: number) => ({ id, voyager_id, local_id })
-  write('conversations.jsonl', [talk(1, 101, 102), talk(2, 102, 101), talk(3, 101, 101), talk(4, 101, 999)])
+  write('conversations.jsonl', [
+    talk(1, 101, 102),
+    talk(2, 102, 101),
+    talk(3, 101, 101),
+    talk(4, 101, 999),
+    talk(5, 101, +here),
+  ])
   const message = (id: number, user_id: number, content: string) => ({ id, conversation_id: 1, user_id, content })
   const [long, elsewhere] = [message(4, 101, 'x'.repeat(5001)), { ...message(5, 101, 'x'), conversation_id: 77 }]
   write('messages.jsonl', [message(1, 101, 'ok'), message(2, 103, 'x'), message(3, 101, ' '), long, elsewhere])
@@ -205,18 +217,21 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     expect.stringMatching(/^profiles.csv:3: image_url: must be an https URL/),
     "profiles.csv:4: interests: Gliding: in neither interests nor this service's list",
     'profiles.csv:5: user_id: there is no user 999',
+    `profiles.csv:7: user_id: user ${here} is another account of this service`,
     'conversations.jsonl:2: is another conversation of the two of 1',
     'conversations.jsonl:3: local_id: is the voyager',
     'conversations.jsonl:4: there is no user 999',
+    `conversations.jsonl:5: user ${here} is another account of this service`,
     'messages.jsonl:2: user_id: user 103 does not take part in the conversation',
     'messages.jsonl:3: content: must not be blank without an attachment',
     'messages.jsonl:4: content: must have at most 5000 characters',
     'messages.jsonl:5: conversation_id: there is no conversation 77',
+    'messages.jsonl:1: id: 1 is there already, and is not this one',
     'reservations.jsonl:2: date: user 102 has agreed on another then',
     'reservations.jsonl:3: status: must be pending or accepted or declined or cancelled or completed',
-    '11 users, 0 interests, 5 profiles, 4 conversations, 5 messages, 3 reservations',
-    '21 lines do not fit; nothing was written',
+    '11 users, 0 interests, 6 profiles, 5 conversations, 5 messages, 3 reservations',
+    '24 lines do not fit; nothing was written',
     '',
   ])
-  expect(await ask('refused', 'select count(*) from public.users')).toEqual([{ count: '1' }])
+  expect(await ask('refused', 'select count(*) from public.users')).toEqual([{ count: '2' }])
 })

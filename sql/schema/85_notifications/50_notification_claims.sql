@@ -160,7 +160,7 @@ begin
       where conversation_id = entry.conversation_id and user_id = partner.id and not read
     ),
     'status', notice.status,
-    'title', private.quote(notice.title),
+    'title', case when chosen.previews then private.quote(notice.title) end,
     'date', private.iso(notice.date),
     'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
@@ -168,8 +168,8 @@ end
 $$;
 comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
-want it any more. id is a message''s or a reservation''s; status, title and date are null for messages, and text is null
-unless the person has chosen previews.';
+want it any more. id is a message''s or a reservation''s; status, title and date are null for messages, and title and
+text are null unless the person has chosen previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json

@@ -210,7 +210,8 @@ end
 $$;
 
 -- For each subscriber {claims, filter} a list: those of the changes {id, type, key} of one table that it may see, as
--- {id, record}. The record is the present row, with the columns that the subscriber may read; null of a deleted one.
+-- {id, record}. The record is the present row, which the filter asks too, and not that of the change, with the columns
+-- that the subscriber may read; null of a deleted one.
 create or replace function local_realtime.visible_changes(on_table regclass, changes jsonb, subscribers jsonb)
 returns jsonb
 language plpgsql volatile set search_path = ''
