@@ -12,6 +12,12 @@ export interface LineError {
   reason: string
 }
 
+interface Line {
+  file: string
+  line: number
+  row: Row
+}
+
 /** Calls `found` with everything in the folder that does not fit; returns how many lines each file has. */
 export const check = async (folder: string, query: Query, found: (error: LineError) => void) => {
   const ask = async (statement: string, ...values: unknown[]) =>
@@ -106,24 +112,27 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
   }
 
   /** Rows of these ids that the database has in another conversation, or by another person. */
-  const findForeign = async (kind: 'messages' | 'reservations', lines: { file: string; line: number; row: Row }[]) => {
-    const author = kind === 'messages' ? 'user_id' : 'conversation_id'
+  const findForeign = async (kind: 'messages' | 'reservations', lines: Line[]) => {
+    const isForeign = kind === 'messages'
+      ? '(known.conversation_id, known.user_id) <> (given.conversation_id, given.user_id)'
+      : 'known.conversation_id <> given.conversation_id'
     const foreign = await ask(
-      `select id from json_populate_recordset(null::public.${kind}, $1::text::json) as given
+      `select id
+      from json_to_recordset($1::text::json) as given (id bigint, conversation_id bigint, user_id bigint)
       join public.${kind} as known using (id)
-      where (known.conversation_id, known.${author}) <> (given.conversation_id, given.${author})`,
-      JSON.stringify(lines.map(({ row: { id, conversation_id, user_id } }) => ({ id, conversation_id, user_id }))),
+      where ${isForeign}`,
+      JSON.stringify(lines.map(({ row }) => row)),
     )
     const ids = new Set(foreign.map(({ id }) => Number(id)))
     for (const { file, line, row: { id } } of lines) {
-      if (ids.has(id as number)) found({ file, line, reason: `id: ${id} is there already, and is not this one` })
+      if (ids.has(Number(id))) found({ file, line, reason: `id: ${id} is there already, and is not this one` })
     }
   }
 
   const counts: Record<string, number> = {}
   for (const kind of kinds) {
     const ids = new Set<unknown>()
-    const batch: { file: string; line: number; row: Row }[] = []
+    const batch: Line[] = []
     counts[kind] = 0
     for await (const { file, line, row } of linesOf(folder, kind)) {
       counts[kind]++
