@@ -32,15 +32,11 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     bio: formField('What you look for', el('input', {}), 'Only you see it: the search puts people first who fit'),
   }
   const all = Object.entries(fields)
-  const values = ({ name, bio, Profile: { city, country, age, biography } }: Me) => ({
-    name,
-    bio,
-    city,
-    country,
-    age,
-    biography,
-  })
-  let saved: Record<string, string | number | null> & { name: string } = values(me)
+  const values = ({ Profile, ...user }: Me) => {
+    const everything: Record<string, unknown> = { ...Profile, ...user }
+    return Object.fromEntries(all.map(([name]) => [name, everything[name]])) as Record<string, string | number | null>
+  }
+  let saved = values(me)
   const valueOf = (name: string, text: string) => {
     if (name === 'name') return text
     return text.trim() === '' ? null : name === 'age' ? Number(text) : text
@@ -54,9 +50,10 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
   const unsaved: typeof saved = JSON.parse(sessionStorage.getItem(key) ?? '{}')
   for (const [name, { control }] of all) control.value = `${(name in unsaved ? unsaved : saved)[name] ?? ''}`
   const save = async () => {
-    saved = values(await dataOf(api.PATCH('/users/profile', { body: changes() })))
+    const changed = await dataOf(api.PATCH('/users/profile', { body: changes() }))
+    saved = values(changed)
     sessionStorage.removeItem(key)
-    onName(saved.name)
+    onName(changed.name)
   }
   const form = openForm(
     fields,
