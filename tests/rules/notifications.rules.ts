@@ -452,4 +452,8 @@ test('an offer is told to the other one, what an admin does to both, unless they
   await sql(`delete from private.outbox where event = 'message.created'`)
   await planAfter('22 minutes')
   equal(await sql(`select distinct user_id from private.outbox where channel in ('mail', 'push')`), [ana.id])
+  await ben.patch('/users/me/notifications', { previews: true })
+  await ana.post(`${ab}/reservations`, offer, 201)
+  await planAfter('33 minutes')
+  is((await claimPushes())[0].data, { type: 'reservation.changed', status: 'pending', title })
 })
