@@ -1264,7 +1264,7 @@ grant execute on function private.participants_of(bigint[], boolean) to authenti
 
 create function private.require_participant(conversation bigint)
 returns void
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   if not exists (
@@ -1276,9 +1276,7 @@ begin
 end
 $$;
 comment on function private.require_participant(bigint) is
-  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.
-Definer, so that definer functions, to which row level security does not apply, refuse in the same way.';
-grant execute on function private.require_participant(bigint) to authenticated;
+  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.';
 
 create function api.open_conversation(other_user bigint)
 returns json
@@ -1502,7 +1500,6 @@ $$;
 comment on function private.to_message_view(public.messages, json) is
   'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
 private.iso.';
-grant execute on function private.to_message_view(public.messages, json) to authenticated;
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
@@ -1940,23 +1937,6 @@ comment on function api.set_conversation_state(bigint, jsonb) is
 unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
 a grant on inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
-
-create function private.my_state(conversation bigint)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
-    from private.inbox_entries as entries
-    cross join lateral private.to_state(entries) as state
-    where entries.conversation_id = conversation and entries.user_id = private.my_id()
-  );
-end
-$$;
-comment on function private.my_state(bigint) is
-  'How the caller has arranged a conversation, for the export. Definer, as set_conversation_state.';
-grant execute on function private.my_state(bigint) to authenticated;
 
 create function api.list_conversation_states(page jsonb)
 returns json
@@ -3088,7 +3068,6 @@ end
 $$;
 comment on function private.reservations_of(bigint) is
   'A conversation''s reservations as its details show them, ordered by date.';
-grant execute on function private.reservations_of(bigint) to authenticated;
 
 create function private.history_of(reservation public.reservations, moment timestamptz)
 returns json
@@ -3122,7 +3101,6 @@ end
 $$;
 comment on function private.history_of(public.reservations, timestamptz) is
   'The steps of a reservation up to this moment, oldest first.';
-grant execute on function private.history_of(public.reservations, timestamptz) to authenticated;
 
 create function private.reservations_with_history(conversation bigint, reservation bigint)
 returns table (body json)
@@ -3145,7 +3123,6 @@ end
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
   'One reservation of a conversation, or all of them by date if its id is null, each with its history.';
-grant execute on function private.reservations_with_history(bigint, bigint) to authenticated;
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
@@ -3445,33 +3422,6 @@ comment on function api.list_my_reports(jsonb) is
   'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
 metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
 grant execute on function api.list_my_reports(jsonb) to edge_functions;
-
-create function private.my_reports_after(after_id bigint, max_rows integer)
-returns table (id bigint, body text)
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-begin
-  return query
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
-        'note', reports.note, 'share_messages', reports.shares_messages,
-        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
-      )::text
-    from public.reports
-    where reports.reporter_id = me and reports.id > after_id
-    order by reports.id
-    limit max_rows;
-end
-$$;
-comment on function private.my_reports_after(bigint, integer) is
-  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
-reports.';
-grant execute on function private.my_reports_after(bigint, integer) to authenticated;
 
 -- What people wrote in a report is kept while both have an account, and for 180 days after one of them was erased.
 create function private.schedule_purge(person bigint)
@@ -9216,7 +9166,7 @@ grant execute on function private.is_within_limit(text, text, double precision, 
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.export_account()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select json_build_object(
     'exported_at', private.iso(now()),
@@ -9234,13 +9184,11 @@ as $$
   join public.profiles on profiles.user_id = users.id
   where users.id = (select private.my_id())
 $$;
-comment on function private.export_account() is
-  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
-grant execute on function private.export_account() to authenticated;
+comment on function private.export_account() is 'What the export has of the caller alone.';
 
 create function api.export_me(place jsonb)
 returns text
-language plpgsql stable security invoker
+language plpgsql stable security definer
 set search_path = ''
 -- As in api.list_messages.
 set enable_bitmapscan = off
@@ -9279,7 +9227,12 @@ begin
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
         'createdAt', private.iso(participants.created_at),
-        'state', private.my_state(participants.id)
+        'state', (
+          select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+          from private.inbox_entries as mine
+          cross join lateral private.to_state(mine) as state
+          where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+        )
       )::text as body
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.participants_of(
@@ -9341,7 +9294,19 @@ begin
   end if;
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
-  from private.my_reports_after(at_report, remaining + 1);
+  from (
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )::text as body
+    from public.reports
+    where reporter_id = private.my_id() and reports.id > at_report
+    order by reports.id
+    limit remaining + 1
+  ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
   if page.length > remaining then
     perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
@@ -9353,7 +9318,8 @@ $$;
 comment on function api.export_me(jsonb) is
   'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
 for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
-long history needs no more memory than a short one.';
+long history needs no more memory than a short one. Definer, because callers have no grant on states and reports; what
+it reads of a conversation goes through participants_of.';
 grant execute on function api.export_me(jsonb) to edge_functions;
 
 create function private.erase_person(person bigint)

@@ -119,7 +119,7 @@ grant execute on function private.participants_of(bigint[], boolean) to authenti
 
 create function private.require_participant(conversation bigint)
 returns void
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   if not exists (
@@ -131,9 +131,7 @@ begin
 end
 $$;
 comment on function private.require_participant(bigint) is
-  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.
-Definer, so that definer functions, to which row level security does not apply, refuse in the same way.';
-grant execute on function private.require_participant(bigint) to authenticated;
+  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.';
 
 create function api.open_conversation(other_user bigint)
 returns json

@@ -89,7 +89,6 @@ $$;
 comment on function private.to_message_view(public.messages, json) is
   'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
 private.iso.';
-grant execute on function private.to_message_view(public.messages, json) to authenticated;
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json

@@ -91,23 +91,6 @@ unchanged. Returns the state, and tells the caller''s other devices if it is ano
 a grant on inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
 
-create function private.my_state(conversation bigint)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
-    from private.inbox_entries as entries
-    cross join lateral private.to_state(entries) as state
-    where entries.conversation_id = conversation and entries.user_id = private.my_id()
-  );
-end
-$$;
-comment on function private.my_state(bigint) is
-  'How the caller has arranged a conversation, for the export. Definer, as set_conversation_state.';
-grant execute on function private.my_state(bigint) to authenticated;
-
 create function api.list_conversation_states(page jsonb)
 returns json
 language plpgsql stable security definer set search_path = ''

@@ -25,7 +25,6 @@ end
 $$;
 comment on function private.reservations_of(bigint) is
   'A conversation''s reservations as its details show them, ordered by date.';
-grant execute on function private.reservations_of(bigint) to authenticated;
 
 create function private.history_of(reservation public.reservations, moment timestamptz)
 returns json
@@ -59,7 +58,6 @@ end
 $$;
 comment on function private.history_of(public.reservations, timestamptz) is
   'The steps of a reservation up to this moment, oldest first.';
-grant execute on function private.history_of(public.reservations, timestamptz) to authenticated;
 
 create function private.reservations_with_history(conversation bigint, reservation bigint)
 returns table (body json)
@@ -82,7 +80,6 @@ end
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
   'One reservation of a conversation, or all of them by date if its id is null, each with its history.';
-grant execute on function private.reservations_with_history(bigint, bigint) to authenticated;
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json

@@ -226,30 +226,3 @@ comment on function api.list_my_reports(jsonb) is
   'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
 metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
 grant execute on function api.list_my_reports(jsonb) to edge_functions;
-
-create function private.my_reports_after(after_id bigint, max_rows integer)
-returns table (id bigint, body text)
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-begin
-  return query
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
-        'note', reports.note, 'share_messages', reports.shares_messages,
-        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
-      )::text
-    from public.reports
-    where reports.reporter_id = me and reports.id > after_id
-    order by reports.id
-    limit max_rows;
-end
-$$;
-comment on function private.my_reports_after(bigint, integer) is
-  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
-reports.';
-grant execute on function private.my_reports_after(bigint, integer) to authenticated;

@@ -1,7 +1,7 @@
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.export_account()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select json_build_object(
     'exported_at', private.iso(now()),
@@ -19,13 +19,11 @@ as $$
   join public.profiles on profiles.user_id = users.id
   where users.id = (select private.my_id())
 $$;
-comment on function private.export_account() is
-  'What the export has of the caller alone. Definer, because callers may not call the API functions by themselves.';
-grant execute on function private.export_account() to authenticated;
+comment on function private.export_account() is 'What the export has of the caller alone.';
 
 create function api.export_me(place jsonb)
 returns text
-language plpgsql stable security invoker
+language plpgsql stable security definer
 set search_path = ''
 -- As in api.list_messages.
 set enable_bitmapscan = off
@@ -64,7 +62,12 @@ begin
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
         ),
         'createdAt', private.iso(participants.created_at),
-        'state', private.my_state(participants.id)
+        'state', (
+          select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+          from private.inbox_entries as mine
+          cross join lateral private.to_state(mine) as state
+          where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+        )
       )::text as body
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.participants_of(
@@ -126,7 +129,19 @@ begin
   end if;
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
-  from private.my_reports_after(at_report, remaining + 1);
+  from (
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )::text as body
+    from public.reports
+    where reporter_id = private.my_id() and reports.id > at_report
+    order by reports.id
+    limit remaining + 1
+  ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
   if page.length > remaining then
     perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
@@ -138,7 +153,8 @@ $$;
 comment on function api.export_me(jsonb) is
   'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
 for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
-long history needs no more memory than a short one.';
+long history needs no more memory than a short one. Definer, because callers have no grant on states and reports; what
+it reads of a conversation goes through participants_of.';
 grant execute on function api.export_me(jsonb) to edge_functions;
 
 create function private.erase_person(person bigint)

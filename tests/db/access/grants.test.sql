@@ -93,11 +93,9 @@ select is(
   ),
   array[
     'anon: find_me, iso, my_id, set_response_metadata',
-    'authenticated: can_upload_attachment, export_account, find_me, history_of, interests_of, is_upload, iso, '
-      || 'my_conversations, my_id, my_inbox, my_profile_id, my_reports_after, my_state, '
-      || 'my_writable_conversations, participants_of, present, require_participant, reservation_at, '
-      || 'reservations_of, reservations_with_history, set_response_metadata, '
-      || 'to_message_view, to_page, to_reservation_view, typing_conversation_id',
+    'authenticated: can_upload_attachment, find_me, interests_of, is_upload, iso, '
+      || 'my_conversations, my_id, my_inbox, my_profile_id, my_writable_conversations, participants_of, present, '
+      || 'reservation_at, set_response_metadata, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
       || 'describe_outbox, describe_search, describe_service, fail_embeddings, find_me, finish_outbox, '
