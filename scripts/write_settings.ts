@@ -16,7 +16,7 @@ const hosted = ({ default: value, unset }: Setting) => value === undefined ? uns
 const describeDefault = (setting: Setting) =>
   setting.local === undefined ? hosted(setting) : `${code(setting.local)} on one machine, else ${hosted(setting)}`
 
-const table = (on: Setting['on']): string => {
+const table = (on?: Setting['on']): string => {
   const rows = entries.filter(([, setting]) => setting.on === on)
     .map(([name, setting]) => `| ${code(name)} | ${describeDefault(setting)} | ${setting.means} |`)
   return [
@@ -28,7 +28,7 @@ const table = (on: Setting['on']): string => {
 }
 
 const page = new URL('../docs/settings.md', import.meta.url)
-const tables = (['both', 'machine', 'supabase'] as const).map(table)
+const tables = ([undefined, 'machine', 'supabase'] as const).map(table)
 const written = Deno.readTextFileSync(page).replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? '')
 
 const files: [URL, string][] = [[new URL('../.env.example', import.meta.url), example], [page, written]]

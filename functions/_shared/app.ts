@@ -128,6 +128,9 @@ export const createApp = (name: string): Hono => {
   return app
 }
 
+/** Answers what an API function has done. */
+export const sendNothing = (c: Context, _: RpcResult): Response => c.body(null, 204)
+
 /** Sends the JSON of an API function as Postgres wrote it. */
 export const sendJson = (c: Context, result: RpcResult, status: ContentfulStatusCode = 200): Response =>
   c.body(result.body, status, { 'Content-Type': 'application/json' })

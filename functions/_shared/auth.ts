@@ -4,7 +4,7 @@ import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
-type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
+export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
 type AnonymousContext = { Variables: { db: Rpc } }
 type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 

@@ -592,6 +592,7 @@ export type Database = {
           location: string | null
           name: string
           role: string
+          unsubscribe_token: string
         }
         Insert: {
           auth_id?: string | null
@@ -605,6 +606,7 @@ export type Database = {
           location?: string | null
           name: string
           role?: string
+          unsubscribe_token?: string
         }
         Update: {
           auth_id?: string | null
@@ -618,6 +620,7 @@ export type Database = {
           location?: string | null
           name?: string
           role?: string
+          unsubscribe_token?: string
         }
         Relationships: []
       }

@@ -192,7 +192,6 @@ const documentResponses = ({ json, responses, codes = [] }: RouteDocs) => {
 /** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */
 export const openApiDocument = (app: Hono, title: string) => {
   const paths: Record<string, Record<string, object>> = {}
-  const schemas: Record<string, object> = {}
   const operations = new Map<string, RouteDocs & { path: string; method: string }>()
   for (const { path, method, handler } of app.routes) {
     const docs = docsOf.get(handler)
@@ -225,7 +224,7 @@ export const openApiDocument = (app: Hono, title: string) => {
     info: { title, version: '1' },
     paths,
     components: {
-      schemas: { ...schemas, ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
+      schemas: { ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
       headers: answerHeaders,
       responses: structuredClone(sharedResponses),
       securitySchemes: {

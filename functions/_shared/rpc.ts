@@ -54,12 +54,6 @@ const connect = (url: string | undefined): Query => {
 
 const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(project.databaseUrl))))(text, values)
 
-/** Sets what the database has to know of our settings. The default is not passed on, so that it costs nothing. */
-const passSettings = (): string =>
-  settings.PARTNER_EMAIL === 'always'
-    ? ''
-    : `set_config('api.partner_email', '${settings.PARTNER_EMAIL}', true) is not null and `
-
 /**
  * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts.
  * Beyond the rate limit, if there is one, the API function does not run; see limitWrite.
@@ -76,7 +70,7 @@ export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[])
   const [row] = await run(
     `select reply.body, current_setting('api.response_metadata', true) as metadata
      from (
-       select case when ${isWithinLimit}${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
+       select case when ${isWithinLimit}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
          as body
      ) as reply`,
     [claims, ...values, ...limit ?? []],

@@ -63,7 +63,6 @@ const parseRate = (text: string): Rate | null => {
 }
 
 const rate = (hosted: string, means: string) => ({
-  on: 'both' as const,
   parse: parseRate,
   default: hosted,
   local: 'off',
@@ -71,8 +70,8 @@ const rate = (hosted: string, means: string) => ({
 })
 
 export interface Setting {
-  /** Who reads it: `npm start`, the functions on Supabase, or both. */
-  on: 'both' | 'machine' | 'supabase'
+  /** Who alone reads it: `npm start`, or the functions on Supabase. */
+  on?: 'machine' | 'supabase'
   /** What it says; throws where that is not understood. Without it any text. */
   parse?: (value: string) => unknown
   default?: string
@@ -91,20 +90,15 @@ export interface Setting {
  * `.env.example` and the tables of docs/settings.md from it.
  */
 const table = {
-  OPENAI_API_KEY: {
-    on: 'both',
-    means: 'vectors of the search from OpenAI; without a key the offline model makes them',
-  },
+  OPENAI_API_KEY: { means: 'vectors of the search from OpenAI; without a key the offline model makes them' },
   OPENAI_BASE_URL: {
-    on: 'both',
     parse: webUrl,
     unset: 'OpenAI',
     example: 'https://api.openai.com/v1',
     means: 'anything else that speaks its API and returns 384 dimensions',
   },
-  EMBEDDING_MODEL: { on: 'both', default: 'text-embedding-3-small', means: 'the model that is asked for vectors' },
+  EMBEDDING_MODEL: { default: 'text-embedding-3-small', means: 'the model that is asked for vectors' },
   DATABASE_POOL: {
-    on: 'both',
     parse: number(1, 999_999),
     // With one statement at a time on each, six connections serve as many requests a second on two cores as three did
     // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
@@ -112,30 +106,18 @@ const table = {
     means: 'database connections per instance (1 on Supabase)',
   },
   DATABASE_QUEUE: {
-    on: 'both',
     parse: number(1, 999_999),
     default: '1000',
     means: 'how many statements may wait for a connection; the next gets 503',
   },
   SEARCH_CONCURRENCY: {
-    on: 'both',
     parse: number(1, 999_999),
     unset: 'half of `DATABASE_POOL`',
     means: 'searches that run at once; 100 more may wait, for 4 s at most, and the next gets 503. Always below ' +
       '`DATABASE_POOL`, unless that is 1',
   },
-  SEARCH_TIMEOUT: {
-    on: 'both',
-    parse: number(1, 5000),
-    default: '2000',
-    means: 'milliseconds after which a search ends with 503',
-  },
-  PUBLIC_USER_CREATION: {
-    on: 'both',
-    parse: onOff,
-    default: 'on',
-    means: '`off` leaves `POST /users` to the secret key',
-  },
+  SEARCH_TIMEOUT: { parse: number(1, 5000), default: '2000', means: 'milliseconds after which a search ends with 503' },
+  PUBLIC_USER_CREATION: { parse: onOff, default: 'on', means: '`off` leaves `POST /users` to the secret key' },
   RATE_LIMIT_SEND: rate('60/60/10', 'messages; a repeat with the same `client_id` counts as well'),
   RATE_LIMIT_OPEN: rate('20/3600', 'attempts to open a conversation'),
   RATE_LIMIT_RESERVE: rate('60/3600/20', 'offers, counter-offers and steps'),
@@ -156,7 +138,6 @@ const table = {
   RATE_LIMIT_DEVICE: rate('60/3600/20', 'registrations of devices, changes of notification settings'),
   RATE_LIMIT_EXPORT: rate('10/3600', 'exports'),
   FIRST_CONTACT_LIMIT: {
-    on: 'both',
     parse: numberOrOff(1, 999_999),
     default: '3',
     local: 'off',
@@ -164,59 +145,50 @@ const table = {
       'gets 403. `off` or 1 and more',
   },
   PARTNER_EMAIL: {
-    on: 'both',
     parse: oneOf('always', 'after_reply'),
     default: 'always',
     means: '`after_reply`: the partner\'s e-mail address is `""` in the list of conversations and the export until ' +
       'they have written',
   },
   NOTIFY_DELAY_SECONDS: {
-    on: 'both',
     parse: number(0, 86_400),
     default: '600',
     means: 'the delay of those who have not chosen one ([notifications](notifications.md))',
   },
   SMTP_URL: {
-    on: 'both',
     parse: url('must look like smtps://user:password@host:port', 'smtp:', 'smtps:'),
     unset: 'the inbox at `/mail`; on Supabase none',
     example: 'smtps://user:password@smtp.example.com:2465',
     means: 'the mail server of [mails](notifications.md#e-mail)',
   },
   MAIL_FROM: {
-    on: 'both',
     parse: matching(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/, 'must be an e-mail address'),
     default: 'no-reply@localhost',
     means: 'their sender',
   },
   APP_URL: {
-    on: 'both',
     parse: webUrl,
     unset: 'the demo; on Supabase none',
     example: 'https://app.example.com',
     means: 'where mails lead; `{conversation}` in it becomes the id of the conversation',
   },
   VAPID_PUBLIC_KEY: {
-    on: 'both',
     unset: 'made on first start, in `DATA_DIR`; on Supabase none',
     means: 'the public key of [Web Push](notifications.md#web-push)',
   },
-  VAPID_PRIVATE_KEY: { on: 'both', unset: 'as the public one', means: 'the private key that belongs to it' },
+  VAPID_PRIVATE_KEY: { unset: 'as the public one', means: 'the private key that belongs to it' },
   VAPID_SUBJECT: {
-    on: 'both',
     parse: matching(/^(https:\/\/|mailto:)./, 'must begin with mailto: or https://'),
     unset: "the project's URL",
     example: 'mailto:you@example.com',
     means: 'a `mailto:` or `https:` address for push services',
   },
   WEBHOOK_URL: {
-    on: 'both',
     parse: webUrl,
     example: 'https://hooks.example.com/voyagers',
     means: 'where [events](notifications.md#webhooks) go',
   },
   WEBHOOK_SECRET: {
-    on: 'both',
     parse: matching(
       /^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2,3}={0,2})?$/,
       'must be whsec_ and 24 to 64 bytes in base64',
@@ -225,20 +197,17 @@ const table = {
     means: '`whsec_` with the key that signs them',
   },
   LOOPBACK_TARGETS: {
-    on: 'both',
     parse: oneOf('none', 'webhook', 'all'),
     default: 'none',
     local: 'webhook',
     means: 'who may be on the machine itself: nobody, the webhook, or with `all` push endpoints as well, for tests',
   },
   TRUSTED_PROXIES: {
-    on: 'both',
     parse: number(1, 9),
     default: '1',
     means: 'how many proxies in front of the functions, the gateway included, append to `X-Forwarded-For`',
   },
   ACCESS_LOG: {
-    on: 'both',
     parse: oneOf('off', 'errors', 'slow', 'all'),
     default: 'slow',
     // A program that waits for the ready line may not read the output after it.
@@ -248,7 +217,6 @@ const table = {
       'took over 1 s, `all` ([runbook](runbook.md))',
   },
   JWT_SECRET: {
-    on: 'both',
     parse: (text) => text.length < 32 ? fail(`has ${text.length} characters; give it 32 or more`) : text,
     unset: 'made on first start, in `DATA_DIR` (mode 600); on Supabase none: keys from JWKS',
     means: 'signs the tokens; on Supabase only if the project still signs with the legacy shared secret',

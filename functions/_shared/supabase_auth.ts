@@ -7,10 +7,13 @@ import { platformFetch } from './platform_fetch.ts'
 import { project, settings } from './settings.ts'
 
 /** supabase-js with this API key. */
-export const createSupabaseClient = (key: string) =>
+export const createSupabaseClient = (
+  key: string,
+  global: { fetch?: typeof fetch; headers?: Record<string, string> } = {},
+) =>
   createClient<Database>(project.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: platformFetch },
+    global: { fetch: platformFetch, ...global },
   })
 
 /** Supabase Auth with the publishable key. */

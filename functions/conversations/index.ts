@@ -1,7 +1,7 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { rateLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { settings } from '../_shared/settings.ts'
@@ -28,7 +28,7 @@ conversations.get(
     const only = archived === 'all' ? null : archived === 'true'
     const call = c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
-      with_partner => ${partner === true})`
+      with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL})`
     const page = await call
     if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
     return sendJson(c, page)
@@ -45,10 +45,8 @@ conversations.post(
   }, ['forbidden', 'blocked', 'already_open']),
   requireUser,
   validate({ json: shape.newConversation }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_OPEN', c.var.claims.sub)
-    return sendJson(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201)
-  },
+  rateLimit('RATE_LIMIT_OPEN'),
+  async (c) => sendJson(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201),
 )
 
 conversations.get(
@@ -94,10 +92,8 @@ conversations.put(
   }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.conversationParam, json: states.newState }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_STATE', c.var.claims.sub)
-    return sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`)
-  },
+  rateLimit('RATE_LIMIT_STATE'),
+  async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
 )
 
 conversations.get(

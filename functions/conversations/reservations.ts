@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { rateLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { settings } from '../_shared/settings.ts'
@@ -55,9 +55,9 @@ reservations.patch(
   }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict', 'stale_revision']),
   requireUser,
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
+  rateLimit('RATE_LIMIT_RESERVE'),
   async (c) => {
     const { params: { id, rid }, json: { revision, ...changes } } = c.var
-    await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
       conversation => ${id}, reservation => ${rid}, revision => ${revision}, changes => ${changes},
       first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
@@ -107,9 +107,9 @@ for (const { step, summary, json, codes } of steps) {
     }, codes),
     requireUser,
     validate({ params: shape.reservationParams, json }),
+    rateLimit('RATE_LIMIT_RESERVE'),
     async (c) => {
       const { params: { id, rid }, json: { note = null, revision = null } = {} } = c.var
-      await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
         first_contact_limit => ${settings.FIRST_CONTACT_LIMIT})`

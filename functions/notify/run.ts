@@ -39,8 +39,8 @@ const plan = async (isTime: () => boolean): Promise<number> => {
 const prepare = async (isTime: () => boolean) => {
   await adopt()
   const planned = await plan(isTime)
-  const channels: Record<'push' | 'mail' | 'webhook', { due: number }> = JSON.parse(await asService`describe_outbox()`)
-  return { planned, channels }
+  const due: ('push' | 'mail' | 'webhook')[] = JSON.parse(await asService`due_channels()`)
+  return { planned, due }
 }
 let preparing: ReturnType<typeof prepare> | undefined
 
@@ -51,13 +51,12 @@ let preparing: ReturnType<typeof prepare> | undefined
 export const notify = async (): Promise<Report> => {
   const end = performance.now() + runMilliseconds
   const isTime = () => performance.now() < end
-  const { planned, channels: { push, mail, webhook } } =
-    await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
+  const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
   const [pushes, mails, webhooks] = await Promise.allSettled([
-    push.due > 0 && vapidKeys() ? drainPushes(isTime) : 0,
-    mail.due > 0 && settings.SMTP_URL ? drainMails(isTime) : 0,
-    webhook.due > 0 && webhookTarget() ? drainWebhooks(isTime) : 0,
+    due.includes('push') && vapidKeys() ? drainPushes(isTime) : 0,
+    due.includes('mail') && settings.SMTP_URL ? drainMails(isTime) : 0,
+    due.includes('webhook') && webhookTarget() ? drainWebhooks(isTime) : 0,
   ])
   const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
   if (failed) throw (failed as PromiseRejectedResult).reason

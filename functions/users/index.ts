@@ -4,11 +4,12 @@ import { createApp, sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { sendPage } from '../_shared/next_page.ts'
 import { route, withDocs, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, rateLimit } from '../_shared/rate_limit.ts'
 import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
+import { settings } from '../_shared/settings.ts'
 import { createAccount } from '../_shared/sign_up.ts'
 import { validate } from '../_shared/validate.ts'
 import { removeAvatars } from './avatars.ts'
@@ -56,14 +57,14 @@ users.get(
   '/me/export',
   route('exportMe', 'All data of the caller, including received messages', { 200: shape.exported }),
   requireUser,
+  rateLimit('RATE_LIMIT_EXPORT'),
   async (c) => {
-    await consumeRateLimit('RATE_LIMIT_EXPORT', c.var.claims.sub)
     // The first chunk is read before the status is sent, so that errors still get theirs.
-    const first = await c.var.db`export_me(${null})`
+    const first = await c.var.db`export_me(${null}, ${settings.PARTNER_EMAIL})`
     const chunks = async function* (): AsyncGenerator<string> {
       yield first.body
       for (let { place } = first.metadata; place;) {
-        const next = await c.var.db`export_me(${place})`
+        const next = await c.var.db`export_me(${place}, ${settings.PARTNER_EMAIL})`
         yield next.body
         place = next.metadata.place
       }

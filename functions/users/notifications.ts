@@ -2,10 +2,10 @@ import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { anonymousUser, requireUser } from '../_shared/auth.ts'
-import { sendJson } from '../_shared/app.ts'
+import { sendJson, sendNothing } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
 import { route } from '../_shared/openapi.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { rateLimit } from '../_shared/rate_limit.ts'
 import type { RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/notifications.ts'
 import { vapidKeys } from '../_shared/settings.ts'
@@ -30,11 +30,8 @@ notifications.put(
   ]),
   requireUser,
   validate({ params: shape.deviceParam, json: shape.newDevice }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_DEVICE', c.var.claims.sub)
-    await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`
-    return c.body(null, 204)
-  },
+  rateLimit('RATE_LIMIT_DEVICE'),
+  async (c) => sendNothing(c, await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`),
 )
 
 notifications.delete(
@@ -42,10 +39,7 @@ notifications.delete(
   route('removeDevice', 'Remove a device', { 204: 'Not registered' }),
   requireUser,
   validate({ params: shape.deviceParam }),
-  async (c) => {
-    await c.var.db`delete_device(${c.var.params.device})`
-    return c.body(null, 204)
-  },
+  async (c) => sendNothing(c, await c.var.db`delete_device(${c.var.params.device})`),
 )
 
 notifications.get(
@@ -60,10 +54,8 @@ notifications.patch(
   route('updateNotificationSettings', 'Change the given settings', { 200: shape.notificationSettings }),
   requireUser,
   validate({ json: shape.notificationChanges }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_DEVICE', c.var.claims.sub)
-    return sendJson(c, await c.var.db`update_notification_settings(${c.var.json})`)
-  },
+  rateLimit('RATE_LIMIT_DEVICE'),
+  async (c) => sendJson(c, await c.var.db`update_notification_settings(${c.var.json})`),
 )
 
 notifications.get(

@@ -5,7 +5,7 @@ import { sendJson } from '../_shared/app.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { route } from '../_shared/openapi.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, rateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
@@ -51,10 +51,8 @@ profile.put(
   requireUser,
   embedAfterwards,
   validate({ json: shape.interestSet }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
-    return sendJson(c, await changeLimiter(() => c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`))
-  },
+  rateLimit('RATE_LIMIT_PROFILE'),
+  async (c) => sendJson(c, await changeLimiter(() => c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)),
 )
 
 profile.patch(

@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
-import { sendJson } from '../_shared/app.ts'
+import { sendJson, sendNothing } from '../_shared/app.ts'
 import { sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import { rateLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
@@ -51,11 +51,8 @@ safety.put(
   }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.blockParam }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
-    await c.var.db`block_person(${c.var.params.user_id})`
-    return c.body(null, 204)
-  },
+  rateLimit('RATE_LIMIT_BLOCK'),
+  async (c) => sendNothing(c, await c.var.db`block_person(${c.var.params.user_id})`),
 )
 
 safety.delete(
@@ -63,9 +60,6 @@ safety.delete(
   route('unblockUser', 'Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
   requireUser,
   validate({ params: shape.blockParam }),
-  async (c) => {
-    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
-    await c.var.db`unblock_person(${c.var.params.user_id})`
-    return c.body(null, 204)
-  },
+  rateLimit('RATE_LIMIT_BLOCK'),
+  async (c) => sendNothing(c, await c.var.db`unblock_person(${c.var.params.user_id})`),
 )

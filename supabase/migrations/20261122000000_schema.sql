@@ -810,8 +810,8 @@ $$;
 comment on function private.forget_pending_password() is
   'Removes the password of a pending account when a recovery link is requested or its address is invited. Following the
 link confirms the address, and its owner need not be the person who signed up: until they choose a new password, the
-first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would
-keep its password.';
+first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would keep
+its password.';
 
 create trigger forget_pending_password
   before update of recovery_token, invited_at on auth.users
@@ -1017,7 +1017,7 @@ comment on function private.add_block(bigint, bigint, text) is
   'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -1030,7 +1030,6 @@ begin
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   perform private.add_block(me, other_user, 'user_id');
-  return to_json(true);
 end
 $$;
 comment on function api.block_person(bigint) is
@@ -1039,7 +1038,7 @@ functions write them.';
 grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -1052,7 +1051,6 @@ begin
   if not found and not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  return to_json(true);
 end
 $$;
 comment on function api.unblock_person(bigint) is
@@ -1213,7 +1211,7 @@ comment on function private.my_writable_conversations() is
 erased. Definer, as my_conversations.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
-create function private.participants_of(conversations bigint[], emails boolean default false)
+create function private.participants_of(conversations bigint[], emails text default null)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -1228,25 +1226,24 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
-  cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
-  -- A call of shown_email for each of them made the list of conversations a tenth dearer.
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
+  cut_off constant bigint[] := case when emails is not null then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
       mine.id,
       voyager.id, voyager.name,
       case
-        when not emails then null
+        when emails is null then null
         when voyager.id = any (cut_off) then ''
-        when is_shown then voyager.email
+        -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+        when emails = 'always' then voyager.email
         else private.shown_email(voyager.id, voyager.email, mine.id)
       end,
       local.id, local.name,
       case
-        when not emails then null
+        when emails is null then null
         when local.id = any (cut_off) then ''
-        when is_shown then local.email
+        when emails = 'always' then local.email
         else private.shown_email(local.id, local.email, mine.id)
       end,
       mine.created_at
@@ -1256,11 +1253,11 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.participants_of(bigint[], boolean) is
-  'The names of both participants of each of these conversations, their e-mail addresses if they are asked for, and when
-it was opened, if the caller is one of them. Definer, because users can read only their own row of users; they see no
-other columns of a partner''s.';
-grant execute on function private.participants_of(bigint[], boolean) to authenticated;
+comment on function private.participants_of(bigint[], text) is
+  'The names of both participants of each of these conversations, and when it was opened, if the caller is one of them;
+with emails (always or after_reply) their e-mail addresses, too. Definer, because users can read only their own row of
+users; they see no other columns of a partner''s.';
+grant execute on function private.participants_of(bigint[], text) to authenticated;
 
 create function private.require_participant(conversation bigint)
 returns void
@@ -1326,8 +1323,8 @@ function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(
-  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false,
-  with_partner boolean default false
+  page_limit integer, page_offset bigint, emails text, archived boolean default null,
+  pinned_first boolean default false, with_partner boolean default false
 )
 returns json
 language plpgsql stable security invoker set search_path = ''
@@ -1372,18 +1369,19 @@ begin
   into listed
   from private.my_inbox(
     page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
-    with_profile => with_partner
+    with_profile => with_partner, emails => emails
   ) as page;
 
   return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $$;
-comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
+comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
 archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block. The response metadata
-holds the offset of the next page if there is one.';
-grant execute on function api.list_conversations(integer, bigint, boolean, boolean, boolean) to edge_functions;
+with_partner each has the other participant, with their public profile unless there is a block; emails says when a
+partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there is
+one.';
+grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json
@@ -1763,7 +1761,7 @@ begin
 end
 $$;
 comment on function private.has_message_of(bigint, bigint) is
-  'Whether a conversation has a message of this person now. Only for definer functions.';
+  'Whether a conversation has a message of this person now.';
 
 create function private.refresh_entries(conversation bigint)
 returns void
@@ -1866,8 +1864,7 @@ as $$
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is
-  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso. Only for
-definer functions.';
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
@@ -1886,8 +1883,8 @@ end
 $$;
 comment on function private.follows(bigint, bigint, bigint) is
   'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
-muted it, and have not archived it after that message. message is null for anything but a message: then what
-is archived now counts. Only for definer functions.';
+muted it, and have not archived it after that message. message is null for anything but a message: then what is archived
+now counts.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json
@@ -2018,7 +2015,7 @@ is archived and of what is not, because Postgres does not merge parts of a union
 `set search_path`, so that it is inlined.';
 
 create function private.my_inbox(
-  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean
+  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean, emails text
 )
 returns table (
   id bigint,
@@ -2048,7 +2045,6 @@ declare
   after_id bigint := 9223372036854775807;
   -- The rule of participants_of.
   cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   if pinned_first then
     pinned := array(
@@ -2118,7 +2114,7 @@ begin
       select
         case
           when partner.id = any (cut_off) then ''
-          when is_shown then partner.email
+          when emails = 'always' then partner.email
           else private.shown_email(partner.id, partner.email, page.conversation_id)
         end as email,
         partner.is_active and partner.id <> all (cut_off) as profile
@@ -2133,12 +2129,12 @@ begin
       and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
-comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
+comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean, text) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
-grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean, text) to authenticated;
 
 -- What messages do to the inbox: triggers that keep its order and its unread counts.
 create function private.handle_new_message()
@@ -2378,8 +2374,7 @@ create table public.reservations (
 );
 comment on table public.reservations is
   'What the two participants of a conversation offer each other and have agreed on.';
-comment on column public.reservations.host_id is
-  'Who receives the other: either participant, by default the local.';
+comment on column public.reservations.host_id is 'Who receives the other: either participant, by default the local.';
 comment on column public.reservations.offered_by is
   'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
 comment on column public.reservations.revision is
@@ -2454,8 +2449,8 @@ begin
 end
 $$;
 comment on function private.protect_history() is
-  'Refuses every change of the history, by its owner too, except the deletion that follows its
-reservation''s or its conversation''s.';
+  'Refuses every change of the history, by its owner too, except the deletion that follows its reservation''s or its
+conversation''s.';
 
 create trigger protect_history
   before update or delete on public.reservation_history
@@ -2521,8 +2516,7 @@ begin
 end
 $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
-  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.
-Only for definer functions.';
+  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.';
 
 create function private.lock_host(host bigint)
 returns void
@@ -2627,8 +2621,8 @@ begin
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write
-the history.';
+  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write the
+history.';
 
 create trigger record_new_reservation
   after insert on public.reservations
@@ -2679,8 +2673,8 @@ end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
   'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
-Only for definer functions.';
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the
+write.';
 
 create function private.settle(reservation public.reservations, moment timestamptz)
 returns public.reservations
@@ -2783,7 +2777,7 @@ end
 $$;
 comment on function private.lock_pair(bigint) is
   'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
-partner. Raises 404 if the caller does not take part. Only for definer functions.';
+partner. Raises 404 if the caller does not take part.';
 
 create function private.require_partner(partner bigint)
 returns void
@@ -2799,8 +2793,8 @@ begin
 end
 $$;
 comment on function private.require_partner(bigint) is
-  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
-Only for definer functions.';
+  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying
+which.';
 
 create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
 returns public.reservations
@@ -2824,8 +2818,7 @@ begin
 end
 $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled. Only for definer
-functions.';
+  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled.';
 
 create function private.require_revision(reservation public.reservations, read_revision integer)
 returns void
@@ -2842,7 +2835,7 @@ end
 $$;
 comment on function private.require_revision(public.reservations, integer) is
   'Raises 409 unless the terms of a settled reservation are those that the caller has read, so that nobody answers terms
-that they have not seen. Only for definer functions.';
+that they have not seen.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -2872,13 +2865,7 @@ begin
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
 
-  offered.conversation_id := conversation;
-  offered.title := draft ->> 'title';
-  offered.price := (draft ->> 'price')::numeric;
-  offered.date := (draft ->> 'date')::timestamptz;
-  offered.ends_at := (draft ->> 'ends_at')::timestamptz;
-  offered.host_id := host;
-  offered.offered_by := me;
+  offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   return private.store_reply(
     noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
@@ -2905,7 +2892,7 @@ declare
   locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
   moment constant timestamptz := private.present();
   current public.reservations := private.settle(locked, moment);
-  wanted public.reservations := current;
+  wanted public.reservations := jsonb_populate_record(current, changes);
 begin
   perform private.require_partner(partner);
   perform private.require_revision(current, revision);
@@ -2913,12 +2900,6 @@ begin
     raise sqlstate 'PT409' using
       message = format('This reservation is %s', current.status),
       detail = json_build_object('status', current.status);
-  end if;
-  wanted.title := coalesce(changes ->> 'title', current.title);
-  wanted.price := coalesce((changes ->> 'price')::numeric, current.price);
-  wanted.date := coalesce((changes ->> 'date')::timestamptz, current.date);
-  if changes ? 'ends_at' then
-    wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
   if wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
@@ -3039,7 +3020,7 @@ begin
 end
 $$;
 comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted; what has ended by now is completed. Only for definer functions.';
+  'Cancels what a person has pending or accepted; what has ended by now is completed.';
 
 -- What the participants read of reservations: always the status of this moment.
 create function private.reservations_of(conversation bigint)
@@ -3226,8 +3207,8 @@ comment on column public.reports.shares_messages is
   'Whether the reporter agreed to share the latest messages of the conversation.';
 comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
 comment on column public.reports.purge_at is
-  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
-an account, or it is done.';
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have an
+account, or it is done.';
 
 create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
   where resolved_at is null;
@@ -3266,19 +3247,6 @@ alter table private.stored_replies
     references public.reports (id) on delete cascade;
 create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
-create function private.report_body(report public.reports)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return json_build_object(
-    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
-  );
-end
-$$;
-comment on function private.report_body(public.reports) is
-  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
-
 create function private.copy_evidence(report public.reports)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -3311,8 +3279,7 @@ begin
 end
 $$;
 comment on function private.copy_evidence(public.reports) is
-  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
-functions.';
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two.';
 
 create function api.report_person(draft jsonb)
 returns json
@@ -3378,7 +3345,10 @@ begin
   end if;
   return private.store_reply(
     noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
-    body => private.report_body(report), metadata => jsonb_build_object('existing', not is_new)
+    body => json_build_object(
+      'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+    ),
+    metadata => jsonb_build_object('existing', not is_new)
   );
 end
 $$;
@@ -3570,27 +3540,22 @@ grant select on public.moderation_queue to service_role;
 
 create function private.dashboard_user(statement text)
 returns text
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
-end
+  select substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$')
 $$;
 comment on function private.dashboard_user(text) is
   'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
 
 create function private.current_admin()
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-declare
-  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
-begin
-  return concat_ws(
+  select concat_ws(
     ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
     'dashboard user ' || private.dashboard_user(current_query())
-  );
-end
+  )
+  from (select nullif(current_setting('request.jwt.claims', true), '')::json) as request (claims)
 $$;
 comment on function private.current_admin() is
   'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
@@ -3609,7 +3574,7 @@ begin
 end
 $$;
 comment on function private.log_moderation(text, bigint, bigint, text) is
-  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+  'Appends to the log. Raises 400 if a decision has no reason.';
 
 create function private.lock_person(person bigint)
 returns void
@@ -3646,7 +3611,7 @@ begin
 end
 $$;
 comment on function private.apply_restriction(bigint, text, bigint) is
-  'Hides or suspends a locked person; false if they are already. Only for definer functions.';
+  'Hides or suspends a locked person; false if they are already.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
@@ -3849,8 +3814,8 @@ end
 $$;
 comment on function public.erase_person(bigint, text) is
   'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
-to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights
-on schema private.';
+to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights on
+schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;
 
 -- What somebody may do before the other participant has answered: send a few messages and offers, and on the operator's
@@ -3868,8 +3833,7 @@ begin
 end
 $$;
 comment on function private.has_written(bigint, bigint) is
-  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
-definer functions.';
+  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since.';
 
 create function private.first_contact_left(
   conversation bigint, partner bigint, max_things integer, is_locked boolean default false
@@ -3910,7 +3874,7 @@ $$;
 comment on function private.first_contact_left(bigint, bigint, integer, boolean) is
   'How many more messages, offers, changed offers and notes may reach the partner before they have written, offered, or
 accepted or declined an offer. Null: any number, because they have, or max_things is null. Locks the conversation,
-unless the caller has. Only for definer functions.';
+unless the caller has.';
 
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
 returns void
@@ -3929,7 +3893,7 @@ end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a
-block. Only for definer functions.';
+block.';
 
 create function private.shown_email(person bigint, email text, conversation bigint)
 returns text
@@ -3944,7 +3908,7 @@ end
 $$;
 comment on function private.shown_email(bigint, text, bigint) is
   'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
-until they have written. Only for definer functions.';
+until they have written.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4177,8 +4141,7 @@ begin
 end
 $$;
 comment on function private.record_state(bigint, bigint, text, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them. Only for
-definer functions.';
+  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them.';
 
 create function private.record_block()
 returns trigger
@@ -7962,7 +7925,7 @@ devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -7985,7 +7948,6 @@ begin
     endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
     silences = case when known.endpoint = excluded.endpoint then known.silences else 0 end,
     silent_until = case when known.endpoint = excluded.endpoint then known.silent_until end;
-  return to_json(true);
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
@@ -7994,12 +7956,11 @@ the endpoint before loses it. Definer, because no caller has a grant on devices.
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   delete from private.devices where user_id = private.my_id() and id = device;
-  return to_json(true);
 end
 $$;
 comment on function api.delete_device(uuid) is
@@ -8011,13 +7972,10 @@ create table private.outbox_settings (
   singleton boolean primary key default true check (singleton),
   delay_seconds integer not null default 600
     constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
-  webhooks boolean not null default false,
-  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
-  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
+  webhooks boolean not null default false
 );
 comment on table private.outbox_settings is
-  'What the triggers must know of the environment of the function notify, which writes it when it starts, and the keys
-that sign the links to unsubscribe. One row.';
+  'What the triggers must know of the environment of the function notify, which writes it when it starts. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 
@@ -8036,8 +7994,7 @@ create table private.notification_settings (
     check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
   constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
 );
-comment on table private.notification_settings is
-  'What each user has chosen; whoever has no row has the defaults.';
+comment on table private.notification_settings is 'What each user has chosen; whoever has no row has the defaults.';
 comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
 comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
 alter table private.notification_settings enable row level security;
@@ -8164,30 +8121,19 @@ comment on function api.update_notification_settings(jsonb) is
 Definer, because no caller has a grant on them.';
 grant execute on function api.update_notification_settings(jsonb) to edge_functions;
 
-create function private.sign_unsubscribing(person bigint)
-returns text
-language sql stable security invoker set search_path = ''
-as $$
-  -- As HMAC, with two keys of their own instead of two that are made from one.
-  select person || '.' || encode(
-    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
-  )
-  from private.outbox_settings
-$$;
-comment on function private.sign_unsubscribing(bigint) is
-  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
-kept for years.';
+alter table public.users add column unsubscribe_token text not null unique default gen_random_uuid();
+comment on column public.users.unsubscribe_token is
+  'Of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are kept for
+years, and outlive the account.';
 
 create function api.unsubscribe(token text, confirmed boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+  person constant bigint := (select id from public.users where unsubscribe_token = token);
 begin
-  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+  if person is null then
     raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   if confirmed then
@@ -8237,8 +8183,8 @@ create table private.outbox (
 );
 comment on table private.outbox is
   'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
-a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject
-is gone.';
+a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject is
+gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';
@@ -8308,8 +8254,7 @@ $$;
 comment on function private.notify(text, bigint, bigint, bigint, bigint[]) is
   'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
 what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in the order in
-which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
-for definer functions.';
+which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation.';
 
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
@@ -8324,19 +8269,33 @@ comment on function private.adopt_outbox_settings(integer, boolean) is
   'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
 grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
 
+create function private.due_channels()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(json_agg(channel), '[]')
+  from unnest(array['push', 'mail', 'webhook']) as channels (channel)
+  where exists (
+    select from private.outbox
+    where outbox.channel = channels.channel and due_at <= private.present() and attempts < 8
+  )
+$$;
+comment on function private.due_channels() is
+  'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.due_channels() to edge_functions;
+
 create function private.describe_outbox()
 returns json
 language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
-    json_build_object('depth', depth, 'due', due, 'age', age, 'dead', dead)
+    json_build_object('depth', depth, 'age', age, 'dead', dead)
   )
   from (
     select
       channels.channel,
       count(outbox.id) filter (where attempts < 8) as depth,
-      count(outbox.id) filter (where attempts < 8 and due_at <= private.present()) as due,
       greatest(
         0,
         extract(epoch from max(
@@ -8350,8 +8309,8 @@ as $$
   ) as counts
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, how many of them are due, for how many seconds the oldest could have been sent,
-and the number of dead letters. Definer, because edge_functions has no rights on the outbox.';
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
+letters. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.describe_outbox() to edge_functions;
 
 -- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
@@ -8371,22 +8330,15 @@ hours; eight attempts take 5 hours. More than the 12 s that a worker has for a r
 
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-declare
-  partner public.users;
-begin
-  select users.*
-  into partner
+  select users
   from public.conversations
   join public.users
     on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
-  where conversations.id = conversation;
-  return partner;
-end
+  where conversations.id = conversation
 $$;
-comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation.';
+comment on function private.partner_in(bigint, bigint) is 'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text, title text, date timestamptz);
 comment on type private.notice is
@@ -8413,8 +8365,7 @@ begin
 end
 $$;
 comment on function private.unread_notice(bigint, bigint, bigint, bigint) is
-  'The latest of these messages that the person has not read; null if there is none, or its sender is not active. Only
-for definer functions.';
+  'The latest of these messages that the person has not read; null if there is none, or its sender is not active.';
 
 create function private.step_notice(person bigint, conversation bigint, step_id bigint)
 returns private.notice
@@ -8904,7 +8855,7 @@ begin
     if json_array_length(conversations) > 0 then
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
-        'to', recipient.email, 'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
         'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations
       );
     end if;
@@ -9138,8 +9089,8 @@ begin
 end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
-  'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until
-the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
+  'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
+next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
 create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)
@@ -9186,7 +9137,7 @@ as $$
 $$;
 comment on function private.export_account() is 'What the export has of the caller alone.';
 
-create function api.export_me(place jsonb)
+create function api.export_me(place jsonb, emails text)
 returns text
 language plpgsql stable security definer
 set search_path = ''
@@ -9243,7 +9194,7 @@ begin
         order by id
         limit remaining + 1
       ),
-      emails => true
+      emails => emails
     ) as participants
     order by participants.id
   loop
@@ -9315,12 +9266,12 @@ begin
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
-comment on function api.export_me(jsonb) is
+comment on function api.export_me(jsonb, text) is
   'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
 for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
-long history needs no more memory than a short one. Definer, because callers have no grant on states and reports; what
-it reads of a conversation goes through participants_of.';
-grant execute on function api.export_me(jsonb) to edge_functions;
+long history needs no more memory than a short one; emails as in list_conversations. Definer, because callers have no
+grant on states and reports; what it reads of a conversation goes through participants_of.';
+grant execute on function api.export_me(jsonb, text) to edge_functions;
 
 create function private.erase_person(person bigint)
 returns boolean
@@ -9388,18 +9339,17 @@ $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
 stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
-and about the person keep their evidence for 180 days.
-Definer, because it deletes from auth.users. Only for api.erase_me and public.erase_person, which logs it.';
+and about the person keep their evidence for 180 days. Definer, because it deletes from auth.users. Only for
+api.erase_me and public.erase_person, which logs it.';
 
 create function api.erase_me()
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if not private.erase_person(private.my_id()) then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
-  return to_json(true);
 end
 $$;
 comment on function api.erase_me() is
@@ -9438,7 +9388,7 @@ end
 $$;
 comment on function private.list_migrations() is
   'All applied migrations in order, {version, sha256}: the hash of their text without white space and semicolons, null
-where it was not noted. Null where nobody has noted the migrations. Only for definer functions.';
+where it was not noted. Null where nobody has noted the migrations.';
 
 -- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine; and for the
 -- metrics.
@@ -9465,8 +9415,8 @@ end
 $$;
 comment on function public.describe_queues() is
   'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the
-secret key has no rights on schema private.';
+channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the secret
+key has no rights on schema private.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()

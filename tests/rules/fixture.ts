@@ -68,16 +68,14 @@ const openConnection = async (): Promise<Connection> => {
 /** For the mutants; tests use `sql`. */
 export const connection = await openConnection()
 
-// What ends with a request's transaction must end with the request here: what SQL sets, and what rpc.ts does.
+// What ends with a request's transaction must end with the request here: what SQL sets.
 const ownSettings = await connection.query(
   `select distinct found[1] as name
    from pg_proc cross join regexp_matches(prosrc, 'set_config\\(''(api\\.\\w+)''', 'g') as found
    where pronamespace in ('api'::regnamespace, 'private'::regnamespace, 'public'::regnamespace)`,
   [],
 )
-const reset = `select ${
-  ['api.partner_email', ...ownSettings.map(({ name }) => name)].map((name) => `set_config('${name}', '', true)`)
-}`
+const reset = `select ${ownSettings.map(({ name }) => `set_config('${name}', '', true)`)}`
 
 let turn: Promise<unknown> = Promise.resolve()
 let isOpen = false

@@ -66,7 +66,7 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   // What waits for a conversation is told by one push.
   equal(await waiting(), { mail: 1, push: 4 })
   const mail = await claimMail()
-  const [token] = await sql(`select private.sign_unsubscribing(${ben.id})`)
+  const [token] = await sql(`select unsubscribe_token from public.users where id = ${ben.id}`)
   is(mail, { to: 'ben@tests.example', name: 'ben', token })
   const unread = (name: string, unread: number) => ({ name, unread, status: null, title: null, date: null, text: null })
   const inMail = [[cb, unread('cleo', 1)], [ab, unread('ana', 2)]] as const

@@ -28,14 +28,14 @@ export const conversationCases = (fixture: Fixture): Case[] => {
     {
       name: 'GET /conversations',
       ...byRandomUsers(fixture, 'GET', '/conversations'),
-      rpc: 'list_conversations(null, 0)',
+      rpc: "list_conversations(null, 0, 'always')",
       litePath: () => liteList,
     },
     {
       name: '… an inbox of 600, limit=50',
       method: 'GET',
       requests: [{ user: 1, path: '/conversations?limit=50' }],
-      rpc: 'list_conversations(50, 0)',
+      rpc: "list_conversations(50, 0, 'always')",
       variables: '\\set user 1',
       litePath: () => `${liteList}&order=id.desc&limit=50`,
     },

@@ -127,8 +127,8 @@ $$;
 comment on function private.forget_pending_password() is
   'Removes the password of a pending account when a recovery link is requested or its address is invited. Following the
 link confirms the address, and its owner need not be the person who signed up: until they choose a new password, the
-first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would
-keep its password.';
+first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would keep
+its password.';
 
 create trigger forget_pending_password
   before update of recovery_token, invited_at on auth.users

@@ -96,7 +96,7 @@ comment on function private.add_block(bigint, bigint, text) is
   'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
 
 create function api.block_person(other_user bigint)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -109,7 +109,6 @@ begin
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   perform private.add_block(me, other_user, 'user_id');
-  return to_json(true);
 end
 $$;
 comment on function api.block_person(bigint) is
@@ -118,7 +117,7 @@ functions write them.';
 grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -131,7 +130,6 @@ begin
   if not found and not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  return to_json(true);
 end
 $$;
 comment on function api.unblock_person(bigint) is

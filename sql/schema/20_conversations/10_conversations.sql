@@ -68,7 +68,7 @@ comment on function private.my_writable_conversations() is
 erased. Definer, as my_conversations.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
-create function private.participants_of(conversations bigint[], emails boolean default false)
+create function private.participants_of(conversations bigint[], emails text default null)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -83,25 +83,24 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
-  cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
-  -- A call of shown_email for each of them made the list of conversations a tenth dearer.
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
+  cut_off constant bigint[] := case when emails is not null then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
       mine.id,
       voyager.id, voyager.name,
       case
-        when not emails then null
+        when emails is null then null
         when voyager.id = any (cut_off) then ''
-        when is_shown then voyager.email
+        -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+        when emails = 'always' then voyager.email
         else private.shown_email(voyager.id, voyager.email, mine.id)
       end,
       local.id, local.name,
       case
-        when not emails then null
+        when emails is null then null
         when local.id = any (cut_off) then ''
-        when is_shown then local.email
+        when emails = 'always' then local.email
         else private.shown_email(local.id, local.email, mine.id)
       end,
       mine.created_at
@@ -111,11 +110,11 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.participants_of(bigint[], boolean) is
-  'The names of both participants of each of these conversations, their e-mail addresses if they are asked for, and when
-it was opened, if the caller is one of them. Definer, because users can read only their own row of users; they see no
-other columns of a partner''s.';
-grant execute on function private.participants_of(bigint[], boolean) to authenticated;
+comment on function private.participants_of(bigint[], text) is
+  'The names of both participants of each of these conversations, and when it was opened, if the caller is one of them;
+with emails (always or after_reply) their e-mail addresses, too. Definer, because users can read only their own row of
+users; they see no other columns of a partner''s.';
+grant execute on function private.participants_of(bigint[], text) to authenticated;
 
 create function private.require_participant(conversation bigint)
 returns void
@@ -181,8 +180,8 @@ function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(
-  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false,
-  with_partner boolean default false
+  page_limit integer, page_offset bigint, emails text, archived boolean default null,
+  pinned_first boolean default false, with_partner boolean default false
 )
 returns json
 language plpgsql stable security invoker set search_path = ''
@@ -227,18 +226,19 @@ begin
   into listed
   from private.my_inbox(
     page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
-    with_profile => with_partner
+    with_profile => with_partner, emails => emails
   ) as page;
 
   return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $$;
-comment on function api.list_conversations(integer, bigint, boolean, boolean, boolean) is
+comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
 archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block. The response metadata
-holds the offset of the next page if there is one.';
-grant execute on function api.list_conversations(integer, bigint, boolean, boolean, boolean) to edge_functions;
+with_partner each has the other participant, with their public profile unless there is a block; emails says when a
+partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there is
+one.';
+grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json

@@ -80,7 +80,7 @@ begin
 end
 $$;
 comment on function private.has_message_of(bigint, bigint) is
-  'Whether a conversation has a message of this person now. Only for definer functions.';
+  'Whether a conversation has a message of this person now.';
 
 create function private.refresh_entries(conversation bigint)
 returns void

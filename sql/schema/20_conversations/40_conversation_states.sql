@@ -19,8 +19,7 @@ as $$
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is
-  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso. Only for
-definer functions.';
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
@@ -39,8 +38,8 @@ end
 $$;
 comment on function private.follows(bigint, bigint, bigint) is
   'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
-muted it, and have not archived it after that message. message is null for anything but a message: then what
-is archived now counts. Only for definer functions.';
+muted it, and have not archived it after that message. message is null for anything but a message: then what is archived
+now counts.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json

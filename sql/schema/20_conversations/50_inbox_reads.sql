@@ -35,7 +35,7 @@ is archived and of what is not, because Postgres does not merge parts of a union
 `set search_path`, so that it is inlined.';
 
 create function private.my_inbox(
-  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean
+  page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean, with_profile boolean, emails text
 )
 returns table (
   id bigint,
@@ -65,7 +65,6 @@ declare
   after_id bigint := 9223372036854775807;
   -- The rule of participants_of.
   cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   if pinned_first then
     pinned := array(
@@ -135,7 +134,7 @@ begin
       select
         case
           when partner.id = any (cut_off) then ''
-          when is_shown then partner.email
+          when emails = 'always' then partner.email
           else private.shown_email(partner.id, partner.email, page.conversation_id)
         end as email,
         partner.is_active and partner.id <> all (cut_off) as profile
@@ -150,9 +149,9 @@ begin
       and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
-comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) is
+comment on function private.my_inbox(bigint, bigint, boolean, boolean, boolean, text) is
   'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
-grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean) to authenticated;
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean, boolean, text) to authenticated;

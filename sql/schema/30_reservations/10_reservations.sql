@@ -35,8 +35,7 @@ create table public.reservations (
 );
 comment on table public.reservations is
   'What the two participants of a conversation offer each other and have agreed on.';
-comment on column public.reservations.host_id is
-  'Who receives the other: either participant, by default the local.';
+comment on column public.reservations.host_id is 'Who receives the other: either participant, by default the local.';
 comment on column public.reservations.offered_by is
   'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
 comment on column public.reservations.revision is
@@ -111,8 +110,8 @@ begin
 end
 $$;
 comment on function private.protect_history() is
-  'Refuses every change of the history, by its owner too, except the deletion that follows its
-reservation''s or its conversation''s.';
+  'Refuses every change of the history, by its owner too, except the deletion that follows its reservation''s or its
+conversation''s.';
 
 create trigger protect_history
   before update or delete on public.reservation_history

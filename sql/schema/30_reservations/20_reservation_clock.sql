@@ -47,8 +47,7 @@ begin
 end
 $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
-  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.
-Only for definer functions.';
+  'Appends the reservation as it is now, and tells whoever did not take the step; both, if an admin or the clock did.';
 
 create function private.lock_host(host bigint)
 returns void
@@ -153,8 +152,8 @@ begin
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write
-the history.';
+  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write the
+history.';
 
 create trigger record_new_reservation
   after insert on public.reservations
@@ -205,8 +204,8 @@ end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
   'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
-Only for definer functions.';
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the
+write.';
 
 create function private.settle(reservation public.reservations, moment timestamptz)
 returns public.reservations

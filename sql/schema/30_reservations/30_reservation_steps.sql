@@ -56,7 +56,7 @@ end
 $$;
 comment on function private.lock_pair(bigint) is
   'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
-partner. Raises 404 if the caller does not take part. Only for definer functions.';
+partner. Raises 404 if the caller does not take part.';
 
 create function private.require_partner(partner bigint)
 returns void
@@ -72,8 +72,8 @@ begin
 end
 $$;
 comment on function private.require_partner(bigint) is
-  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
-Only for definer functions.';
+  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying
+which.';
 
 create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
 returns public.reservations
@@ -97,8 +97,7 @@ begin
 end
 $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled. Only for definer
-functions.';
+  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled.';
 
 create function private.require_revision(reservation public.reservations, read_revision integer)
 returns void
@@ -115,7 +114,7 @@ end
 $$;
 comment on function private.require_revision(public.reservations, integer) is
   'Raises 409 unless the terms of a settled reservation are those that the caller has read, so that nobody answers terms
-that they have not seen. Only for definer functions.';
+that they have not seen.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -145,13 +144,7 @@ begin
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
 
-  offered.conversation_id := conversation;
-  offered.title := draft ->> 'title';
-  offered.price := (draft ->> 'price')::numeric;
-  offered.date := (draft ->> 'date')::timestamptz;
-  offered.ends_at := (draft ->> 'ends_at')::timestamptz;
-  offered.host_id := host;
-  offered.offered_by := me;
+  offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   return private.store_reply(
     noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
@@ -178,7 +171,7 @@ declare
   locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
   moment constant timestamptz := private.present();
   current public.reservations := private.settle(locked, moment);
-  wanted public.reservations := current;
+  wanted public.reservations := jsonb_populate_record(current, changes);
 begin
   perform private.require_partner(partner);
   perform private.require_revision(current, revision);
@@ -186,12 +179,6 @@ begin
     raise sqlstate 'PT409' using
       message = format('This reservation is %s', current.status),
       detail = json_build_object('status', current.status);
-  end if;
-  wanted.title := coalesce(changes ->> 'title', current.title);
-  wanted.price := coalesce((changes ->> 'price')::numeric, current.price);
-  wanted.date := coalesce((changes ->> 'date')::timestamptz, current.date);
-  if changes ? 'ends_at' then
-    wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
   if wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
@@ -312,4 +299,4 @@ begin
 end
 $$;
 comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted; what has ended by now is completed. Only for definer functions.';
+  'Cancels what a person has pending or accepted; what has ended by now is completed.';

@@ -30,8 +30,8 @@ comment on column public.reports.shares_messages is
   'Whether the reporter agreed to share the latest messages of the conversation.';
 comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
 comment on column public.reports.purge_at is
-  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
-an account, or it is done.';
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have an
+account, or it is done.';
 
 create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
   where resolved_at is null;
@@ -70,19 +70,6 @@ alter table private.stored_replies
     references public.reports (id) on delete cascade;
 create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
-create function private.report_body(report public.reports)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return json_build_object(
-    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
-  );
-end
-$$;
-comment on function private.report_body(public.reports) is
-  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
-
 create function private.copy_evidence(report public.reports)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -115,8 +102,7 @@ begin
 end
 $$;
 comment on function private.copy_evidence(public.reports) is
-  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
-functions.';
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two.';
 
 create function api.report_person(draft jsonb)
 returns json
@@ -182,7 +168,10 @@ begin
   end if;
   return private.store_reply(
     noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
-    body => private.report_body(report), metadata => jsonb_build_object('existing', not is_new)
+    body => json_build_object(
+      'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+    ),
+    metadata => jsonb_build_object('existing', not is_new)
   );
 end
 $$;

@@ -109,27 +109,22 @@ grant select on public.moderation_queue to service_role;
 
 create function private.dashboard_user(statement text)
 returns text
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
-end
+  select substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$')
 $$;
 comment on function private.dashboard_user(text) is
   'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
 
 create function private.current_admin()
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-declare
-  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
-begin
-  return concat_ws(
+  select concat_ws(
     ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
     'dashboard user ' || private.dashboard_user(current_query())
-  );
-end
+  )
+  from (select nullif(current_setting('request.jwt.claims', true), '')::json) as request (claims)
 $$;
 comment on function private.current_admin() is
   'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
@@ -148,7 +143,7 @@ begin
 end
 $$;
 comment on function private.log_moderation(text, bigint, bigint, text) is
-  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+  'Appends to the log. Raises 400 if a decision has no reason.';
 
 create function private.lock_person(person bigint)
 returns void
@@ -185,7 +180,7 @@ begin
 end
 $$;
 comment on function private.apply_restriction(bigint, text, bigint) is
-  'Hides or suspends a locked person; false if they are already. Only for definer functions.';
+  'Hides or suspends a locked person; false if they are already.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports

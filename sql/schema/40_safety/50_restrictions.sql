@@ -133,6 +133,6 @@ end
 $$;
 comment on function public.erase_person(bigint, text) is
   'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
-to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights
-on schema private.';
+to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights on
+schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;

@@ -229,8 +229,7 @@ begin
 end
 $$;
 comment on function private.record_state(bigint, bigint, text, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them. Only for
-definer functions.';
+  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them.';
 
 create function private.record_block()
 returns trigger

@@ -48,7 +48,7 @@ devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -71,7 +71,6 @@ begin
     endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
     silences = case when known.endpoint = excluded.endpoint then known.silences else 0 end,
     silent_until = case when known.endpoint = excluded.endpoint then known.silent_until end;
-  return to_json(true);
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
@@ -80,12 +79,11 @@ the endpoint before loses it. Definer, because no caller has a grant on devices.
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   delete from private.devices where user_id = private.my_id() and id = device;
-  return to_json(true);
 end
 $$;
 comment on function api.delete_device(uuid) is

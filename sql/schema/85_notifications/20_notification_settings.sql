@@ -3,13 +3,10 @@ create table private.outbox_settings (
   singleton boolean primary key default true check (singleton),
   delay_seconds integer not null default 600
     constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
-  webhooks boolean not null default false,
-  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
-  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
+  webhooks boolean not null default false
 );
 comment on table private.outbox_settings is
-  'What the triggers must know of the environment of the function notify, which writes it when it starts, and the keys
-that sign the links to unsubscribe. One row.';
+  'What the triggers must know of the environment of the function notify, which writes it when it starts. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 
@@ -28,8 +25,7 @@ create table private.notification_settings (
     check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
   constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
 );
-comment on table private.notification_settings is
-  'What each user has chosen; whoever has no row has the defaults.';
+comment on table private.notification_settings is 'What each user has chosen; whoever has no row has the defaults.';
 comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
 comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
 alter table private.notification_settings enable row level security;
@@ -156,30 +152,19 @@ comment on function api.update_notification_settings(jsonb) is
 Definer, because no caller has a grant on them.';
 grant execute on function api.update_notification_settings(jsonb) to edge_functions;
 
-create function private.sign_unsubscribing(person bigint)
-returns text
-language sql stable security invoker set search_path = ''
-as $$
-  -- As HMAC, with two keys of their own instead of two that are made from one.
-  select person || '.' || encode(
-    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
-  )
-  from private.outbox_settings
-$$;
-comment on function private.sign_unsubscribing(bigint) is
-  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
-kept for years.';
+alter table public.users add column unsubscribe_token text not null unique default gen_random_uuid();
+comment on column public.users.unsubscribe_token is
+  'Of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are kept for
+years, and outlive the account.';
 
 create function api.unsubscribe(token text, confirmed boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+  person constant bigint := (select id from public.users where unsubscribe_token = token);
 begin
-  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+  if person is null then
     raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   if confirmed then

@@ -29,8 +29,8 @@ create table private.outbox (
 );
 comment on table private.outbox is
   'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
-a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject
-is gone.';
+a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject is
+gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';
@@ -100,8 +100,7 @@ $$;
 comment on function private.notify(text, bigint, bigint, bigint, bigint[]) is
   'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
 what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in the order in
-which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
-for definer functions.';
+which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation.';
 
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
@@ -116,19 +115,33 @@ comment on function private.adopt_outbox_settings(integer, boolean) is
   'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
 grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
 
+create function private.due_channels()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(json_agg(channel), '[]')
+  from unnest(array['push', 'mail', 'webhook']) as channels (channel)
+  where exists (
+    select from private.outbox
+    where outbox.channel = channels.channel and due_at <= private.present() and attempts < 8
+  )
+$$;
+comment on function private.due_channels() is
+  'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.due_channels() to edge_functions;
+
 create function private.describe_outbox()
 returns json
 language sql stable security definer set search_path = ''
 as $$
   select json_object_agg(
     channel,
-    json_build_object('depth', depth, 'due', due, 'age', age, 'dead', dead)
+    json_build_object('depth', depth, 'age', age, 'dead', dead)
   )
   from (
     select
       channels.channel,
       count(outbox.id) filter (where attempts < 8) as depth,
-      count(outbox.id) filter (where attempts < 8 and due_at <= private.present()) as due,
       greatest(
         0,
         extract(epoch from max(
@@ -142,6 +155,6 @@ as $$
   ) as counts
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, how many of them are due, for how many seconds the oldest could have been sent,
-and the number of dead letters. Definer, because edge_functions has no rights on the outbox.';
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
+letters. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.describe_outbox() to edge_functions;

@@ -15,22 +15,15 @@ hours; eight attempts take 5 hours. More than the 12 s that a worker has for a r
 
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-declare
-  partner public.users;
-begin
-  select users.*
-  into partner
+  select users
   from public.conversations
   join public.users
     on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
-  where conversations.id = conversation;
-  return partner;
-end
+  where conversations.id = conversation
 $$;
-comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation.';
+comment on function private.partner_in(bigint, bigint) is 'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text, title text, date timestamptz);
 comment on type private.notice is
@@ -57,8 +50,7 @@ begin
 end
 $$;
 comment on function private.unread_notice(bigint, bigint, bigint, bigint) is
-  'The latest of these messages that the person has not read; null if there is none, or its sender is not active. Only
-for definer functions.';
+  'The latest of these messages that the person has not read; null if there is none, or its sender is not active.';
 
 create function private.step_notice(person bigint, conversation bigint, step_id bigint)
 returns private.notice

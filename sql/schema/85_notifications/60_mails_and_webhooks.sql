@@ -93,7 +93,7 @@ begin
     if json_array_length(conversations) > 0 then
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
-        'to', recipient.email, 'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
         'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations
       );
     end if;

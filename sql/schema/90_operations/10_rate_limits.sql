@@ -78,8 +78,8 @@ begin
 end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
-  'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until
-the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
+  'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
+next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
 create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)

@@ -21,7 +21,7 @@ as $$
 $$;
 comment on function private.export_account() is 'What the export has of the caller alone.';
 
-create function api.export_me(place jsonb)
+create function api.export_me(place jsonb, emails text)
 returns text
 language plpgsql stable security definer
 set search_path = ''
@@ -78,7 +78,7 @@ begin
         order by id
         limit remaining + 1
       ),
-      emails => true
+      emails => emails
     ) as participants
     order by participants.id
   loop
@@ -150,12 +150,12 @@ begin
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
-comment on function api.export_me(jsonb) is
+comment on function api.export_me(jsonb, text) is
   'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
 for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
-long history needs no more memory than a short one. Definer, because callers have no grant on states and reports; what
-it reads of a conversation goes through participants_of.';
-grant execute on function api.export_me(jsonb) to edge_functions;
+long history needs no more memory than a short one; emails as in list_conversations. Definer, because callers have no
+grant on states and reports; what it reads of a conversation goes through participants_of.';
+grant execute on function api.export_me(jsonb, text) to edge_functions;
 
 create function private.erase_person(person bigint)
 returns boolean
@@ -223,18 +223,17 @@ $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
 stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
-and about the person keep their evidence for 180 days.
-Definer, because it deletes from auth.users. Only for api.erase_me and public.erase_person, which logs it.';
+and about the person keep their evidence for 180 days. Definer, because it deletes from auth.users. Only for
+api.erase_me and public.erase_person, which logs it.';
 
 create function api.erase_me()
-returns json
+returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if not private.erase_person(private.my_id()) then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
-  return to_json(true);
 end
 $$;
 comment on function api.erase_me() is

@@ -30,4 +30,4 @@ end
 $$;
 comment on function private.list_migrations() is
   'All applied migrations in order, {version, sha256}: the hash of their text without white space and semicolons, null
-where it was not noted. Null where nobody has noted the migrations. Only for definer functions.';
+where it was not noted. Null where nobody has noted the migrations.';

@@ -23,8 +23,8 @@ end
 $$;
 comment on function public.describe_queues() is
   'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the
-secret key has no rights on schema private.';
+channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the secret
+key has no rights on schema private.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
