@@ -61,9 +61,9 @@ const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(proj
 export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   const isWithinLimit = limit
-    ? `private.is_within_limit(${
+    ? `private.consume_rate_limit(${
       ['kind', 'who', 'seconds_each', 'burst'].map((name, index) => `${name} => $${values.length + index + 2}`)
-    }) and `
+    })::text = '0' and `
     : ''
   // One round trip. `case` evaluates act_as before the function. The subquery is volatile, so Postgres does not flatten
   // it, and the function runs before its metadata is read.

@@ -32,17 +32,12 @@ const signUpShape = z.strictObject({
   expires_in: tokens.expires_in.nullable(),
 }).meta({ id: 'SignedUp' })
 
-const toSession = (
-  user: Account,
-  { access_token, refresh_token, expires_in }: Session,
-): z.infer<typeof sessionShape> => ({ user, access_token, refresh_token, token_type: 'bearer', expires_in })
-
-const withoutSession = (user: Account): z.infer<typeof signUpShape> => ({
+const toSession = (user: Account, session: Session | null): z.infer<typeof signUpShape> => ({
   user,
-  access_token: null,
-  refresh_token: null,
+  access_token: session?.access_token ?? null,
+  refresh_token: session?.refresh_token ?? null,
   token_type: 'bearer',
-  expires_in: null,
+  expires_in: session?.expires_in ?? null,
 })
 
 const secret = text(1, 1000)
@@ -89,19 +84,17 @@ auth.post(
       waitUntil(refusal.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
       await Promise.race([refusal, time])
       await time
-      return c.json(withoutSession(account), 201)
+      return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
     if (signUp.error) return throwAuthError(signUp.error)
     if (signUp.outcome === 'superseded' || signUp.outcome === 'not made') serviceUnavailable()
-    if (signUp.session) return c.json(toSession(signUp.account, signUp.session), 201)
-    await timer.wait()
-    return c.json(withoutSession(signUp.account), 201)
+    if (!signUp.session) await timer.wait()
+    return c.json(toSession(signUp.account, signUp.session), 201)
   },
 )
 
-const newSession = async (session: Session): Promise<z.infer<typeof sessionShape>> =>
-  toSession(await getAccount(session.user.id), session)
+const newSession = async (session: Session) => toSession(await getAccount(session.user.id), session)
 
 auth.post(
   '/login',

@@ -1731,24 +1731,6 @@ comment on index private.inbox_entries_arranged_idx is
   'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
 
-create function private.handle_new_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.inbox_entries (conversation_id, user_id, active_at)
-  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-  return null;
-end
-$$;
-comment on function private.handle_new_conversation() is
-  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on inbox_entries.';
-
-create trigger handle_new_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.handle_new_conversation();
-
 create function private.has_message_of(person bigint, conversation bigint)
 returns boolean
 language plpgsql stable security invoker
@@ -1836,7 +1818,7 @@ end
 $$;
 comment on function private.handle_changed_conversation() is
   'An admin changed the participants or the time of a conversation. Refuses to take away somebody whose message or
-reservation is in it: others would read it as somebody else''s. Definer, as handle_new_conversation.';
+reservation is in it: others would read it as somebody else''s. Definer, because nobody has a grant on inbox_entries.';
 
 create trigger handle_changed_conversation
   after update of voyager_id, local_id, created_at on public.conversations
@@ -2185,7 +2167,7 @@ comment on function private.handle_new_message() is
 the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
-as handle_new_conversation, and because callers may not send events.';
+because nobody has a grant on inbox and log, and callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -2238,7 +2220,20 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- Before the counts, because it locks both entries of a conversation in the order in which a send does.
+  -- The entries before the counts, because that locks both of a conversation in the order in which a send does.
+  if tg_op = 'DELETE' then
+    perform private.refresh_entries(conversation_id)
+    from (select distinct conversation_id from old_rows) as shortened
+    order by conversation_id;
+    perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+    from old_rows
+    where not read
+    group by conversation_id, user_id
+    order by conversation_id, user_id;
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
   perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
@@ -2262,11 +2257,41 @@ begin
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;
+
+  perform private.record_change(
+    'read', marked.conversation_id, marked.id,
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    event => 'message.read',
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
+
+  perform private.record_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+  order by id;
   return null;
 end
 $$;
 comment on function private.handle_changed_messages() is
-  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+  'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
+removed them, with a conversation, too. Definer, as handle_new_message.';
 
 create trigger handle_changed_messages
   after update on public.messages
@@ -2274,31 +2299,11 @@ create trigger handle_changed_messages
   for each statement
   execute function private.handle_changed_messages();
 
-create function private.handle_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  -- First, as in handle_changed_messages.
-  perform private.refresh_entries(conversation_id)
-  from (select distinct conversation_id from old_rows) as shortened
-  order by conversation_id;
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
-  from old_rows
-  where not read
-  group by conversation_id, user_id
-  order by conversation_id, user_id;
-  return null;
-end
-$$;
-comment on function private.handle_deleted_messages() is
-  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
-
 create trigger handle_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.handle_deleted_messages();
+  execute function private.handle_changed_messages();
 
 create function private.rebuild_inbox()
 returns void
@@ -2616,26 +2621,28 @@ as $$
 declare
   step constant private.reservation_step := private.present_step();
 begin
-  perform private.add_to_history(new, step.by_id, step.note);
+  if tg_op <> 'DELETE'
+    and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+      is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
+    perform private.add_to_history(new, step.by_id, step.note);
+  end if;
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
   return null;
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write the
-history.';
+  'Appends every new and changed reservation to the history, whoever wrote it, and logs what was offered, changed, moved
+to another conversation or removed. Definer, because callers can write neither.';
 
-create trigger record_new_reservation
-  after insert on public.reservations
+create trigger record_reservation
+  after insert or update or delete on public.reservations
   for each row
-  execute function private.record_reservation();
-
-create trigger record_changed_reservation
-  after update on public.reservations
-  for each row
-  when (
-    (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id)
-      is distinct from (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
-  )
   execute function private.record_reservation();
 
 create function private.write_reservation(
@@ -3999,6 +4006,10 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'INSERT' then
+    insert into private.inbox_entries (conversation_id, user_id, active_at)
+    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
+  end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
   from (
@@ -4018,8 +4029,9 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened, of which user_id of the event is the voyager, who opened it; or changed or removed by an
-admin. Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
+  'A conversation was opened, which puts it into both inboxes, and of which user_id of the event is the voyager, who
+opened it; or changed or removed by an admin. Whoever took part in it before is told too. Definer, because nobody has a
+grant on inbox and log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
@@ -4045,86 +4057,6 @@ create trigger record_person
   for each row
   when ((old.name, old.email) is distinct from (new.name, new.email))
   execute function private.record_person();
-
-create function private.record_changed_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if tg_op = 'DELETE' then
-    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-    return null;
-  end if;
-
-  perform private.record_change(
-    'read', marked.conversation_id, marked.id,
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
-    event => 'message.read',
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    )
-  )
-  from (
-    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
-    from new_rows
-    join old_rows using (id, conversation_id)
-    where new_rows.read and not old_rows.read
-    group by new_rows.conversation_id, new_rows.user_id
-  ) as marked
-  join public.conversations on conversations.id = marked.conversation_id;
-
-  perform private.record_change(
-    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
-  )
-  from new_rows
-  full join old_rows using (id, conversation_id)
-  where new_rows.id is null
-    or old_rows.id is null
-    or old_rows.read and not new_rows.read
-    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
-      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
-  order by id;
-  return null;
-end
-$$;
-comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
-removed them. Definer, as record_conversation.';
-
-create trigger record_changed_messages
-  after update on public.messages
-  referencing old table as old_rows new table as new_rows
-  for each statement
-  execute function private.record_changed_messages();
-
-create trigger record_deleted_messages
-  after delete on public.messages
-  referencing old table as old_rows
-  for each statement
-  execute function private.record_changed_messages();
-
-create function private.record_changed_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
-  from (
-    select old.conversation_id, old.id
-    union
-    select new.conversation_id, new.id
-  ) as concerned (conversation_id, id)
-  where concerned.id is not null;
-  return null;
-end
-$$;
-comment on function private.record_changed_reservation() is
-  'A reservation was offered, changed, moved to another conversation or removed. Definer, as record_conversation.';
-
-create trigger record_changes
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.record_changed_reservation();
 
 create function private.record_state(person bigint, conversation bigint, event text, actor bigint)
 returns void
@@ -9070,6 +9002,7 @@ declare
   token_interval constant interval := make_interval(secs => seconds_each);
   own_key constant bytea := private.rate_limit_key(kind, who);
   allowed_at timestamptz;
+  wait json;
 begin
   -- One call in a hundred purges, which leaves about a hundred expired rows at most.
   if random() < 0.01 then
@@ -9085,34 +9018,17 @@ begin
     return to_json(0);
   end if;
   select tat - token_interval * (burst - 1) into allowed_at from private.rate_limits where key = own_key;
-  return to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
+  wait := to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
+  perform private.set_response_metadata(jsonb_build_object('wait', wait));
+  return wait;
 end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
-next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
+next token, which are wait in the response metadata, too, for the statement that writes and then does not; a refusal
+consumes nothing. An error of the write rolls the count back; the Edge Function then counts again. Definer, because the
+Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
-
-create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  wait constant json := private.consume_rate_limit(
-    kind => kind, who => who, seconds_each => seconds_each, burst => burst
-  );
-begin
-  if wait::text = '0' then
-    return true;
-  end if;
-  perform set_config('api.response_metadata', json_build_object('wait', wait)::text, true);
-  return false;
-end
-$$;
-comment on function private.is_within_limit(text, text, double precision, integer) is
-  'As consume_rate_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
-response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
-grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;
 
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.export_account()

@@ -50,24 +50,6 @@ comment on index private.inbox_entries_arranged_idx is
   'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
 
-create function private.handle_new_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.inbox_entries (conversation_id, user_id, active_at)
-  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-  return null;
-end
-$$;
-comment on function private.handle_new_conversation() is
-  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on inbox_entries.';
-
-create trigger handle_new_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.handle_new_conversation();
-
 create function private.has_message_of(person bigint, conversation bigint)
 returns boolean
 language plpgsql stable security invoker
@@ -155,7 +137,7 @@ end
 $$;
 comment on function private.handle_changed_conversation() is
   'An admin changed the participants or the time of a conversation. Refuses to take away somebody whose message or
-reservation is in it: others would read it as somebody else''s. Definer, as handle_new_conversation.';
+reservation is in it: others would read it as somebody else''s. Definer, because nobody has a grant on inbox_entries.';
 
 create trigger handle_changed_conversation
   after update of voyager_id, local_id, created_at on public.conversations

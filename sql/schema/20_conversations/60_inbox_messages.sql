@@ -47,7 +47,7 @@ comment on function private.handle_new_message() is
 the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
-as handle_new_conversation, and because callers may not send events.';
+because nobody has a grant on inbox and log, and callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -100,7 +100,20 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- Before the counts, because it locks both entries of a conversation in the order in which a send does.
+  -- The entries before the counts, because that locks both of a conversation in the order in which a send does.
+  if tg_op = 'DELETE' then
+    perform private.refresh_entries(conversation_id)
+    from (select distinct conversation_id from old_rows) as shortened
+    order by conversation_id;
+    perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+    from old_rows
+    where not read
+    group by conversation_id, user_id
+    order by conversation_id, user_id;
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
   perform private.refresh_entries(conversation_id)
   from (
     select old_rows.conversation_id
@@ -124,11 +137,41 @@ begin
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;
+
+  perform private.record_change(
+    'read', marked.conversation_id, marked.id,
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    event => 'message.read',
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
+
+  perform private.record_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+  order by id;
   return null;
 end
 $$;
 comment on function private.handle_changed_messages() is
-  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+  'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
+removed them, with a conversation, too. Definer, as handle_new_message.';
 
 create trigger handle_changed_messages
   after update on public.messages
@@ -136,31 +179,11 @@ create trigger handle_changed_messages
   for each statement
   execute function private.handle_changed_messages();
 
-create function private.handle_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  -- First, as in handle_changed_messages.
-  perform private.refresh_entries(conversation_id)
-  from (select distinct conversation_id from old_rows) as shortened
-  order by conversation_id;
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
-  from old_rows
-  where not read
-  group by conversation_id, user_id
-  order by conversation_id, user_id;
-  return null;
-end
-$$;
-comment on function private.handle_deleted_messages() is
-  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
-
 create trigger handle_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
   for each statement
-  execute function private.handle_deleted_messages();
+  execute function private.handle_changed_messages();
 
 create function private.rebuild_inbox()
 returns void

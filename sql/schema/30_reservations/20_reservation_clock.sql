@@ -147,26 +147,28 @@ as $$
 declare
   step constant private.reservation_step := private.present_step();
 begin
-  perform private.add_to_history(new, step.by_id, step.note);
+  if tg_op <> 'DELETE'
+    and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+      is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
+    perform private.add_to_history(new, step.by_id, step.note);
+  end if;
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
   return null;
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write the
-history.';
+  'Appends every new and changed reservation to the history, whoever wrote it, and logs what was offered, changed, moved
+to another conversation or removed. Definer, because callers can write neither.';
 
-create trigger record_new_reservation
-  after insert on public.reservations
+create trigger record_reservation
+  after insert or update or delete on public.reservations
   for each row
-  execute function private.record_reservation();
-
-create trigger record_changed_reservation
-  after update on public.reservations
-  for each row
-  when (
-    (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id)
-      is distinct from (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
-  )
   execute function private.record_reservation();
 
 create function private.write_reservation(

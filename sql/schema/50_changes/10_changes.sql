@@ -87,6 +87,10 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'INSERT' then
+    insert into private.inbox_entries (conversation_id, user_id, active_at)
+    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
+  end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
   from (
@@ -106,8 +110,9 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened, of which user_id of the event is the voyager, who opened it; or changed or removed by an
-admin. Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
+  'A conversation was opened, which puts it into both inboxes, and of which user_id of the event is the voyager, who
+opened it; or changed or removed by an admin. Whoever took part in it before is told too. Definer, because nobody has a
+grant on inbox and log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
@@ -133,86 +138,6 @@ create trigger record_person
   for each row
   when ((old.name, old.email) is distinct from (new.name, new.email))
   execute function private.record_person();
-
-create function private.record_changed_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if tg_op = 'DELETE' then
-    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-    return null;
-  end if;
-
-  perform private.record_change(
-    'read', marked.conversation_id, marked.id,
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
-    event => 'message.read',
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    )
-  )
-  from (
-    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
-    from new_rows
-    join old_rows using (id, conversation_id)
-    where new_rows.read and not old_rows.read
-    group by new_rows.conversation_id, new_rows.user_id
-  ) as marked
-  join public.conversations on conversations.id = marked.conversation_id;
-
-  perform private.record_change(
-    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
-  )
-  from new_rows
-  full join old_rows using (id, conversation_id)
-  where new_rows.id is null
-    or old_rows.id is null
-    or old_rows.read and not new_rows.read
-    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
-      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
-  order by id;
-  return null;
-end
-$$;
-comment on function private.record_changed_messages() is
-  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected, moved or
-removed them. Definer, as record_conversation.';
-
-create trigger record_changed_messages
-  after update on public.messages
-  referencing old table as old_rows new table as new_rows
-  for each statement
-  execute function private.record_changed_messages();
-
-create trigger record_deleted_messages
-  after delete on public.messages
-  referencing old table as old_rows
-  for each statement
-  execute function private.record_changed_messages();
-
-create function private.record_changed_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
-  from (
-    select old.conversation_id, old.id
-    union
-    select new.conversation_id, new.id
-  ) as concerned (conversation_id, id)
-  where concerned.id is not null;
-  return null;
-end
-$$;
-comment on function private.record_changed_reservation() is
-  'A reservation was offered, changed, moved to another conversation or removed. Definer, as record_conversation.';
-
-create trigger record_changes
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.record_changed_reservation();
 
 create function private.record_state(person bigint, conversation bigint, event text, actor bigint)
 returns void

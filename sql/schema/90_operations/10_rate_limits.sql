@@ -59,6 +59,7 @@ declare
   token_interval constant interval := make_interval(secs => seconds_each);
   own_key constant bytea := private.rate_limit_key(kind, who);
   allowed_at timestamptz;
+  wait json;
 begin
   -- One call in a hundred purges, which leaves about a hundred expired rows at most.
   if random() < 0.01 then
@@ -74,31 +75,14 @@ begin
     return to_json(0);
   end if;
   select tat - token_interval * (burst - 1) into allowed_at from private.rate_limits where key = own_key;
-  return to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
+  wait := to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
+  perform private.set_response_metadata(jsonb_build_object('wait', wait));
+  return wait;
 end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
-next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
+next token, which are wait in the response metadata, too, for the statement that writes and then does not; a refusal
+consumes nothing. An error of the write rolls the count back; the Edge Function then counts again. Definer, because the
+Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
-
-create function private.is_within_limit(kind text, who text, seconds_each double precision, burst integer)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  wait constant json := private.consume_rate_limit(
-    kind => kind, who => who, seconds_each => seconds_each, burst => burst
-  );
-begin
-  if wait::text = '0' then
-    return true;
-  end if;
-  perform set_config('api.response_metadata', json_build_object('wait', wait)::text, true);
-  return false;
-end
-$$;
-comment on function private.is_within_limit(text, text, double precision, integer) is
-  'As consume_rate_limit, for the statement that writes: if it returns false, nothing is written, and wait in the
-response metadata has the seconds. An error of the write rolls the count back; the Edge Function then counts again.';
-grant execute on function private.is_within_limit(text, text, double precision, integer) to edge_functions;
