@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isLoopback } from '../../functions/_shared/addresses.ts'
 import { originOf, type Settings } from './settings.ts'
 
 const random = (): string => randomBytes(32).toString('base64url')
@@ -10,8 +11,6 @@ export const equals = (given: string, expected: string): boolean => {
   return one!.byteLength === other!.byteLength && timingSafeEqual(one!, other!)
 }
 
-const isLoopbackAddress = (address: string): boolean =>
-  address === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/i.test(address)
 const isLoopbackHostname = (name: string): boolean =>
   name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 
@@ -23,7 +22,7 @@ const proxyHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Rea
  */
 export const isLocal = (request: Request, url: URL, peerAddress: string): boolean => {
   const host = request.headers.get('Host')
-  return isLoopbackAddress(peerAddress) && isLoopbackHostname(url.hostname) &&
+  return isLoopback(peerAddress) && isLoopbackHostname(url.hostname) &&
     (host === null || URL.parse(`http://${host}`)?.host === url.host) &&
     !proxyHeaders.some((name) => request.headers.has(name))
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
+import { getMimeType } from 'hono/utils/mime'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
@@ -71,16 +72,9 @@ const withVersions = (html: string, files: Record<string, string>): string =>
     return page.replaceAll(`${name}"`, `${name}?v=${version}"`)
   }, html)
 
-const types: Record<string, string> = {
-  css: 'text/css; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-  webp: 'image/webp',
-}
 /** The content of a file with this name. */
 const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response =>
-  c.body(content, 200, { 'Content-Type': types[name.split('.').at(-1)!]! })
+  c.body(content, 200, { 'Content-Type': getMimeType(name)! })
 const noPage = (c: Context) => c.text('There is no such page\n', 404)
 
 const demoFolder = new URL('../../demo/', import.meta.url)
