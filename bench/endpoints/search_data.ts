@@ -17,8 +17,8 @@ export const pathOf = ({ q, filters }: Query): string => {
 }
 
 const requestOf = async (database: Database, { q, filters }: Query) => {
-  const { tokens, ...read } = await understand(database, q)
-  return { ...read, tokens: JSON.parse(tokens), model: embedder.model, ...filters, limit: 20, offset: 0 }
+  const { words, ...read } = await understand(database, q)
+  return { ...read, words: JSON.parse(words), model: embedder.model, ...filters, limit: 20, offset: 0 }
 }
 
 /** Fills profiles, index, vectors, and bench.requests for pgbench. Returns queries for wrk. */

@@ -109,8 +109,8 @@ const requestOf = ({ parts, end, facets, token: _, ...rest }: Search): Record<st
   // As the Edge Function truncates it.
   const q = [...parts.join(' ') + end].slice(0, 512).join('').slice(0, 512)
   // Nothing is known to the model, so that every word is completed or corrected.
-  const { tokens } = readQuery(q.isWellFormed() ? q : '', () => false)
-  return { ...rest, ...(facets.length > 0 && { facets }), tokens, known: '', model }
+  const { words } = readQuery(q.isWellFormed() ? q : '', new Set())
+  return { ...rest, ...(facets.length > 0 && { facets }), words, model }
 }
 
 /** Returns the pages that a search reads: if words were mistyped or begun, the functions send it once more. */
@@ -128,7 +128,7 @@ const measure = async (search: Search): Promise<number> => {
   // explain keeps the answer to itself.
   const [row] = await query(
     `select jsonb_array_length(corrections || completions)::text as mistyped
-     from private.read_query(($1::text)::jsonb -> 'tokens')`,
+     from private.read_query(($1::text)::jsonb -> 'words')`,
     [parameters[1]],
   )
   return row!.mistyped === '0' ? pages : 2 * pages

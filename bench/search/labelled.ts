@@ -26,8 +26,7 @@ export interface Query {
   grades: Map<number, number>
   vector: number[] | null
   /** The query as the database has read it, and the age that it asks for. */
-  tokens: string
-  known: string
+  words: string
   /** The caller, or else a profile that is exactly meant; and one that has nothing to do with the query. */
   kindred: number
   stranger: number
@@ -52,17 +51,17 @@ export const openEmpty = async (url = Deno.env.get('DATABASE_URL')): Promise<Dat
   return database
 }
 
-/** Parameters: tokens, known words, vector, model, semantic ratio, filters, limit, the profile of the caller. */
+/** Parameters: words, vector, model, semantic ratio, filters, limit, the profile of the caller. */
 export const findProfiles = `
   select private.find_profiles(
-    request => jsonb_build_object('model', $4::text, 'limit', $7::integer, 'offset', 0), asked => asked,
-    filter => private.read_filter(($6::text)::jsonb, asked, null), query_vector => $3::text::extensions.halfvec,
+    request => jsonb_build_object('model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
+    filter => private.read_filter(($5::text)::jsonb, asked, null), query_vector => $2::text::extensions.halfvec,
     context_vector => (
-      select embedding from private.search_contexts join public.profiles using (user_id) where profiles.id = $8
+      select embedding from private.search_contexts join public.profiles using (user_id) where profiles.id = $7
     ),
-    semantic_ratio => $5
+    semantic_ratio => $4
   )::text as answer
-  from (select private.read_query(($1::text)::jsonb, private.words_of($2::text)) as asked offset 0) as read`
+  from (select private.read_query(($1::text)::jsonb) as asked offset 0) as read`
 
 /** Makes all missing embeddings of the offline provider, and counts the words of the lexicon. */
 export const makeVectors = async (database: Database): Promise<void> => {
@@ -120,16 +119,16 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
 /** What a search reads from a query, with the offline provider's vector; null if it is zero. */
 export const understand = async (database: Pick<Database, 'query'>, q: string) => {
   const known = await knownWords(q)
-  const read = readQuery(q, (word) => known.has(word))
-  const asked = { tokens: JSON.stringify(read.tokens), known: [...known].join(' ') }
+  const read = readQuery(q, known)
+  const words = JSON.stringify(read.words)
   const [row] = await database.query(
-    `select private.describe_query(private.read_query(($1::text)::jsonb, private.words_of($2)), '{}')::text as reading`,
-    [asked.tokens, asked.known],
+    `select private.describe_query(private.read_query(($1::text)::jsonb), '{}')::text as reading`,
+    [words],
   )
   const reading: Reading = JSON.parse(String(row!.reading))
   const text = textToEmbed(read.text, reading, true)
   const [vector] = text === '' ? [] : await embedder.embed([text], new AbortController().signal)
-  return { ...asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
+  return { words, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
 }
 
 /** Loads the profiles, makes their embeddings, and returns the queries. */
@@ -142,13 +141,12 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
     const all = [...ids.values()].sort((a, b) => a - b)
     // Another one for each query, so that no single stranger decides.
     const strangers = all.filter((profile) => !graded.has(profile))
-    const { tokens, known, age, vector } = await understand(database, q)
+    const { words, age, vector } = await understand(database, q)
     queries.push({
       id,
       kind,
       q,
-      tokens,
-      known,
+      words,
       filters: {
         age,
         isNobody: asksForNobody(q),

@@ -58,8 +58,7 @@ const find = async (query: Query, { vector, ratio, context }: Setting, limit = 2
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
   const parameters = [
-    query.tokens,
-    query.known,
+    query.words,
     queryVector,
     embedder.model,
     ratio,

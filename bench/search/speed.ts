@@ -26,9 +26,9 @@ const sql = postgres(url, { max: 1, onnotice: () => {} })
 const backend = await backendOf(sql)
 
 const find = ({ q, vector, filters }: Query, byMeaning: boolean) => {
-  const tokens = JSON.stringify(readQuery(q, () => false).tokens)
+  const words = JSON.stringify(readQuery(q, new Set()).words)
   const queryVector = byMeaning ? JSON.stringify(vector) : null
-  return sql.unsafe(findProfiles, [tokens, '', queryVector, model, 0.5, JSON.stringify(filters), 20, null], {
+  return sql.unsafe(findProfiles, [words, queryVector, model, 0.5, JSON.stringify(filters), 20, null], {
     prepare: true,
   })
 }

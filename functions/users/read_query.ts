@@ -1,6 +1,6 @@
 // What a query says apart from its words: which of them carry meaning, what is not wanted, which age. The database,
 // which knows the words and places of the profiles, goes on from there (docs/search.md).
-import { fold } from '../_shared/fold.ts'
+import { fold, unspaced, wordsOf } from '../_shared/fold.ts'
 import { type AgeRange, takeAge } from './query_age.ts'
 import {
   alternatives,
@@ -22,9 +22,8 @@ import {
   speaking,
 } from './query_words.ts'
 
-/** A token as private.search_token reads it; what is false is left out. */
-interface SearchToken {
-  text: string
+/** What is said of a word, or of all words of a token; what is false is left out. */
+interface Said {
   quoted?: boolean
   excluded?: boolean
   is_denied?: boolean
@@ -37,8 +36,20 @@ interface SearchToken {
   variants?: string[]
 }
 
+interface SearchToken extends Said {
+  text: string
+}
+
+/** A word as private.query_word reads it. Those of one `run` are a phrase: a quoted or excluded token, or letters. */
+interface SearchWord extends Said {
+  word: string
+  run?: number
+  is_known?: boolean
+}
+
 export interface ReadQuery {
   tokens: SearchToken[]
+  words: SearchWord[]
   /** What to embed: all of the text but what is excluded or means nothing. */
   text: string
   leftOut: string[]
@@ -91,12 +102,12 @@ interface Denied {
  * language, a denier may be a name (Ni Bhriain, Sem Bakker): it must stand before a word that the model knows, and one
  * that is not English must stand behind another word as well.
  */
-const findDenied = (tokens: Token[], spoken: Language[], isKnown: (word: string) => boolean) => {
+const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<string>) => {
   const places = new Set<number>()
   const excluded: Denied[] = []
   const isDenier = (word: string, place: number): boolean => {
     if (spoken.length > 0) return spoken.some((language) => deniers[language].has(word))
-    return isKnown(tokens[place + 1]?.word ?? '') &&
+    return known.has(tokens[place + 1]?.word ?? '') &&
       (deniers.en.has(word) || isDenierSomewhere(word) && place > 0 && !isCapital(tokens[place]!.typed))
   }
   const isFunctionWord = (word: string) =>
@@ -184,15 +195,46 @@ const variantsOf = (word: string): string[] => {
   return english ? [english] : []
 }
 
+const unspacedLetter = new RegExp(`^[${unspaced}]`, 'u')
+
+/**
+ * The folded words of the tokens: the first ten that are wanted, and the first ten excluded. Words of scripts without
+ * spaces have one to five letters: three are taken for a word.
+ */
+const wordsOfTokens = (tokens: SearchToken[], known: ReadonlySet<string>): SearchWord[] => {
+  const isKnown = new Set([...known].flatMap(wordsOf))
+  const counted = { wanted: 0, excluded: 0 }
+  let run = 0
+  return tokens.flatMap(({ text, unfinished, ...said }) => {
+    const kind = said.excluded ? 'excluded' : 'wanted'
+    const isPhrase = said.quoted || said.excluded
+    let wasLetter = false
+    run++
+    return wordsOf(text).flatMap((word, place, all): SearchWord[] => {
+      const isLetter = unspacedLetter.test(word)
+      if (isLetter !== wasLetter && !isPhrase) run++
+      wasLetter = isLetter
+      counted[kind] += isLetter ? 1 / 3 : 1
+      return counted[kind] > 10.01 ? [] : [{
+        word,
+        ...said,
+        ...unfinished && place === all.length - 1 && { unfinished },
+        ...(isPhrase || isLetter) && { run },
+        ...isKnown.has(word) && { is_known: true },
+      }]
+    })
+  })
+}
+
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
-/** Reads a query. Without a word that carries meaning, all of them count. `isKnown` tells what the model knows. */
-export const readQuery = (query: string, isKnown: (word: string) => boolean): ReadQuery => {
+/** Reads a query. Without a word that carries meaning, all of them count. The model knows the `known` words. */
+export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery => {
   const { text: ageless, age } = takeAge(query)
   const tokens = tokensOf(ageless)
   const spoken = languagesOf(tokens)
-  const { places: denied, excluded } = findDenied(tokens, spoken, isKnown)
+  const { places: denied, excluded } = findDenied(tokens, spoken, known)
   const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]
   const isLeftOut = ({ typed, word }: Token, place: number): boolean =>
     word !== '' && !isAbbreviation(typed) && !near.has(place) &&
@@ -206,7 +248,7 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
   const kept = (isSentence ? telling : wanted).filter(({ token }) =>
     !(nearWords.has(token.word) && near.size > 0) && !(speaking.has(token.word) && foreign.size > 0)
   )
-  const typedTokens = kept.map(({ token: { typed, word, isLast }, place }): SearchToken => ({
+  const wantedTokens = kept.map(({ token: { typed, word, isLast }, place }): SearchToken => ({
     text: typed.replace(/^-/, ''),
     ...typed.startsWith('-') && { excluded: true },
     ...typed.replace(/^-/, '').startsWith('"') && { quoted: true },
@@ -219,17 +261,19 @@ export const readQuery = (query: string, isKnown: (word: string) => boolean): Re
     ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
     ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
+  const searchTokens = [
+    ...wantedTokens,
+    ...excluded.map(({ words, isPlace }): SearchToken => ({
+      text: words.join(' '),
+      excluded: true,
+      is_denied: true,
+      ...isPlace && { is_where: true },
+    })),
+  ]
   return {
-    tokens: [
-      ...typedTokens,
-      ...excluded.map(({ words, isPlace }): SearchToken => ({
-        text: words.join(' '),
-        excluded: true,
-        is_denied: true,
-        ...isPlace && { is_where: true },
-      })),
-    ],
-    text: typedTokens.filter((token) => !token.excluded).map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
+    tokens: searchTokens,
+    words: wordsOfTokens(searchTokens, known),
+    text: wantedTokens.filter((token) => !token.excluded).map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
     leftOut: isSentence
       ? wanted.filter(({ token, place }) => isLeftOut(token, place)).map(({ token }) => token.word)
       : [],

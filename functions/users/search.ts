@@ -74,11 +74,10 @@ search.get(
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
     const known = await knownWords(q)
-    const read = readQuery(q, (word) => known.has(word))
+    const read = readQuery(q, known)
     const { answer, query } = await find(c.var.db, read, {
       ...others,
-      tokens: read.tokens,
-      known: [...known].join(' '),
+      words: read.words,
       isNobody: asksForNobody(q),
       model: currentProvider().model,
       interests: filterInterests,

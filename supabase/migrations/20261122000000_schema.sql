@@ -4659,8 +4659,16 @@ comment on function private.place_tags(text, text) is
   'The place of a profile and all that it lies in. A city is looked for in the country, if that is known, and the
 largest of its name is taken; if it is not known there, the country alone.';
 
+create type private.place_name as (
+  candidate text,
+  ids integer[],
+  is_adjective boolean,
+  is_ambiguous boolean
+);
+comment on type private.place_name is 'A name or an adjective of these places (private.places_named).';
+
 create function private.places_named(candidates text[])
-returns table (candidate text, ids integer[], is_adjective boolean, is_ambiguous boolean)
+returns setof private.place_name
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off
@@ -4903,17 +4911,6 @@ $$;
 comment on function private.words_of(text) is
   'The folded words of a text, in order. In scripts without spaces every character is a word.';
 
-create function private.name_hash(name text)
-returns uuid
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return md5(array_to_string(private.words_of(name), ' '))::uuid;
-end
-$$;
-comment on function private.name_hash(text) is 'Equal for names that have the same folded words in the same order.';
-create index search_entries_name_hash_idx on private.search_entries (private.name_hash(name));
-
 create function private.lexeme(word text)
 returns text
 language sql immutable parallel safe
@@ -5038,6 +5035,8 @@ begin
     from words
   )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select private.facet('name', array_to_string(private.words_of(name), ' '))
     union
     select private.facet('city', profile.city) where profile.city is not null
     union
@@ -5488,25 +5487,22 @@ as $$
 begin
   delete from private.search_lexicon as lexicon
   where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
-  with counted as materialized (
+  merge into private.search_lexicon as lexicon
+  using (
     select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
     from private.search_words
     cross join lateral unnest(words)
     group by lexeme
-  ),
-  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
-  -- then it is found only as it is written.
-  gone as (
-    delete from private.search_lexicon where word not in (select word from counted)
-  ),
-  changed as (
-    update private.search_lexicon as lexicon
-    set holders = counted.holders, named = counted.named
-    from counted
-    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
-  )
-  insert into private.search_lexicon (word, holders, named)
-  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
+  ) as counted
+  on counted.word = lexicon.word
+  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
+    update set holders = counted.holders, named = counted.named
+  when not matched then
+    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
+  -- A transaction under way may have found it here. It is there again after the next count; until then it is found only
+  -- as it is written.
+  when not matched by source then
+    delete;
 end
 $$;
 comment on function private.count_words() is
@@ -5543,7 +5539,6 @@ create type private.search_unit as (
   lives tsquery,
   rarity double precision,
   is_named boolean,
-  is_common boolean,
   exact_query tsquery,
   loose_query tsquery,
   corrected text
@@ -5552,8 +5547,8 @@ comment on type private.search_unit is
   'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
 index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections; the queries
 find who has them. `place` is the name of a place; `lives` finds its people if the query is about those only.
-`rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `is_common`: half of the
-profiles have it. `corrected`: the likeliest word that it is a mistyping of.';
+`rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
+word that it is a mistyping of.';
 
 create function private.either(unit private.search_unit)
 returns tsquery
@@ -5661,11 +5656,13 @@ comment on function private.word_counts(text[]) is
   'About how many profiles have any of these words, as the lexicon last counted them, and whether these are names
 (private.naming).';
 
-create type private.search_token as (
-  text text,
+create type private.query_word as (
+  word text,
+  run integer,
   quoted boolean,
   excluded boolean,
   unfinished boolean,
+  is_known boolean,
   is_where boolean,
   is_near boolean,
   is_language boolean,
@@ -5674,86 +5671,11 @@ create type private.search_token as (
   is_light boolean,
   variants text[]
 );
-comment on type private.search_token is
-  'A token of a query as functions/users/read_query.ts sends it. `is_where`: after "in" or "outside", where a place
-stands; `is_near`: after "near"; `is_language`: where a language stands; `is_denied`: excluded in words and not by a
-minus sign; `is_light`: without a meaning of its own; `variants`: other ways to write it.';
-
-create type private.query_word as (
-  token private.search_token,
-  number integer,
-  word text,
-  run integer
-);
 comment on type private.query_word is
-  'A word of a token. `number` is that of the token; words of one `run` are a phrase: a quoted or excluded token, or
-letters of a script without spaces.';
-
-create function private.words_of_tokens(tokens private.search_token[])
-returns private.query_word[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select row(token, number, word, run)::private.query_word
-    from (
-      select *, sum(weight) over (partition by (token).excluded order by number, position) as words_so_far
-      from (
-        select
-          token, number, word, position,
-          case when is_phrase or is_letter then number * 1000 + case when is_phrase then 0 else run end end as run,
-          -- The first ten words rank. Words of such scripts have one to five letters: three are taken for a word.
-          case when is_letter then 1 / 3.0 else 1 end as weight
-        from generate_subscripts(tokens, 1) as number
-        cross join lateral (
-          select
-            tokens[number] as token,
-            tokens[number].quoted or tokens[number].excluded as is_phrase
-        ) as kind
-        cross join lateral (
-          select
-            word, position, is_letter,
-            position - row_number() over (partition by is_letter order by position) as run
-          -- One character can expand to eighteen. To parse 512 of those takes 40 ms.
-          from unnest(private.words_of(left(normalize((token).text, nfkc), 512)))
-            with ordinality as listed (word, position)
-          cross join lateral (select word ~ ('^[' || private.unspaced_letters() || ']') as is_letter) as script
-        ) as words
-      ) as weighed
-    ) as counted
-    where words_so_far <= 10.01
-    order by number, run nulls last, words_so_far
-  );
-end
-$$;
-comment on function private.words_of_tokens(private.search_token[]) is
-  'The words of a query''s tokens: the first ten, and the first ten excluded ones.';
-
-create type private.place_name as (
-  candidate text,
-  ids integer[],
-  is_adjective boolean,
-  is_ambiguous boolean
-);
-comment on type private.place_name is 'A name or an adjective of places in a query (private.places_named).';
-
-create function private.place_names_in(words private.query_word[])
-returns private.place_name[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select row(found.*)::private.place_name
-    from private.places_named(array(
-      select array_to_string(array(select (part).word from unnest(words[first:last]) as part), ' ')
-      from generate_subscripts(words, 1) as first
-      cross join generate_subscripts(words, 1) as last
-      where last between first and first + 7
-    )) as found
-  );
-end
-$$;
-comment on function private.place_names_in(private.query_word[]) is 'The names of places among the words of a query.';
+  'A word of a query as functions/users/read_query.ts sends it, folded. Words of one `run` are a phrase. `is_known`: the
+model knows it; `is_where`: after "in" or "outside", where a place stands; `is_near`: after "near"; `is_language`: where
+a language stands; `is_denied`: excluded in words and not by a minus sign; `is_light`: without a meaning of its own;
+`variants`: other ways to write it.';
 
 create function private.either_number(word text)
 returns text
@@ -5788,75 +5710,62 @@ $$;
 comment on function private.denied(text[]) is
   'Finds whoever has what a query denies, and does not say of themselves that they have no such thing.';
 
-create function private.read_place(
-  words private.query_word[],
-  first integer,
-  places private.place_name[]
-)
+create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   part constant private.query_word := words[first];
-  named private.place_name;
-  ids integer[];
-  phrase text;
-  size integer;
-  is_inhabited boolean;
+  named record;
   unit private.search_unit;
 begin
-  for final in reverse least(first + 7, cardinality(words))..first loop
-    continue when exists (
-      select from unnest(words[first:final]) as one where one.run is distinct from part.run or (one.token).quoted
-    );
-    size := final - first + 1;
-    continue when size = 1 and (part.token).is_light;
-    phrase := array_to_string(array(select (one).word from unnest(words[first:final]) as one), ' ');
-    select * into named from unnest(places) as place where not is_adjective and candidate = phrase;
-    continue when named.candidate is null;
-    if phrase ~ '^[a-z]{1,2}$' and named.is_ambiguous and not (part.token).is_capital then
-      -- Two letters are an abbreviation, or a word: LA, la.
-      named := null;
-      continue;
-    end if;
-    is_inhabited := exists (
+  select * into named
+  from unnest(places) as place
+  cross join lateral (select array_length(string_to_array(candidate, ' '), 1) as size) as sized
+  cross join lateral (
+    select exists (
       select
       from private.search_words as stored
-      where stored.words @@ private.any_term(private.tags_of(named.ids))
-    );
+      where stored.words @@ private.any_term(private.tags_of(place.ids))
+    ) as is_inhabited
+    offset 0
+  ) as home
+  where not is_adjective
+    and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
+    and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
+    and (size > 1 or not part.is_light)
+    -- Two letters are an abbreviation, or a word: LA, la.
+    and (part.is_capital or not is_ambiguous or candidate !~ '^[a-z]{1,2}$')
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
     -- there and it is all that is asked or written like a name.
-    exit when (part.token).is_where or (part.token).is_near
-      or is_inhabited and (
-        not named.is_ambiguous or size > 1 or (part.token).is_capital or cardinality(words) = 1
-      )
-      or not is_inhabited and not named.is_ambiguous and (size > 1 or not private.is_begun(part));
-    named := null;
-  end loop;
+    and case
+      when part.is_where or part.is_near then true
+      when is_inhabited then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      else not is_ambiguous and (size > 1 or not private.is_begun(part))
+    end
+  order by size desc
+  limit 1;
   if named.candidate is null then
     return null;
   end if;
-  ids := named.ids;
-  if (part.token).is_near then
+  unit.words := array(select word from unnest(words[first:first + named.size - 1]));
+  unit.is_phrase := named.size > 1;
+  unit.place := named.candidate;
+  unit.exact := private.tags_of(named.ids);
+  if part.is_near then
     -- Those where somebody lives: of 400 around a large city, a query of all takes 20 ms.
-    ids := array(
-      select unnest(named.ids)
-      union
-      select place
-      from unnest(private.places_within(named.ids, 100)) as place
-      join private.search_lexicon as lexicon on lexicon.word = any (private.tags_of(array[place]))
+    unit.exact := unit.exact || array(
+      select word
+      from private.search_lexicon
+      where word = any (private.tags_of(private.places_within(named.ids, 100)))
     );
   end if;
-  unit.words := array(select (one).word from unnest(words[first:first + size - 1]) as one);
-  unit.is_phrase := size > 1;
-  unit.place := named.candidate;
-  unit.exact := private.tags_of(ids);
   unit.loose := unit.words;
   unit.exact_query := private.any_term(unit.exact);
   unit.loose_query := private.phrase(unit.words);
   unit.is_named := true;
   -- Where nobody lives, somebody may have the name.
-  if is_inhabited or (part.token).is_near or (private.word_counts(unit.words)).named <= 0 then
+  if named.is_inhabited or part.is_near or (private.word_counts(unit.words)).named <= 0 then
     unit.lives := unit.exact_query;
   end if;
   return unit;
@@ -5870,7 +5779,7 @@ returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return (private.word_counts(array[part.word || case when (part.token).unfinished then '*' else '' end])).holders > 0;
+  return (private.word_counts(array[part.word || case when part.unfinished then '*' else '' end])).holders > 0;
 end
 $$;
 comment on function private.is_begun(private.query_word) is
@@ -5879,7 +5788,6 @@ comment on function private.is_begun(private.query_word) is
 create function private.read_word(
   part private.query_word,
   others text[],
-  known text[],
   places private.place_name[],
   names_only boolean
 )
@@ -5888,7 +5796,6 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   word constant text := part.word;
-  is_known constant boolean := word = any (known);
   adjective constant integer[] := (
     select ids from unnest(places) as place where candidate = word and is_adjective
   );
@@ -5899,12 +5806,12 @@ declare
 begin
   unit.words := array[word];
   unit.is_phrase := false;
-  unit.exact := array[word] || (part.token).variants || others
-    || case when not (part.token).is_language then private.tags_of(adjective) else '{}' end;
+  unit.exact := array[word] || part.variants || others
+    || case when not part.is_language then private.tags_of(adjective) else '{}' end;
   unit.loose :=
     -- Who speaks a language may not say so where everybody does.
-    case when (part.token).is_language then private.tags_of(adjective) else '{}' end
-    || case when (part.token).unfinished then array[word || '*'] else '{}' end
+    case when part.is_language then private.tags_of(adjective) else '{}' end
+    || case when part.unfinished then array[word || '*'] else '{}' end
     -- Short words are not corrected: cat, cats.
     || case when char_length(word) > 2 then array[private.either_number(word)] end
     || array(
@@ -5917,32 +5824,32 @@ begin
   );
   is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
-  if not (is_begun and (is_known or (part.token).unfinished)) then
+  if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
       select listed.word
-      from private.corrections_of(word, (part.token).unfinished) as listed
+      from private.corrections_of(word, part.unfinished) as listed
       where private.is_listed(listed.word)
       limit 5
     );
     unit.loose := unit.loose || corrections;
-    if not (is_known or is_begun) then
+    if not (part.is_known or is_begun) then
       unit.corrected := corrections[1];
     end if;
   end if;
-  select word_counts.named > case when is_known then 2 else 0 end into unit.is_named
-  from private.word_counts(case when (part.token).unfinished or is_begun then unit.exact else unit.loose end);
+  select word_counts.named > case when part.is_known then 2 else 0 end into unit.is_named
+  from private.word_counts(case when part.unfinished or is_begun then unit.exact else unit.loose end);
   unit.exact_query := private.any_term(unit.exact);
   unit.loose_query := private.any_term(unit.loose);
   if names_only then
     unit.exact_query := (private.lexeme(word) || ':A')::tsquery;
-    unit.loose_query := case when (part.token).unfinished then (private.lexeme(word) || ':*A')::tsquery end;
+    unit.loose_query := case when part.unfinished then (private.lexeme(word) || ':*A')::tsquery end;
   end if;
   return unit;
 end
 $$;
-comment on function private.read_word(private.query_word, text[], text[], private.place_name[], boolean) is
+comment on function private.read_word(private.query_word, text[], private.place_name[], boolean) is
   'A word of a query as a unit: as typed or as an adjective of a place, else what it may be the beginning of, else a
-correction, unless the model knows it (`known`). `others` are its neighbours written together with it; `names_only`: it
+correction, unless the model knows it. `others` are its neighbours written together with it; `names_only`: it
 counts in names alone.';
 
 create function private.complete_word(typed text, others private.search_unit[])
@@ -5954,48 +5861,53 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   beginning constant tsquery := private.term_query(typed || '*');
-  context tsquery;
-  completed text;
 begin
-  foreach context in array array[
-    beginning && (select private.all_of(private.either(other)) from unnest(others) as other), beginning
-  ] loop
+  return (
     select string_agg(lexeme, ' ')
-    into completed
     from (
-      select lexeme
-      from (select words from private.search_words where words @@ context limit 50) as sample
+      select lexeme, min(attempt) = min(min(attempt)) over () as is_first
+      from unnest(array[
+        beginning && (select private.all_of(private.either(other)) from unnest(others) as other), beginning
+      ]) with ordinality as attempts (query, attempt)
+      cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
       cross join lateral unnest(words)
       where starts_with(lexeme, typed)
       group by lexeme
-      order by count(*) desc, lexeme
+      order by min(attempt), count(*) desc, lexeme
       limit 2
-    ) as likeliest;
-    exit when completed is not null;
-  end loop;
-  return completed;
+    ) as likeliest
+    where is_first
+  );
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished word most often stands for, in fifty profiles that have the other words if there are
-any, else in fifty that have it.';
+  'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
+that have it.';
 
-create function private.read_query(tokens jsonb, known text[] default '{}')
+create function private.read_query(typed jsonb)
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  words private.query_word[] := private.words_of_tokens(array(
+  words private.query_word[] := array(
     select jsonb_populate_record(
-      row(null, false, false, false, false, false, false, false, false, false, '{}')::private.search_token, token
+      row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word,
+      word
     )
-    from jsonb_array_elements(tokens) as token
-  ));
-  places constant private.place_name[] := private.place_names_in(words);
+    from jsonb_array_elements(typed) as word
+  );
+  places constant private.place_name[] := array(
+    select place
+    from private.places_named(array(
+      select array_to_string(array(select word from unnest(words[first:final])), ' ')
+      from generate_subscripts(words, 1) as first
+      cross join generate_series(first, least(first + 7, cardinality(words))) as final
+    )) as place
+  );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (
-    select from unnest(words) as one where not (one.token).is_light
+    select from unnest(words) where not is_light
   );
   part private.query_word;
   unit private.search_unit;
@@ -6013,16 +5925,16 @@ begin
   asked.unknown := '{}';
   while at <= cardinality(words) loop
     part := words[at];
-    phrase := array(select word from unnest(words[at:]) as one where run = part.run and one.number = part.number);
-    if (part.token).excluded then
+    phrase := array(select word from unnest(words[at:]) where run = part.run);
+    if part.excluded then
       size := cardinality(phrase);
       -- Whoever has it, or lives in the place of that name.
       asked.excluded := (
         select private.any_of(query)
         from (
           values (asked.excluded), (case
-            when not (part.token).is_denied then private.phrase(phrase)
-            when not (part.token).is_where then private.denied(phrase)
+            when not part.is_denied then private.phrase(phrase)
+            when not part.is_where then private.denied(phrase)
           end)
           union all
           select private.any_term(private.tags_of(ids))
@@ -6044,24 +5956,25 @@ begin
         unit.loose_query := private.any_term(unit.loose);
       elsif size is null then
         pieces := case
-          when part.word <> all (known) and not private.is_begun(part) then private.split_of(part.word)
+          when not part.is_known and not private.is_begun(part) then private.split_of(part.word)
         end;
         if pieces is not null then
           words := words[:at - 1] || array(
-            select row(part.token, part.number, piece, null)::private.query_word from unnest(pieces) as piece
+            select jsonb_populate_record(part, jsonb_build_object('word', piece, 'is_known', true))
+            from unnest(pieces) as piece
           ) || words[at + 1:];
           continue;
         end if;
         size := 1;
         unit := private.read_word(
-          part => part, known => known, places => places, names_only => are_light,
+          part => part, places => places, names_only => are_light,
           others => array(
             select joined
             from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
             where private.is_listed(joined)
           )
         );
-        if unit.corrected is null and part.word <> all (known) and not private.is_begun(part)
+        if unit.corrected is null and not part.is_known and not private.is_begun(part)
           and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
           asked.unknown := asked.unknown || part.word;
         end if;
@@ -6069,14 +5982,16 @@ begin
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
           -- in Madrdi
           words[at].word := unit.corrected;
-          place := private.read_place(words, at, private.place_names_in(words[at:at]));
+          place := private.read_place(
+            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+          );
           if place.words is not null then
             unit := place;
           end if;
         end if;
       end if;
       unit.number := cardinality(asked.units) + 1;
-      unit.quoted := (part.token).quoted;
+      unit.quoted := part.quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
         holders := least(profiles, case
           -- All the words of a phrase, as the rarest of them.
@@ -6088,7 +6003,6 @@ begin
           )
         end);
         unit.rarity := ln(1 + profiles / greatest(1, holders));
-        unit.is_common := holders > 25 and holders >= profiles / 2;
         unit.is_named := coalesce(unit.is_named, false);
         asked.units := asked.units || unit;
       end if;
@@ -6098,8 +6012,8 @@ begin
   part := words[cardinality(words)];
   unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
-  if (part.token).unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null and (
-    (part.token).is_light or part.word <> all (known)
+  if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null and (
+    part.is_light or not part.is_known
     or char_length(part.word) <= 3 and not private.is_listed(part.word)
   ) then
     asked.completions := asked.completions || (
@@ -6111,8 +6025,7 @@ begin
   return asked;
 end
 $$;
-comment on function private.read_query(jsonb, text[]) is
-  'What a query looks for, from its tokens (private.search_token) and the words of it that the model knows.';
+comment on function private.read_query(jsonb) is 'What a query looks for, from its words (private.query_word).';
 
 -- The conditions that every hit must meet: facets, quoted phrases, ages, excluded words, and whom the caller may not
 -- find.
@@ -6223,30 +6136,20 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  passing bigint[];
-begin
-  if alternatives is null then
-    passing := array(
+  passing constant bigint[] := array(
+    select distinct found.profile_id
+    from unnest(alternatives) as alternative
+    cross join lateral (
       select stored.profile_id
       from private.search_words as stored
-      where private.matches_filter(stored.profile_id, stored.words, filter)
-      limit max_passing + 1
-    );
-  else
-    passing := array(
-      select distinct found.profile_id
-      from unnest(alternatives) as alternative
-      cross join lateral (
-        select stored.profile_id
-        from private.search_words as stored
-        where stored.words @@ private.term_query(alternative)
-          and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- Else Postgres would read the whole table once.
-        offset 0
-      ) as found
-      limit max_passing + 1
-    );
-  end if;
+      where stored.words @@ private.term_query(alternative)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+      -- Else Postgres would read the whole table once.
+      offset 0
+    ) as found
+    limit max_passing + 1
+  );
+begin
   return case when cardinality(passing) <= max_passing then passing end;
 end
 $$;
@@ -6263,10 +6166,7 @@ declare
   -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
   -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
   max_passing constant integer := greatest(2000, sqrt(400 * profiles));
-  alternatives text[];
-  estimate double precision := profiles;
-  condition text[];
-  holders double precision;
+  condition record;
   filter private.search_filter;
 begin
   if (request ->> 'isNobody')::boolean then
@@ -6275,20 +6175,17 @@ begin
   filter.hidden_ids := private.hidden_profiles_of(caller);
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
-  for condition in select * from private.conditions_of(request) loop
-    filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
-    holders := (private.word_counts(condition)).holders;
-    if holders < estimate then
-      estimate := holders;
-      alternatives := condition;
-    end if;
+  for condition in
+    select terms, private.any_term(terms) as query, (private.word_counts(terms)).holders
+    from private.conditions_of(request) as terms
+    order by holders desc
+  loop
+    filter.required := coalesce(filter.required && condition.query, condition.query);
   end loop;
-  if filter.required is null and filter.excluded is null and profiles > 2000 then
-    return filter;
-  end if;
-  if estimate <= max_passing then
+  -- The last has the fewest holders.
+  if condition.holders <= max_passing then
     filter.passing := private.list_passing(
-      filter => filter, alternatives => alternatives, max_passing => max_passing
+      filter => filter, alternatives => condition.terms, max_passing => max_passing
     );
   end if;
   if filter.passing is not null then
@@ -6322,128 +6219,14 @@ comment on function private.check_deadline() is
   'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
 a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
 
--- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and unit.
-create function private.weight_value(words tsvector, query tsquery)
-returns double precision
+create function private.called_so(asked private.search_query)
+returns tsquery
 language sql immutable parallel safe
 as $$
-  -- The best weight decides the order of magnitude of the rank.
-  select (array[0.92, 0.96, 0.98, 1])[
-    1 + width_bucket(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), array[1e-15, 1e-9, 1e-3])
-  ]
+  select private.lexeme(private.facet('name', string_agg(array_to_string(words, ' '), ' ' order by number)))::tsquery
+  from unnest(asked.units)
 $$;
-comment on function private.weight_value(tsvector, tsquery) is
-  'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
-
-create function private.called_so(asked private.search_query)
-returns bigint[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  asked_name constant uuid := private.name_hash((
-    select string_agg(array_to_string(words, ' '), ' ' order by number) from unnest(asked.units)
-  ));
-begin
-  return array(
-    select entry.profile_id
-    from private.search_entries as entry
-    where private.name_hash(entry.name) = asked_name
-    limit 1000
-  );
-end
-$$;
-comment on function private.called_so(private.search_query) is 'The profiles whose name the words of a query are.';
-
-create type private.keyword_match as (
-  profile_id bigint,
-  coverage double precision,
-  words_matched integer,
-  has_all boolean,
-  in_name boolean,
-  is_name boolean,
-  lives boolean,
-  names_missing double precision
-);
-comment on type private.keyword_match is
-  'How a profile matches the words of a query. `coverage`: the share of their rarity that it has, 0 to 1, by field and
-less for what is only a beginning or a correction, or not side by side as typed; `in_name`: the name has all the words
-as typed, and one more at most where a place is asked for; `is_name`: and no others; `lives`: in the place that the
-query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
-
-create function private.match_words(ids bigint[], asked private.search_query)
-returns setof private.keyword_match
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  called_so constant bigint[] := private.called_so(asked);
-  -- More than one word, so that a name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  word_count constant integer := (select sum(cardinality(unit.words)) from unnest(asked.units) as unit);
-  neighbours constant tsquery[] := array(
-    select one.exact_query <-> private.either(other)
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
-  home constant tsquery := (select private.any_of(unit.lives) from unnest(asked.units) as unit);
-begin
-  return query
-    select
-      stored.profile_id, share * case when are_neighbours then 1 else 0.97 end, words_matched, least_worth > 0,
-      least_worth = 1 or is_name or has_name_words, is_name, lives_there, names_missing
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
-    -- One after the other for each profile: a join with the units copied the words of all of them.
-    cross join lateral (
-      select
-        sum(worth * unit.rarity) / all_rarity as share, (count(*) filter (where worth > 0))::integer as words_matched,
-        min(worth) as least_worth,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0), 0) / all_rarity as names_missing
-      from unnest(asked.units) as unit
-      cross join lateral (
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.loose_query)
-            then 0.8 * private.weight_value(stored.words, unit.loose_query)
-          else 0
-        end as worth
-        -- Else once for each of the sums.
-        offset 0
-      ) as matched
-    ) as by_unit
-    cross join lateral (
-      select
-        stored.profile_id = any (called_so) as is_name,
-        coalesce(ts_match_vq(stored.words, name_words), false) and (
-          -- Where a place is asked for, a name full of words is not a person whom one asks for.
-          home is null or (
-            select cardinality(private.words_of(entry.name)) <= word_count + 1
-            from private.search_entries as entry
-            where entry.profile_id = stored.profile_id
-          )
-        ) as has_name_words,
-        home is null or ts_match_vq(stored.words, home) as lives_there,
-        not exists (
-          select from unnest(neighbours) as neighbour where not ts_match_vq(stored.words, neighbour)
-        ) as are_neighbours
-      offset 0
-    ) as person;
-end
-$$;
-comment on function private.match_words(bigint[], private.search_query) is
-  'How these profiles match the words of a query.';
+comment on function private.called_so(private.search_query) is 'Finds whose name the words of a query are.';
 
 create function private.keyword_candidates(
   asked private.search_query,
@@ -6458,9 +6241,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
-  units constant private.search_unit[] := asked.units;
-  all_words constant tsquery := (select private.all_of(private.either(unit)) from unnest(units) as unit);
+  all_words constant tsquery := (select private.all_of(private.either(unit)) from unnest(asked.units) as unit);
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -6469,61 +6250,37 @@ declare
       select
         private.either(unit) as query, held,
         sum(held) over rarest as held_so_far, row_number() over rarest as rank
-      from unnest(units) as unit
+      from unnest(asked.units) as unit
       cross join lateral (select profiles / exp(unit.rarity) as held) as counted
       window rarest as (order by held, unit.number)
     ) as ranked
     where ranked.rank = 1 or held_so_far <= max_results and held <= greatest(25, profiles / 4)
   );
 begin
+  if cardinality(filter.passing) <= max_results then
+    return filter.passing;
+  end if;
   return array(
     select found.profile_id
-    from (
-      select stored.profile_id, 1 as step
+    from unnest(array[private.called_so(asked), all_words, rare_words]) with ordinality as steps (query, step)
+    cross join lateral (
+      select stored.profile_id
       from private.search_words as stored
-      where is_short_list and stored.profile_id = any (filter.passing)
-        and ts_match_vq(stored.words, all_words || rare_words)
-      union all
-      select stored.profile_id, 1
-      from private.search_words as stored
-      where not is_short_list
-        and stored.profile_id = any (private.called_so(asked))
+      where stored.words @@ steps.query
         and private.matches_filter(stored.profile_id, stored.words, filter)
-        and (filter.passing is null or stored.profile_id = any (filter.passing))
-      union all
-      (
-        select stored.profile_id, 2
-        from private.search_words as stored
-        where not is_short_list
-          and stored.words @@ all_words
-          and private.matches_filter(stored.profile_id, stored.words, filter)
-          -- As a subquery, because Postgres hashes its rows and not those of an array.
-          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-        limit max_results
-      )
-      union all
-      (
-        select stored.profile_id, 3
-        from private.search_words as stored
-        where not is_short_list
-          and cardinality(units) > 1
-          and stored.words @@ rare_words
-          -- As part of the query, the index would look at every profile that has a word of it: 6 ms instead of .5.
-          and not ts_match_vq(stored.words, all_words)
-          and private.matches_filter(stored.profile_id, stored.words, filter)
-          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-        limit max_results
-      )
+        -- As a subquery, because Postgres hashes its rows and not those of an array.
+        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+      limit max_results
     ) as found
     group by found.profile_id
-    order by min(found.step)
+    order by min(steps.step)
     limit max_results
   );
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
-with all the words, and those with the rarest.';
+  'Up to max_results profiles that pass the filter: all of them if they are so few, else whoever has exactly this name,
+those with all the words of the query, and those with the rarest.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -6625,21 +6382,89 @@ as $$
 $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
 
-create type private.scored_profile as (
-  profile_id bigint,
-  score double precision,
-  keyword double precision,
-  cosine double precision,
-  semantic double precision,
-  context double precision,
-  matched private.keyword_match
-);
-comment on type private.scored_profile is
-  'A profile with its score as hits show it, and the parts: `keyword`, the square of the coverage, so that one
-accidental word of five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and
-`context`, 0 to 1.';
+-- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and unit.
+create function private.weight_value(words tsvector, query tsquery)
+returns double precision
+language sql immutable parallel safe
+as $$
+  -- The best weight decides the order of magnitude of the rank.
+  select (array[0.92, 0.96, 0.98, 1])[
+    1 + width_bucket(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), array[1e-15, 1e-9, 1e-3])
+  ]
+$$;
+comment on function private.weight_value(tsvector, tsquery) is
+  'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
 
-create function private.rank_profiles(
+create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
+returns table (
+  profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
+  in_name boolean, is_name boolean, lives boolean
+)
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  called_so constant tsquery := private.called_so(asked);
+  home constant tsquery := (select private.any_of(unit.lives) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> private.either(other))
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+begin
+  return query
+    select
+      id, share * case when are_apart then 0.97 else 1 end, matched, missing, least_worth > 0,
+      least_worth = 1 or is_called_so or has_name_words, is_called_so, lives_there
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share, count(*) filter (where worth > 0) as matched,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as missing,
+        coalesce(min(worth), 0) as least_worth
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.loose_query)
+            then 0.8 * private.weight_value(stored.words, unit.loose_query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as worths
+    ) as by_unit
+    cross join lateral (
+      select
+        coalesce(ts_match_vq(stored.words, called_so), false) as is_called_so,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, home), true) as lives_there,
+        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+      offset 0
+    ) as person
+    where matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+end
+$$;
+comment on function private.match_words(bigint[], bigint[], private.search_query) is
+  'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
+share of their rarity that it has, 0 to 1, by field and less for what is only a beginning or a correction, or not side
+by side as typed; `in_name`: the name has all the words as typed; `is_name`: and no others; `lives`: in the place that
+the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+
+create function private.score_profiles(
   ids bigint[],
   neighbour_ids bigint[],
   asked private.search_query,
@@ -6648,41 +6473,34 @@ create function private.rank_profiles(
   context_vector extensions.halfvec,
   semantic_weight double precision
 )
-returns setof private.scored_profile
+returns table (
+  profile_id bigint, score double precision, keyword double precision, cosine double precision,
+  semantic double precision, context double precision, coverage double precision, words_matched bigint,
+  names_missing double precision, in_name boolean, is_name boolean, lives boolean
+)
 language plpgsql stable security invoker
 set search_path = 'extensions'
 set plan_cache_mode = 'force_generic_plan'
 as $$
+#variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
-  has_place constant boolean := exists (select from unnest(asked.units) where lives is not null);
+  has_place constant boolean := exists (select from unnest(asked.units) as unit where unit.lives is not null);
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
-  similarity_range constant double precision := model.similarity_ceiling - model.similarity_floor;
-  context_range constant double precision := model.similarity_ceiling - model.similarity_threshold;
 begin
   return query
-    with matches as materialized (
-      select match.* from private.match_words(ids, asked) as match where has_words
-      union all
-      select id, 0, 0, false, false, false, true, 0 from unnest(ids) as id where not has_words
-    ),
-    placed as materialized (
-      select
-        row(matches.*)::private.keyword_match as matched,
-        row_number() over (order by is_name desc, lives desc, in_name desc, coverage desc, profile_id) <= max_compared
-          or profile_id = any (neighbour_ids) as is_compared
-      from matches
-    ),
+    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
     compared as materialized (
-      select array_agg((matched).profile_id) as compared_ids from placed where is_compared
-    ),
-    near as materialized (
-      select
-        profile_id, 1 - (embedding <=> query_vector) as whole, 1 - (embedding <=> context_vector) as context_cosine
-      from private.search_entries as entry
-      where profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+      select array(
+        (
+          select profile_id from matches
+          order by is_name desc, lives desc, in_name desc, coverage desc, profile_id
+          limit max_compared
+        )
+        union select unnest(neighbour_ids)
+      ) as compared_ids
     ),
     -- A search of the index for each profile took twice as long.
     nearest_sentences as materialized (
@@ -6695,48 +6513,56 @@ begin
       ) as sentences
       group by profile_id
     ),
+    near as materialized (
+      select
+        entry.profile_id, (whole + coalesce(sentence, whole)) / 2 as cosine,
+        1 - (embedding <=> context_vector) as context_cosine
+      from private.search_entries as entry
+      cross join lateral (select 1 - (embedding <=> query_vector) as whole offset 0) as of_the_whole
+      left join nearest_sentences using (profile_id)
+      where entry.profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+    ),
     scored as (
       select
-        matched, is_compared, keyword, found.cosine, semantic, context,
+        matches.*, is_compared, keyword, cosine, semantic, context,
         case
-          when not has_place or (matched).in_name then own_score
+          when not has_place or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
-          when (matched).lives then 0.5 + 0.5 * own_score
+          when lives then 0.5 + 0.5 * own_score
           else 0.499 * own_score
         end as score
-      from placed
-      left join near on near.profile_id = (matched).profile_id
-      left join nearest_sentences on nearest_sentences.profile_id = (matched).profile_id
+      from matches
+      cross join compared
+      left join near using (profile_id)
       -- `offset 0`, here and below: each step gets columns, which are computed once.
-      cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
       cross join lateral (
         select
+          profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-          case when has_words then (matched).coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          case when has_words then coverage ^ 2 else (query_vector is null)::integer end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
           -- its missing names have is taken off.
-          least(1, greatest(0, (found.cosine - model.similarity_floor) / similarity_range))
-            * (1 - (matched).names_missing) as semantic,
+          (1 - names_missing) * least(1, greatest(
+            0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
+          )) as semantic,
           -- Squared, because many strangers are somewhat alike.
-          case
-            when context_cosine > model.similarity_threshold
-              then least(1, (context_cosine - model.similarity_threshold) / context_range) ^ 2
-            else 0
-          end as context,
-          -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
-          case when is_compared and found.cosine is null then 0 else semantic_weight end as weight
+          least(1, greatest(
+            0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
+          )) ^ 2 as context
         offset 0
       ) as parts
       cross join lateral (
         select private.shown_score(
           case
-            when has_words and (matched).in_name then 1
-            -- Whoever has all the words gets .15 of what is missing to 1.
-            else 1 - case when has_words and (matched).has_all then 0.85 else 1 end
+            when in_name then 1
+            -- Whoever has all the words gets .15 of what is missing to 1. An entry without a vector (such as one whose
+            -- words the model does not know) is scored by words alone.
+            else 1 - case when has_all then 0.85 else 1 end
               * (1 - keyword - weight * (semantic - keyword))
           end,
           semantic_weight
         ) as shown
+        from (select case when is_compared and cosine is null then 0 else semantic_weight end as weight) as weighed
         offset 0
       ) as ranked
       -- The context adds up to a tenth of the score, so that it decides among people whom the query leaves about equal,
@@ -6749,22 +6575,22 @@ begin
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.
-      where not is_compared or not has_words or keyword > 0
-        or found.cosine >= model.similarity_threshold and semantic > 0
+      where not has_words or keyword > 0 or cosine >= model.similarity_threshold and semantic > 0
     )
     select
-      (matched).profile_id,
-      case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
-      keyword, cosine, semantic, context, matched
+      profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
+      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
     from scored;
 end
 $$;
-comment on function private.rank_profiles(
+comment on function private.score_profiles(
   bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec,
   double precision
 ) is
   'All hits of a search among these profiles, with their scores by their words, their nearness in meaning, their place
-and the caller''s context. Nobody is put before those who were compared in meaning, which all neighbours are.';
+and the caller''s context, and the parts of them: `keyword`, the square of the coverage, so that one accidental word of
+five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and `context`, 0 to 1.
+Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
   request jsonb,
@@ -6832,7 +6658,7 @@ begin
 
   with ranked as materialized (
     select *
-    from private.rank_profiles(
+    from private.score_profiles(
       ids => array(select unnest(candidate_ids) union select unnest(neighbour_ids)), neighbour_ids => neighbour_ids,
       asked => asked, model => model, query_vector => query_vector, context_vector => context_vector,
       semantic_weight => weight
@@ -6840,7 +6666,7 @@ begin
   ),
   page as (
     select *, row_number() over (
-      order by score desc, (matched).is_name desc, keyword desc, cosine desc nulls last, profile_id
+      order by score desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
     ) as place
     from ranked
     order by place
@@ -6860,14 +6686,14 @@ begin
     select case
       when (request ->> 'explain')::boolean then (
         private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-          'words', case when (matched).words_matched > 0 then
-            json_build_object('words', json_build_array((matched).words_matched, cardinality(asked.units)))
+          'words', case when words_matched > 0 then
+            json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
           end,
-          'coverage', (matched).coverage, 'keyword', keyword, 'cosine', cosine,
+          'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
           'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', (matched).names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
-          'named', (matched).in_name, 'context', context,
-          'lives', case when exists (select from unnest(asked.units) where lives is not null) then (matched).lives end
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
+          'named', in_name, 'context', context,
+          'lives', case when exists (select from unnest(asked.units) where lives is not null) then lives end
         ))
       )::json
       else private.hit_body(entry, score)
@@ -6918,7 +6744,8 @@ as $$
     'completions', private.shown_spellings(asked.completions, hidden_ids),
     'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
-      'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common', is_common, 'words', case
+      'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common',
+      rarity <= ln(3) and private.count_profiles() > 50, 'words', case
         when is_phrase then to_json(array(
           select json_build_object('word', word, 'typos', 0, 'prefix', false) from unnest(words) as word
         ))
@@ -6947,9 +6774,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  asked private.search_query := private.read_query(
-    coalesce(request -> 'tokens', '[]'), private.words_of(request ->> 'known')
-  );
+  asked private.search_query := private.read_query(coalesce(request -> 'words', '[]'));
   filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
@@ -6976,9 +6801,12 @@ begin
       );
     elsif cardinality(asked.units) = 0 then
       -- It is not embedded yet, so who is like it is found by words.
-      asked := private.read_query(
-        (select json_agg(json_build_object('text', interest))::jsonb from unnest(liked.interests) as interest)
-      );
+      asked := private.read_query((
+        select coalesce(jsonb_agg(jsonb_build_object('word', word)), '[]')
+        from (
+          select unnest(private.words_of(interest)) as word from unnest(liked.interests) as interest limit 10
+        ) as words
+      ));
     end if;
   elsif me is not null then
     select embedding into context_vector
@@ -7001,14 +6829,14 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {tokens, known, vector, model, interests, cities, countries, age, limit, offset, explain,
+  'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
-them. `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. Where
-words of a draft are corrected or completed, answer is null: the vector must be made of what is meant. A user''s search
-prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
-if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
-`timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is
-the only access to it, beside api.complete_search.';
+them. `words` are private.query_words, `vector` is that of the query. Where words of a draft are corrected or completed,
+answer is null: the vector must be made of what is meant. A user''s search prefers what is near to their own context.
+`like` is a profile that takes the place of the context, and ranks by itself if there is no query; 404 unless it is
+searchable, its owner active, and no block between them and the caller. After `timeout` milliseconds the search is
+cancelled (57014). Definer, because no role may read the index; this function is the only access to it, beside
+api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- What else a search says if it is asked to: counts of facets.
@@ -7091,68 +6919,53 @@ write again. Rejected: private.search_words, where a letter begins many words of
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
-create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
+create function private.complete(parts text[], before text, hidden_ids bigint[], max_results integer)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
-declare
-  prefixes constant tsquery := (
-    select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) from unnest(parts) as part
-  );
 begin
   return (
-    with found as materialized (
-      select profile_id
-      from private.search_completions
-      where keys @@ prefixes and profile_id <> all (hidden_ids)
-      limit 200
-    ),
-    spellings as materialized (
-      select value, count(*) as holders
-      from found
-      join private.search_entries using (profile_id)
-      cross join lateral unnest(
-        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
-      ) as value
-      group by value
-    ),
-    completed as (
-      select
-        (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded) as place
-      from spellings
+    select json_object_agg(kind, array(
+      select before || (array_agg(value order by holders desc, value collate "C"))[1]
+      from (
+        select value, count(*) as holders
+        from (
+          select profile_id
+          from private.search_completions
+          where keys @@ prefixes and profile_id <> all (hidden_ids)
+          limit 200
+        ) as found
+        join private.search_entries using (profile_id)
+        cross join lateral unnest(
+          case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+        ) as value
+        group by value
+      ) as spellings
       cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
-      -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or not exists (
-        select from unnest(parts) as part
-        where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
-      )
+      -- Of a profile's interests, those that are meant. A name is typed from its beginning.
+      where case kind when 'interests' then not exists (
+          select from unnest(parts) as part
+          where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
+        ) else kind <> 'names' or before = '' end
       group by folded
-    )
-    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+      order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded
+      limit max_results
+    ))
+    from unnest('{interests,cities,names}'::text[]) as kind
+    cross join lateral (
+      select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) as prefixes
+      from unnest(parts) as part
+    ) as typed
   );
 end
 $$;
-comment on function private.completions(text, text[], bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at
-their beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that
-have one.';
-
-create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select json_object_agg(
-    kind,
-    private.completions(kind => kind, parts => parts, hidden_ids => hidden_ids, max_results => max_results)
-  )
-  from unnest('{interests,cities,names}'::text[]) as kind
-$$;
-comment on function private.complete(text[], bigint[], integer) is
-  'What goes on from the typed parts: {interests, cities, names}.';
+comment on function private.complete(text[], text, bigint[], integer) is
+  'Interests, cities and names of searchable profiles that go on from each of the typed parts, at their beginning or
+from a later word, after what is written before: {interests, cities, names}. First those that begin with them, then the
+most frequent in 200 profiles that have one.';
 
 create function api.complete_search(request jsonb)
 returns json
@@ -7162,29 +6975,22 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  -- The last word, if it is long enough to mean something in a sentence.
-  last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
-  completed json;
+  completed json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant jsonb := completed;
+  before text := '';
+  parts text[];
 begin
-  if cardinality(words) = 0 then
-    return none;
-  end if;
-  completed := private.complete(
-    parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
-  );
-  -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
-  if completed::jsonb = none::jsonb then
-    completed := private.complete(
-      parts => array(
+  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+    if attempt = 1 then
+      parts := array[array_to_string(words, ' ')];
+    elsif attempt = 2 then
+      -- Each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+      parts := array(
         select coalesce(
           (
             select corrections.word
             from private.corrections_of(piece, true) as corrections
-            where not exists (
-              select from private.search_lexicon as lexicon
-              where lexicon.word >= piece and lexicon.word <= piece || u&'\+10FFFF'
-            )
+            where (private.word_counts(array[piece || '*'])).holders = 0
             order by corrections.typos, corrections.word
             limit 1
           ),
@@ -7194,27 +7000,18 @@ begin
         cross join unnest(coalesce(
           case when not private.is_listed(word) then private.split_of(word) end, array[word]
         )) as piece
-      ),
-      hidden_ids => hidden_ids, max_results => max_results
+      );
+    else
+      -- The last word, after what is written, if it is long enough to mean something: hiking in Lis(bon).
+      before := substring(request ->> 'q' from '^.*\s');
+      parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
+    end if;
+    exit when parts = '{""}';
+    completed := private.complete(
+      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
     );
-  end if;
-  -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
-  if completed::jsonb = none::jsonb and cardinality(last_words) > 0 then
-    select json_object_agg(
-      kind,
-      (
-        select coalesce(json_agg(substring(request ->> 'q' from '^.*\s') || value), '[]')
-        from json_array_elements_text(listed) as value
-        where kind <> 'names'
-      )
-    )
-    into completed
-    from json_each(
-      private.complete(
-        parts => array[array_to_string(last_words, ' ')], hidden_ids => hidden_ids, max_results => max_results
-      )
-    ) as completions (kind, listed);
-  end if;
+    exit when completed::jsonb <> none;
+  end loop;
   return completed;
 end
 $$;
@@ -7302,58 +7099,40 @@ models are never compared; until theirs is made, profiles are found by words. De
 rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.join_neighbours(texts text[], max_texts integer)
-returns text[]
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select string_agg(one, '. ' order by place)
-    from unnest(texts) with ordinality as listed (one, place)
-    group by (place - 1) * max_texts / greatest(cardinality(texts), max_texts)
-    order by min(place)
-  );
-end
-$$;
-comment on function private.join_neighbours(text[], integer) is
-  'The texts in order, neighbours joined where there are more than so many.';
-
 create function private.entry_parts(profile bigint)
 returns text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  max_interests constant integer := 24;
   max_parts constant integer := 32;
-  whole text := private.entry_text(profile);
-  names text[];
-  sentences text[];
+  whole constant text := private.entry_text(profile);
   parts text[];
 begin
-  select entry.interests, array(
+  select entry.interests || array(
     select sentence
-    from (
-      select btrim(piece, e' \t') as sentence, place
-      from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+')
-        with ordinality as split (piece, place)
-    ) as trimmed
+    from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+') with ordinality as split (piece, place)
+    cross join lateral btrim(piece, e' \t') as sentence
     where sentence <> ''
     order by place
   )
-  into names, sentences
+  into parts
   from private.search_entries as entry
   where profile_id = profile;
-  parts := private.join_neighbours(names, max_interests)
-    || private.join_neighbours(sentences, max_parts - least(cardinality(names), max_interests));
   if cardinality(parts) = 1 and parts[1] = btrim(whole, ' .!?。！？') then
     return '{}'::text[];
   end if;
-  return parts;
+  -- Of more, neighbours are joined.
+  return array(
+    select string_agg(part, '. ' order by place)
+    from unnest(parts) with ordinality as listed (part, place)
+    group by (place - 1) * max_parts / greatest(cardinality(parts), max_parts)
+    order by min(place)
+  );
 end
 $$;
 comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more than 24 interests, or more sentences than places are left, neighbours are joined. None if its whole text is one.';
+more, neighbours are joined. None if its whole text is one.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json
@@ -7500,8 +7279,6 @@ declare
   sample_size constant integer := 200;
   min_profiles constant integer := 20;
   before integer := (select measured_profiles from private.search_models where name = wanted);
-  first_id bigint;
-  last_id bigint;
   limits double precision[];
 begin
   -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
@@ -7510,31 +7287,23 @@ begin
   ) < 10 * before then
     return;
   end if;
-  select min(profile_id), max(profile_id) into first_id, last_id from private.search_entries;
-  with starts as materialized (
-    select first_id + floor(random() * (last_id - first_id + 1))::bigint as start
-    from generate_series(1, 2 * sample_size)
-  ),
-  sampled as materialized (
-    select distinct on (profile_id) entry.*
-    from starts
-    cross join lateral (
-      select profile_id, embedding, least(cardinality(interests), 24) as interest_count
+  with texts as materialized (
+    select profile_id, embedding, interests
+    from private.search_entries
+    where profile_id in (
+      select profile_id
       from private.search_entries
-      where profile_id >= start and model = wanted and embedding is not null
-      order by profile_id
-      limit 1
-    ) as entry
+      where model = wanted and embedding is not null
+      order by random()
+      limit sample_size
+    )
   ),
-  texts as materialized (select profile_id, embedding from sampled order by random() limit sample_size),
-  -- Interests, because they are as short as queries.
+  -- Each one's first interest, because interests are as short as queries.
   queries as materialized (
     select profile_id, sentence.embedding
-    from sampled
+    from texts
     join private.search_sentences as sentence using (profile_id)
-    where place <= interest_count
-    order by random()
-    limit sample_size
+    where place = 1 and cardinality(interests) > 0
   )
   select
     percentile_cont(array[0.01, 0.705, 0.998])
@@ -7542,8 +7311,7 @@ begin
   into limits
   from queries
   join texts on texts.profile_id <> queries.profile_id
-  where (select count(*) from texts) >= min_profiles
-    and (select count(distinct profile_id) from queries) >= min_profiles;
+  where (select count(*) from queries) >= min_profiles;
   if limits[1] < limits[2] and limits[2] < limits[3] then
     update private.search_models
     set
@@ -7556,9 +7324,9 @@ begin
 end
 $$;
 comment on function private.calibrate_model(text) is
-  'Measures the similarities of a model by its own vectors, with the interests of people for queries: the floor is the
-first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For the
-offline model on the labelled set that is -.107, .13 and .70, where bench/search/calibrate.ts, which knows what is
+  'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
+the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
+the offline model on the labelled set that is -.108, .13 and .70, where bench/search/calibrate.ts, which knows what is
 relevant, finds -.11, .13 and .70. Measured with twenty profiles, and again when there are ten times as many. Definer,
 because edge_functions has no rights on the index.';
 grant execute on function private.calibrate_model(text) to edge_functions;

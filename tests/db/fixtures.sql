@@ -45,14 +45,16 @@ returns jsonb language sql stable security definer set search_path = '' as $$
   where email = person || '@tests.example'
 $$;
 
-create or replace function tests.tokens(query text) returns jsonb language sql immutable set search_path = '' as $$
+create or replace function tests.words(query text) returns jsonb language sql immutable set search_path = '' as $$
   select coalesce(
     jsonb_agg(jsonb_build_object(
-      'text', ltrim(token[1], '-'), 'excluded', token[1] like '-%', 'quoted', token[1] like '%"'
+      'word', word, 'excluded', token[1] like '-%', 'quoted', token[1] like '%"',
+      'run', case when token[1] ~ '^-|"' then number end
     )),
     '[]'
   )
-  from regexp_matches(query, '-?"[^"]*"|[^ ]+', 'g') as token
+  from regexp_matches(query, '-?"[^"]*"|[^ ]+', 'g') with ordinality as tokens (token, number)
+  cross join unnest(private.words_of(token[1])) as word
 $$;
 
 create or replace function tests.become(person text) returns void language plpgsql volatile set search_path = '' as $$

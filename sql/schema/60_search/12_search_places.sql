@@ -95,8 +95,16 @@ comment on function private.place_tags(text, text) is
   'The place of a profile and all that it lies in. A city is looked for in the country, if that is known, and the
 largest of its name is taken; if it is not known there, the country alone.';
 
+create type private.place_name as (
+  candidate text,
+  ids integer[],
+  is_adjective boolean,
+  is_ambiguous boolean
+);
+comment on type private.place_name is 'A name or an adjective of these places (private.places_named).';
+
 create function private.places_named(candidates text[])
-returns table (candidate text, ids integer[], is_adjective boolean, is_ambiguous boolean)
+returns setof private.place_name
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off

@@ -69,17 +69,6 @@ $$;
 comment on function private.words_of(text) is
   'The folded words of a text, in order. In scripts without spaces every character is a word.';
 
-create function private.name_hash(name text)
-returns uuid
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return md5(array_to_string(private.words_of(name), ' '))::uuid;
-end
-$$;
-comment on function private.name_hash(text) is 'Equal for names that have the same folded words in the same order.';
-create index search_entries_name_hash_idx on private.search_entries (private.name_hash(name));
-
 create function private.lexeme(word text)
 returns text
 language sql immutable parallel safe
@@ -204,6 +193,8 @@ begin
     from words
   )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select private.facet('name', array_to_string(private.words_of(name), ' '))
     union
     select private.facet('city', profile.city) where profile.city is not null
     union

@@ -188,25 +188,22 @@ as $$
 begin
   delete from private.search_lexicon as lexicon
   where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
-  with counted as materialized (
+  merge into private.search_lexicon as lexicon
+  using (
     select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
     from private.search_words
     cross join lateral unnest(words)
     group by lexeme
-  ),
-  -- A word that a transaction under way has found here may be deleted. It is there again after the next count; until
-  -- then it is found only as it is written.
-  gone as (
-    delete from private.search_lexicon where word not in (select word from counted)
-  ),
-  changed as (
-    update private.search_lexicon as lexicon
-    set holders = counted.holders, named = counted.named
-    from counted
-    where counted.word = lexicon.word and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named)
-  )
-  insert into private.search_lexicon (word, holders, named)
-  select * from counted where word not in (select lexicon.word from private.search_lexicon as lexicon);
+  ) as counted
+  on counted.word = lexicon.word
+  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
+    update set holders = counted.holders, named = counted.named
+  when not matched then
+    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
+  -- A transaction under way may have found it here. It is there again after the next count; until then it is found only
+  -- as it is written.
+  when not matched by source then
+    delete;
 end
 $$;
 comment on function private.count_words() is

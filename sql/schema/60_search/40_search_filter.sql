@@ -107,30 +107,20 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  passing bigint[];
-begin
-  if alternatives is null then
-    passing := array(
+  passing constant bigint[] := array(
+    select distinct found.profile_id
+    from unnest(alternatives) as alternative
+    cross join lateral (
       select stored.profile_id
       from private.search_words as stored
-      where private.matches_filter(stored.profile_id, stored.words, filter)
-      limit max_passing + 1
-    );
-  else
-    passing := array(
-      select distinct found.profile_id
-      from unnest(alternatives) as alternative
-      cross join lateral (
-        select stored.profile_id
-        from private.search_words as stored
-        where stored.words @@ private.term_query(alternative)
-          and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- Else Postgres would read the whole table once.
-        offset 0
-      ) as found
-      limit max_passing + 1
-    );
-  end if;
+      where stored.words @@ private.term_query(alternative)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+      -- Else Postgres would read the whole table once.
+      offset 0
+    ) as found
+    limit max_passing + 1
+  );
+begin
   return case when cardinality(passing) <= max_passing then passing end;
 end
 $$;
@@ -147,10 +137,7 @@ declare
   -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
   -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
   max_passing constant integer := greatest(2000, sqrt(400 * profiles));
-  alternatives text[];
-  estimate double precision := profiles;
-  condition text[];
-  holders double precision;
+  condition record;
   filter private.search_filter;
 begin
   if (request ->> 'isNobody')::boolean then
@@ -159,20 +146,17 @@ begin
   filter.hidden_ids := private.hidden_profiles_of(caller);
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
-  for condition in select * from private.conditions_of(request) loop
-    filter.required := coalesce(filter.required && private.any_term(condition), private.any_term(condition));
-    holders := (private.word_counts(condition)).holders;
-    if holders < estimate then
-      estimate := holders;
-      alternatives := condition;
-    end if;
+  for condition in
+    select terms, private.any_term(terms) as query, (private.word_counts(terms)).holders
+    from private.conditions_of(request) as terms
+    order by holders desc
+  loop
+    filter.required := coalesce(filter.required && condition.query, condition.query);
   end loop;
-  if filter.required is null and filter.excluded is null and profiles > 2000 then
-    return filter;
-  end if;
-  if estimate <= max_passing then
+  -- The last has the fewest holders.
+  if condition.holders <= max_passing then
     filter.passing := private.list_passing(
-      filter => filter, alternatives => alternatives, max_passing => max_passing
+      filter => filter, alternatives => condition.terms, max_passing => max_passing
     );
   end if;
   if filter.passing is not null then

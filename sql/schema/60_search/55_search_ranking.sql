@@ -35,21 +35,89 @@ as $$
 $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
 
-create type private.scored_profile as (
-  profile_id bigint,
-  score double precision,
-  keyword double precision,
-  cosine double precision,
-  semantic double precision,
-  context double precision,
-  matched private.keyword_match
-);
-comment on type private.scored_profile is
-  'A profile with its score as hits show it, and the parts: `keyword`, the square of the coverage, so that one
-accidental word of five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and
-`context`, 0 to 1.';
+-- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and unit.
+create function private.weight_value(words tsvector, query tsquery)
+returns double precision
+language sql immutable parallel safe
+as $$
+  -- The best weight decides the order of magnitude of the rank.
+  select (array[0.92, 0.96, 0.98, 1])[
+    1 + width_bucket(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), array[1e-15, 1e-9, 1e-3])
+  ]
+$$;
+comment on function private.weight_value(tsvector, tsquery) is
+  'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
 
-create function private.rank_profiles(
+create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
+returns table (
+  profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
+  in_name boolean, is_name boolean, lives boolean
+)
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  called_so constant tsquery := private.called_so(asked);
+  home constant tsquery := (select private.any_of(unit.lives) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> private.either(other))
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+begin
+  return query
+    select
+      id, share * case when are_apart then 0.97 else 1 end, matched, missing, least_worth > 0,
+      least_worth = 1 or is_called_so or has_name_words, is_called_so, lives_there
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share, count(*) filter (where worth > 0) as matched,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as missing,
+        coalesce(min(worth), 0) as least_worth
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.loose_query)
+            then 0.8 * private.weight_value(stored.words, unit.loose_query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as worths
+    ) as by_unit
+    cross join lateral (
+      select
+        coalesce(ts_match_vq(stored.words, called_so), false) as is_called_so,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, home), true) as lives_there,
+        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+      offset 0
+    ) as person
+    where matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+end
+$$;
+comment on function private.match_words(bigint[], bigint[], private.search_query) is
+  'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
+share of their rarity that it has, 0 to 1, by field and less for what is only a beginning or a correction, or not side
+by side as typed; `in_name`: the name has all the words as typed; `is_name`: and no others; `lives`: in the place that
+the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+
+create function private.score_profiles(
   ids bigint[],
   neighbour_ids bigint[],
   asked private.search_query,
@@ -58,41 +126,34 @@ create function private.rank_profiles(
   context_vector extensions.halfvec,
   semantic_weight double precision
 )
-returns setof private.scored_profile
+returns table (
+  profile_id bigint, score double precision, keyword double precision, cosine double precision,
+  semantic double precision, context double precision, coverage double precision, words_matched bigint,
+  names_missing double precision, in_name boolean, is_name boolean, lives boolean
+)
 language plpgsql stable security invoker
 set search_path = 'extensions'
 set plan_cache_mode = 'force_generic_plan'
 as $$
+#variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
-  has_place constant boolean := exists (select from unnest(asked.units) where lives is not null);
+  has_place constant boolean := exists (select from unnest(asked.units) as unit where unit.lives is not null);
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
-  similarity_range constant double precision := model.similarity_ceiling - model.similarity_floor;
-  context_range constant double precision := model.similarity_ceiling - model.similarity_threshold;
 begin
   return query
-    with matches as materialized (
-      select match.* from private.match_words(ids, asked) as match where has_words
-      union all
-      select id, 0, 0, false, false, false, true, 0 from unnest(ids) as id where not has_words
-    ),
-    placed as materialized (
-      select
-        row(matches.*)::private.keyword_match as matched,
-        row_number() over (order by is_name desc, lives desc, in_name desc, coverage desc, profile_id) <= max_compared
-          or profile_id = any (neighbour_ids) as is_compared
-      from matches
-    ),
+    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
     compared as materialized (
-      select array_agg((matched).profile_id) as compared_ids from placed where is_compared
-    ),
-    near as materialized (
-      select
-        profile_id, 1 - (embedding <=> query_vector) as whole, 1 - (embedding <=> context_vector) as context_cosine
-      from private.search_entries as entry
-      where profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+      select array(
+        (
+          select profile_id from matches
+          order by is_name desc, lives desc, in_name desc, coverage desc, profile_id
+          limit max_compared
+        )
+        union select unnest(neighbour_ids)
+      ) as compared_ids
     ),
     -- A search of the index for each profile took twice as long.
     nearest_sentences as materialized (
@@ -105,48 +166,56 @@ begin
       ) as sentences
       group by profile_id
     ),
+    near as materialized (
+      select
+        entry.profile_id, (whole + coalesce(sentence, whole)) / 2 as cosine,
+        1 - (embedding <=> context_vector) as context_cosine
+      from private.search_entries as entry
+      cross join lateral (select 1 - (embedding <=> query_vector) as whole offset 0) as of_the_whole
+      left join nearest_sentences using (profile_id)
+      where entry.profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+    ),
     scored as (
       select
-        matched, is_compared, keyword, found.cosine, semantic, context,
+        matches.*, is_compared, keyword, cosine, semantic, context,
         case
-          when not has_place or (matched).in_name then own_score
+          when not has_place or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
-          when (matched).lives then 0.5 + 0.5 * own_score
+          when lives then 0.5 + 0.5 * own_score
           else 0.499 * own_score
         end as score
-      from placed
-      left join near on near.profile_id = (matched).profile_id
-      left join nearest_sentences on nearest_sentences.profile_id = (matched).profile_id
+      from matches
+      cross join compared
+      left join near using (profile_id)
       -- `offset 0`, here and below: each step gets columns, which are computed once.
-      cross join lateral (select (whole + coalesce(sentence, whole)) / 2 as cosine offset 0) as found
       cross join lateral (
         select
+          profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-          case when has_words then (matched).coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          case when has_words then coverage ^ 2 else (query_vector is null)::integer end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
           -- its missing names have is taken off.
-          least(1, greatest(0, (found.cosine - model.similarity_floor) / similarity_range))
-            * (1 - (matched).names_missing) as semantic,
+          (1 - names_missing) * least(1, greatest(
+            0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
+          )) as semantic,
           -- Squared, because many strangers are somewhat alike.
-          case
-            when context_cosine > model.similarity_threshold
-              then least(1, (context_cosine - model.similarity_threshold) / context_range) ^ 2
-            else 0
-          end as context,
-          -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
-          case when is_compared and found.cosine is null then 0 else semantic_weight end as weight
+          least(1, greatest(
+            0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
+          )) ^ 2 as context
         offset 0
       ) as parts
       cross join lateral (
         select private.shown_score(
           case
-            when has_words and (matched).in_name then 1
-            -- Whoever has all the words gets .15 of what is missing to 1.
-            else 1 - case when has_words and (matched).has_all then 0.85 else 1 end
+            when in_name then 1
+            -- Whoever has all the words gets .15 of what is missing to 1. An entry without a vector (such as one whose
+            -- words the model does not know) is scored by words alone.
+            else 1 - case when has_all then 0.85 else 1 end
               * (1 - keyword - weight * (semantic - keyword))
           end,
           semantic_weight
         ) as shown
+        from (select case when is_compared and cosine is null then 0 else semantic_weight end as weight) as weighed
         offset 0
       ) as ranked
       -- The context adds up to a tenth of the score, so that it decides among people whom the query leaves about equal,
@@ -159,22 +228,22 @@ begin
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.
-      where not is_compared or not has_words or keyword > 0
-        or found.cosine >= model.similarity_threshold and semantic > 0
+      where not has_words or keyword > 0 or cosine >= model.similarity_threshold and semantic > 0
     )
     select
-      (matched).profile_id,
-      case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
-      keyword, cosine, semantic, context, matched
+      profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
+      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
     from scored;
 end
 $$;
-comment on function private.rank_profiles(
+comment on function private.score_profiles(
   bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec,
   double precision
 ) is
   'All hits of a search among these profiles, with their scores by their words, their nearness in meaning, their place
-and the caller''s context. Nobody is put before those who were compared in meaning, which all neighbours are.';
+and the caller''s context, and the parts of them: `keyword`, the square of the coverage, so that one accidental word of
+five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and `context`, 0 to 1.
+Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
   request jsonb,
@@ -242,7 +311,7 @@ begin
 
   with ranked as materialized (
     select *
-    from private.rank_profiles(
+    from private.score_profiles(
       ids => array(select unnest(candidate_ids) union select unnest(neighbour_ids)), neighbour_ids => neighbour_ids,
       asked => asked, model => model, query_vector => query_vector, context_vector => context_vector,
       semantic_weight => weight
@@ -250,7 +319,7 @@ begin
   ),
   page as (
     select *, row_number() over (
-      order by score desc, (matched).is_name desc, keyword desc, cosine desc nulls last, profile_id
+      order by score desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
     ) as place
     from ranked
     order by place
@@ -270,14 +339,14 @@ begin
     select case
       when (request ->> 'explain')::boolean then (
         private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-          'words', case when (matched).words_matched > 0 then
-            json_build_object('words', json_build_array((matched).words_matched, cardinality(asked.units)))
+          'words', case when words_matched > 0 then
+            json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
           end,
-          'coverage', (matched).coverage, 'keyword', keyword, 'cosine', cosine,
+          'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
           'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', (matched).names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
-          'named', (matched).in_name, 'context', context,
-          'lives', case when exists (select from unnest(asked.units) where lives is not null) then (matched).lives end
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
+          'named', in_name, 'context', context,
+          'lives', case when exists (select from unnest(asked.units) where lives is not null) then lives end
         ))
       )::json
       else private.hit_body(entry, score)
@@ -328,7 +397,8 @@ as $$
     'completions', private.shown_spellings(asked.completions, hidden_ids),
     'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
-      'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common', is_common, 'words', case
+      'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common',
+      rarity <= ln(3) and private.count_profiles() > 50, 'words', case
         when is_phrase then to_json(array(
           select json_build_object('word', word, 'typos', 0, 'prefix', false) from unnest(words) as word
         ))
@@ -357,9 +427,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  asked private.search_query := private.read_query(
-    coalesce(request -> 'tokens', '[]'), private.words_of(request ->> 'known')
-  );
+  asked private.search_query := private.read_query(coalesce(request -> 'words', '[]'));
   filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
@@ -386,9 +454,12 @@ begin
       );
     elsif cardinality(asked.units) = 0 then
       -- It is not embedded yet, so who is like it is found by words.
-      asked := private.read_query(
-        (select json_agg(json_build_object('text', interest))::jsonb from unnest(liked.interests) as interest)
-      );
+      asked := private.read_query((
+        select coalesce(jsonb_agg(jsonb_build_object('word', word)), '[]')
+        from (
+          select unnest(private.words_of(interest)) as word from unnest(liked.interests) as interest limit 10
+        ) as words
+      ));
     end if;
   elsif me is not null then
     select embedding into context_vector
@@ -411,12 +482,12 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {tokens, known, vector, model, interests, cities, countries, age, limit, offset, explain,
+  'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
-them. `tokens` are private.search_tokens, `known` the words that the model knows, `vector` that of the query. Where
-words of a draft are corrected or completed, answer is null: the vector must be made of what is meant. A user''s search
-prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself
-if there is no query; 404 unless it is searchable, its owner active, and no block between them and the caller. After
-`timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is
-the only access to it, beside api.complete_search.';
+them. `words` are private.query_words, `vector` is that of the query. Where words of a draft are corrected or completed,
+answer is null: the vector must be made of what is meant. A user''s search prefers what is near to their own context.
+`like` is a profile that takes the place of the context, and ranks by itself if there is no query; 404 unless it is
+searchable, its owner active, and no block between them and the caller. After `timeout` milliseconds the search is
+cancelled (57014). Definer, because no role may read the index; this function is the only access to it, beside
+api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

@@ -30,68 +30,53 @@ write again. Rejected: private.search_words, where a letter begins many words of
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
-create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
+create function private.complete(parts text[], before text, hidden_ids bigint[], max_results integer)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
 set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
-declare
-  prefixes constant tsquery := (
-    select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) from unnest(parts) as part
-  );
 begin
   return (
-    with found as materialized (
-      select profile_id
-      from private.search_completions
-      where keys @@ prefixes and profile_id <> all (hidden_ids)
-      limit 200
-    ),
-    spellings as materialized (
-      select value, count(*) as holders
-      from found
-      join private.search_entries using (profile_id)
-      cross join lateral unnest(
-        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
-      ) as value
-      group by value
-    ),
-    completed as (
-      select
-        (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded) as place
-      from spellings
+    select json_object_agg(kind, array(
+      select before || (array_agg(value order by holders desc, value collate "C"))[1]
+      from (
+        select value, count(*) as holders
+        from (
+          select profile_id
+          from private.search_completions
+          where keys @@ prefixes and profile_id <> all (hidden_ids)
+          limit 200
+        ) as found
+        join private.search_entries using (profile_id)
+        cross join lateral unnest(
+          case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+        ) as value
+        group by value
+      ) as spellings
       cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
-      -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or not exists (
-        select from unnest(parts) as part
-        where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
-      )
+      -- Of a profile's interests, those that are meant. A name is typed from its beginning.
+      where case kind when 'interests' then not exists (
+          select from unnest(parts) as part
+          where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
+        ) else kind <> 'names' or before = '' end
       group by folded
-    )
-    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+      order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded
+      limit max_results
+    ))
+    from unnest('{interests,cities,names}'::text[]) as kind
+    cross join lateral (
+      select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) as prefixes
+      from unnest(parts) as part
+    ) as typed
   );
 end
 $$;
-comment on function private.completions(text, text[], bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at
-their beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that
-have one.';
-
-create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select json_object_agg(
-    kind,
-    private.completions(kind => kind, parts => parts, hidden_ids => hidden_ids, max_results => max_results)
-  )
-  from unnest('{interests,cities,names}'::text[]) as kind
-$$;
-comment on function private.complete(text[], bigint[], integer) is
-  'What goes on from the typed parts: {interests, cities, names}.';
+comment on function private.complete(text[], text, bigint[], integer) is
+  'Interests, cities and names of searchable profiles that go on from each of the typed parts, at their beginning or
+from a later word, after what is written before: {interests, cities, names}. First those that begin with them, then the
+most frequent in 200 profiles that have one.';
 
 create function api.complete_search(request jsonb)
 returns json
@@ -101,29 +86,22 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  -- The last word, if it is long enough to mean something in a sentence.
-  last_words constant text[] := private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$'));
-  completed json;
+  completed json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant jsonb := completed;
+  before text := '';
+  parts text[];
 begin
-  if cardinality(words) = 0 then
-    return none;
-  end if;
-  completed := private.complete(
-    parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
-  );
-  -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
-  if completed::jsonb = none::jsonb then
-    completed := private.complete(
-      parts => array(
+  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+    if attempt = 1 then
+      parts := array[array_to_string(words, ' ')];
+    elsif attempt = 2 then
+      -- Each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+      parts := array(
         select coalesce(
           (
             select corrections.word
             from private.corrections_of(piece, true) as corrections
-            where not exists (
-              select from private.search_lexicon as lexicon
-              where lexicon.word >= piece and lexicon.word <= piece || u&'\+10FFFF'
-            )
+            where (private.word_counts(array[piece || '*'])).holders = 0
             order by corrections.typos, corrections.word
             limit 1
           ),
@@ -133,27 +111,18 @@ begin
         cross join unnest(coalesce(
           case when not private.is_listed(word) then private.split_of(word) end, array[word]
         )) as piece
-      ),
-      hidden_ids => hidden_ids, max_results => max_results
+      );
+    else
+      -- The last word, after what is written, if it is long enough to mean something: hiking in Lis(bon).
+      before := substring(request ->> 'q' from '^.*\s');
+      parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
+    end if;
+    exit when parts = '{""}';
+    completed := private.complete(
+      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
     );
-  end if;
-  -- Else the last word, after what is written: hiking in Lis(bon). A name is typed from its beginning.
-  if completed::jsonb = none::jsonb and cardinality(last_words) > 0 then
-    select json_object_agg(
-      kind,
-      (
-        select coalesce(json_agg(substring(request ->> 'q' from '^.*\s') || value), '[]')
-        from json_array_elements_text(listed) as value
-        where kind <> 'names'
-      )
-    )
-    into completed
-    from json_each(
-      private.complete(
-        parts => array[array_to_string(last_words, ' ')], hidden_ids => hidden_ids, max_results => max_results
-      )
-    ) as completions (kind, listed);
-  end if;
+    exit when completed::jsonb <> none;
+  end loop;
   return completed;
 end
 $$;

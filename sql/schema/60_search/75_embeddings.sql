@@ -77,58 +77,40 @@ models are never compared; until theirs is made, profiles are found by words. De
 rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.join_neighbours(texts text[], max_texts integer)
-returns text[]
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return array(
-    select string_agg(one, '. ' order by place)
-    from unnest(texts) with ordinality as listed (one, place)
-    group by (place - 1) * max_texts / greatest(cardinality(texts), max_texts)
-    order by min(place)
-  );
-end
-$$;
-comment on function private.join_neighbours(text[], integer) is
-  'The texts in order, neighbours joined where there are more than so many.';
-
 create function private.entry_parts(profile bigint)
 returns text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  max_interests constant integer := 24;
   max_parts constant integer := 32;
-  whole text := private.entry_text(profile);
-  names text[];
-  sentences text[];
+  whole constant text := private.entry_text(profile);
   parts text[];
 begin
-  select entry.interests, array(
+  select entry.interests || array(
     select sentence
-    from (
-      select btrim(piece, e' \t') as sentence, place
-      from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+')
-        with ordinality as split (piece, place)
-    ) as trimmed
+    from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+') with ordinality as split (piece, place)
+    cross join lateral btrim(piece, e' \t') as sentence
     where sentence <> ''
     order by place
   )
-  into names, sentences
+  into parts
   from private.search_entries as entry
   where profile_id = profile;
-  parts := private.join_neighbours(names, max_interests)
-    || private.join_neighbours(sentences, max_parts - least(cardinality(names), max_interests));
   if cardinality(parts) = 1 and parts[1] = btrim(whole, ' .!?。！？') then
     return '{}'::text[];
   end if;
-  return parts;
+  -- Of more, neighbours are joined.
+  return array(
+    select string_agg(part, '. ' order by place)
+    from unnest(parts) with ordinality as listed (part, place)
+    group by (place - 1) * max_parts / greatest(cardinality(parts), max_parts)
+    order by min(place)
+  );
 end
 $$;
 comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more than 24 interests, or more sentences than places are left, neighbours are joined. None if its whole text is one.';
+more, neighbours are joined. None if its whole text is one.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json
@@ -275,8 +257,6 @@ declare
   sample_size constant integer := 200;
   min_profiles constant integer := 20;
   before integer := (select measured_profiles from private.search_models where name = wanted);
-  first_id bigint;
-  last_id bigint;
   limits double precision[];
 begin
   -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
@@ -285,31 +265,23 @@ begin
   ) < 10 * before then
     return;
   end if;
-  select min(profile_id), max(profile_id) into first_id, last_id from private.search_entries;
-  with starts as materialized (
-    select first_id + floor(random() * (last_id - first_id + 1))::bigint as start
-    from generate_series(1, 2 * sample_size)
-  ),
-  sampled as materialized (
-    select distinct on (profile_id) entry.*
-    from starts
-    cross join lateral (
-      select profile_id, embedding, least(cardinality(interests), 24) as interest_count
+  with texts as materialized (
+    select profile_id, embedding, interests
+    from private.search_entries
+    where profile_id in (
+      select profile_id
       from private.search_entries
-      where profile_id >= start and model = wanted and embedding is not null
-      order by profile_id
-      limit 1
-    ) as entry
+      where model = wanted and embedding is not null
+      order by random()
+      limit sample_size
+    )
   ),
-  texts as materialized (select profile_id, embedding from sampled order by random() limit sample_size),
-  -- Interests, because they are as short as queries.
+  -- Each one's first interest, because interests are as short as queries.
   queries as materialized (
     select profile_id, sentence.embedding
-    from sampled
+    from texts
     join private.search_sentences as sentence using (profile_id)
-    where place <= interest_count
-    order by random()
-    limit sample_size
+    where place = 1 and cardinality(interests) > 0
   )
   select
     percentile_cont(array[0.01, 0.705, 0.998])
@@ -317,8 +289,7 @@ begin
   into limits
   from queries
   join texts on texts.profile_id <> queries.profile_id
-  where (select count(*) from texts) >= min_profiles
-    and (select count(distinct profile_id) from queries) >= min_profiles;
+  where (select count(*) from queries) >= min_profiles;
   if limits[1] < limits[2] and limits[2] < limits[3] then
     update private.search_models
     set
@@ -331,9 +302,9 @@ begin
 end
 $$;
 comment on function private.calibrate_model(text) is
-  'Measures the similarities of a model by its own vectors, with the interests of people for queries: the floor is the
-first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For the
-offline model on the labelled set that is -.107, .13 and .70, where bench/search/calibrate.ts, which knows what is
+  'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
+the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
+the offline model on the labelled set that is -.108, .13 and .70, where bench/search/calibrate.ts, which knows what is
 relevant, finds -.11, .13 and .70. Measured with twenty profiles, and again when there are ten times as many. Definer,
 because edge_functions has no rights on the index.';
 grant execute on function private.calibrate_model(text) to edge_functions;

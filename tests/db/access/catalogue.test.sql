@@ -101,7 +101,7 @@ from (
         and setting <> 'search_path=""'
         and (name, setting) not in (
           ('private.find_profiles', 'search_path=extensions'), ('private.nearest_profiles', 'search_path=extensions'),
-          ('private.rank_profiles', 'search_path=extensions')
+          ('private.score_profiles', 'search_path=extensions')
         )
     $$),
     ('nobody can call a trigger function', $$

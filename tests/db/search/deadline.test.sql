@@ -7,7 +7,7 @@ update public.profiles set is_searchable = true, biography = 'Quorbins';
 create function pg_temp.search(timeout integer) returns text language plpgsql as $$
 begin
   return api.search_profiles(jsonb_build_object(
-    'tokens', tests.tokens('quorbins'), 'vector', array_fill(0.05, array[384]), 'model', 'offline-wordnet-v3',
+    'words', tests.words('quorbins'), 'vector', array_fill(0.05, array[384]), 'model', 'offline-wordnet-v3',
     'limit', 1, 'offset', 0, 'timeout', timeout
   )) -> 'answer' ->> 'estimatedTotalHits';
 exception

@@ -26,7 +26,7 @@ select private.count_words();
 create function pg_temp.search(query text, filters jsonb, page_limit integer, page_offset integer)
 returns json language sql as $$
   select api.search_profiles(
-    filters || jsonb_build_object('tokens', tests.tokens(query), 'limit', page_limit, 'offset', page_offset)
+    filters || jsonb_build_object('words', tests.words(query), 'limit', page_limit, 'offset', page_offset)
   ) -> 'answer'
 $$;
 create temp table requests (query, filters, expected) as
@@ -68,7 +68,7 @@ begin
 end
 $$;
 create function pg_temp.lists(query text, filters jsonb default '{}') returns boolean language sql as $$
-  select (private.read_filter(filters, private.read_query(tests.tokens(query)), null)).passing is not null
+  select (private.read_filter(filters, private.read_query(tests.words(query)), null)).passing is not null
 $$;
 
 select is_empty(

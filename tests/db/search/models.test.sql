@@ -17,7 +17,7 @@ create function pg_temp.hits_with(model text) returns setof text language sql as
   )
   from json_array_elements(
     api.search_profiles(jsonb_build_object(
-      'tokens', tests.tokens('zorbing'), 'vector', array_fill(0.05, array[384]), 'model', model,
+      'words', tests.words('zorbing'), 'vector', array_fill(0.05, array[384]), 'model', model,
       'cities', '["Modelby"]'::jsonb, 'limit', 20, 'offset', 0, 'explain', true
     )) -> 'answer' -> 'hits'
   ) as hit

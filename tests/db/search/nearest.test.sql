@@ -44,7 +44,8 @@ begin
   filter.hidden_ids := hidden_ids;
   if is_listed then
     filter.passing := private.list_passing(
-      filter => filter, alternatives => case when city is not null then array[term] end, max_passing => 300
+      filter => filter, max_passing => 300,
+      alternatives => case when city is null then '{"@city nearburg","@city farburg"}' else array[term] end
     );
   end if;
   return query
@@ -89,7 +90,7 @@ returns json language sql as $$
     filter => private.read_filter(jsonb_build_object('cities', cities), asked, null),
     query_vector => pg_temp.vector_at(1), context_vector => null, semantic_ratio => .5
   )
-  from private.read_query(tests.tokens(query)) as asked
+  from private.read_query(tests.words(query)) as asked
 $$;
 select is(
   (pg_temp.search(query, cities) ->> 'estimatedTotalHits')::integer, total, promise

@@ -31,18 +31,18 @@ select is(pg_temp.parts_of(null), '{}', 'nor is no biography');
 select is(pg_temp.parts_of(null, 1), '{}', 'one interest alone has the embedding of the whole');
 select is(
   (
-    select (cardinality(parts), parts[1], parts[24] like '%Zorbing 9', parts[32] ~ 'S 99$')::text
+    select (cardinality(parts), parts[1], parts[32] ~ 'S 99$')::text
     from pg_temp.parts_of((select string_agg('S ' || n, '. ') from generate_series(1, 99) as n), 50) as parts
   ),
-  '(32,"Zorbing 1. Zorbing 10. Zorbing 11",t,t)',
+  '(32,"Zorbing 1. Zorbing 10. Zorbing 11. Zorbing 12. Zorbing 13",t)',
   'of more than 32 parts neighbours are joined'
 );
 select is(
   (
-    select array_agg(word order by word::integer)
+    select array_agg(substr(sentence, 3) order by substr(sentence, 3)::integer)
     from unnest(pg_temp.parts_of((select string_agg('S ' || n, '. ') from generate_series(1, 99) as n), 3)) as part
-    cross join lateral regexp_split_to_table(replace(part, 'S ', ''), '\. ') as word
-    where part like 'S %'
+    cross join lateral regexp_split_to_table(part, '\. ') as sentence
+    where sentence like 'S %'
   ),
   (select array_agg(n::text) from generate_series(1, 99) as n),
   'and none is lost'

@@ -1,21 +1,6 @@
 -- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
 -- it goes.
-select plan(41);
-
-create function pg_temp.words(query text) returns integer language sql as $$
-  select cardinality(private.words_of_tokens(array(
-    select jsonb_populate_record(null::private.search_token, token)
-    from jsonb_array_elements(tests.tokens(query)) as token
-  )))
-$$;
-select is(pg_temp.words(query), expected, format('of %s characters %s words count', char_length(query), expected))
-from (
-  values
-    ('a b c d e f g h i j k l', 10), ('"a b c d e f g h i j k l" m', 10),
-    ('a b c -d -e -f -"g h" -i -j -k -l -m -n', 13),
-    -- Of scripts without spaces three letters are a word, and one character folds into eighteen words.
-    (repeat('寿', 512), 30), ('a b c d e f g h i 寿司東京', 12), (repeat(U&'\FDFA', 512), 10)
-) as cases (query, expected);
+select plan(35);
 
 select is_empty(
   $$
@@ -67,7 +52,7 @@ $$;
 create function pg_temp.found(query text, unfinished boolean default false) returns text[] language sql as $$
   select array_agg(coalesce(biography, entry.name) order by 1)
   from private.read_query(
-    jsonb_set(tests.tokens(query), '{-1,unfinished}', to_jsonb(unfinished)), '{}'
+    jsonb_set(tests.words(query), '{-1,unfinished}', to_jsonb(unfinished))
   ) as asked
   cross join unnest(asked.units) as unit
   join private.search_words as stored on stored.words @@ private.either(unit)
