@@ -34,9 +34,9 @@ type Answer<Of> = Of extends { responses: infer All } ?
   : never
 
 /**
- * `GET('/users/{id}', …)` and so on for every endpoint, typed by docs/openapi.json. The types are our own: openapi-fetch
- * lets unknown fields of a body compile; Hey API refuses them too, but takes 4.1 kB (gzip) and one function for each
- * endpoint where this takes 1.4.
+ * `GET('/users/{id}', …)` and so on for every endpoint, typed by docs/openapi.json. The types are our own:
+ * openapi-fetch lets unknown fields of a body compile; Hey API refuses them too, but takes 4.1 kB (gzip) and a function
+ * for each endpoint where this takes 1.4.
  */
 export type ApiClient = {
   [Of in Method]: <Path extends PathOf<Of>>(
