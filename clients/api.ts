@@ -1,8 +1,9 @@
 import { answeringOf, createApiClient, errorOf } from './api_client.ts'
 import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
+import { upload, type UploadOptions } from './uploads.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
-import type { Message, Person, ReservationWithHistory, Unread } from './types.ts'
+import type { Attachment, Message, Person, ReservationWithHistory, Unread } from './types.ts'
 
 /** Messages, oldest first, and whether there is another page in the same direction. */
 export interface Page {
@@ -140,6 +141,9 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     /** `after_id` 0 reads from the first message on. */
     messagesAfter: (id: number, after_id: number, signal: AbortSignal) =>
       messages(id, { after_id, limit: 100 }, signal),
+    /** Resolves when the file is in Storage, by this try or by an earlier one. */
+    upload: async ({ url }: Attachment, file: Blob, options: UploadOptions) =>
+      upload(client, await session.current(), 'attachments', url, file, options),
     send: async (id: number, { content, attachment = null }: Draft, client_id: string, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { content, attachment, client_id } }
       const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })

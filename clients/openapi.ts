@@ -3035,6 +3035,8 @@ export interface operations {
                         p256dh: string;
                         auth: string;
                     };
+                    /** @description As browsers give it; not used */
+                    expirationTime?: number | null;
                 };
             };
         };
@@ -4152,7 +4154,7 @@ export interface operations {
                  * @description Only the archived conversations, or only the others; absent or all: both
                  * @example false
                  */
-                archived?: "true" | "false" | "all";
+                archived?: boolean | "all";
                 /** @description Pinned conversations come before the rest */
                 pinned?: "first";
                 /**

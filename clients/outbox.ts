@@ -1,6 +1,7 @@
 import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import { attachmentOf } from './uploads.ts'
 import type { Attachment, Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
 import type { Outcome, Refusal, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
@@ -14,6 +15,8 @@ export interface Outgoing {
   /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
   state: 'sending' | 'waiting' | 'sent' | 'refused'
   error: ServiceError | null
+  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
+  progress: number | null
   /** The service's answer. */
   message: Message | null
   createdAt: string
@@ -79,6 +82,7 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
   const queues = new Map<number, Queue>()
   const deferreds = new Map<string, Deferred>()
   const answered = new Set<number>()
+  const uploaded = new Set<string>()
   let closed = false
 
   const unsentOf = (conversation: number) =>
@@ -101,10 +105,10 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
 
   const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
     if (known && (known.state === 'refused') === Boolean(refused)) return known
-    if (refused) return { ...message, state: 'refused', error: errorOf(refused), message: null }
+    if (refused) return { ...message, state: 'refused', error: errorOf(refused), progress: null, message: null }
     // One that was written in another page, or before this one was opened, waits for its turn.
     const state = known || deferreds.has(message.client_id) ? 'sending' : 'waiting'
-    return { ...message, state, error: null, message: null }
+    return { ...message, state, error: null, progress: null, message: null }
   }
 
   /** Makes the entries follow `unsent`, which this page or another has changed. */
@@ -125,6 +129,24 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
     if (entries.some((entry) => isPending(entry) && before.get(entry.client_id) !== entry)) queue.loop.run()
   }
 
+  const isUnsent = (clientId: string) => unsent.current.messages.some(({ client_id }) => client_id === clientId)
+  const uploadFile = async (queue: Queue, { client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
+    // Its own file has its client_id in the path.
+    if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
+    // What is not kept any more was uploaded.
+    const file = await unsent.fileOf(client_id)
+    const onProgress = (progress: number) => {
+      update(queue, client_id, { progress })
+      return isUnsent(client_id)
+    }
+    if (file) onProgress(0)
+    if (file) await api.upload(attachment, file, { onProgress, signal })
+    uploaded.add(client_id)
+    unsent.dropFile(client_id)
+    update(queue, client_id, { progress: null })
+    if (!isUnsent(client_id)) throw new ServiceError('Discarded')
+  }
+
   const sendEntry = async (conversation: number, queue: Queue, entry: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = entry
     const finish = (outcome: Outcome) => {
@@ -134,6 +156,7 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
     queue.inFlight = client_id
     if (entry.state === 'waiting') update(queue, client_id, { state: 'sending' })
     try {
+      await uploadFile(queue, entry, signal)
       const message = await api.send(conversation, entry, client_id, signal)
       queue.inFlight = null
       answered.add(message.id)
@@ -144,7 +167,7 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
       const error = toServiceError(thrown)
       queue.inFlight = null
       if (error.temporary) {
-        update(queue, client_id, { state: 'waiting', error })
+        update(queue, client_id, { state: 'waiting', error, progress: null })
         // Removes it if it was discarded during the request.
         sync(conversation, queue)
         // The next message must not overtake this one, so the whole queue waits.
@@ -184,15 +207,17 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
   return {
     answered,
     entries: (conversation) => queueOf(conversation).entries,
-    send(conversation, { content, attachment = null }, after) {
+    send(conversation, { content, attachment: given = null, file = null }, after) {
       const draft = unsent.current.drafts[conversation]
-      const client_id = draft && draft.text === content && !attachment ? draft.client_id : uuid()
+      const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
+      const attachment = file ? attachmentOf(conversation, client_id, file) : given
       const answer = new Promise<Message>((resolve, reject) => deferreds.set(client_id, { resolve, reject }))
       // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
       if (closed) deferreds.get(client_id)!.reject(new ServiceError('Closed'))
       else {
         const createdAt = new Date().toISOString()
+        if (file) unsent.keepFile(client_id, file)
         unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
       }
       return answer
@@ -204,7 +229,9 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
     discard(conversation, clientId) {
       const queue = queueOf(conversation)
       setEntries(queue, queue.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
-      if (unsentOf(conversation).some(({ client_id }) => client_id === clientId)) unsent.change(without(clientId))
+      if (!isUnsent(clientId)) return
+      unsent.change(without(clientId))
+      unsent.dropFile(clientId)
     },
     subscribe(conversation, listener) {
       const queue = queueOf(conversation)

@@ -1,3 +1,5 @@
+'use client'
+
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { type Conversation, type ConversationView, type Inbox, type InboxView, openInbox } from './inbox.ts'
 import type { Options } from './inbox.ts'

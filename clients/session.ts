@@ -8,7 +8,7 @@ export interface InboxSession {
   readonly owner: Promise<string>
   /** The session for one request. */
   current(): Promise<Session>
-  /** The user's next session after the service rejected this one's token. Concurrent calls share one refresh. */
+  /** The user's next session after the service rejected this one's token. */
   refreshed(rejected: Session): Promise<Session>
   close(): void
 }
@@ -16,6 +16,12 @@ export interface InboxSession {
 // supabase-js throws the first for failures that may go away.
 const errorOf = (error: Error): ServiceError =>
   error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
+
+/** Concurrent calls share a refresh, because a refresh token can be used once. */
+export const refreshOnce = (auth: Client['auth']) => {
+  let refreshing: ReturnType<typeof auth.refreshSession> | null = null
+  return () => refreshing ??= auth.refreshSession().finally(() => refreshing = null)
+}
 
 /**
  * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
@@ -25,7 +31,7 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
   let owner: string | null = null
   let resolveOwner: (id: string) => void
   const ownerKnown = new Promise<string>((resolve) => resolveOwner = resolve)
-  let refreshing: Promise<void> | null = null
+  const refresh = refreshOnce(auth)
 
   const isOwn = (session: { user: { id: string } } | null): boolean => {
     if (!session) return true
@@ -44,12 +50,6 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
     throw new ServiceError('Somebody else has signed in', 401)
   }
 
-  const refreshOnce = async (rejected: Session): Promise<void> => {
-    if ((await current()).access_token !== rejected.access_token) return
-    const { error } = await auth.refreshSession()
-    if (error) throw errorOf(error)
-  }
-
   // Determine the owner before anything can be sent.
   current().catch(() => {})
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
@@ -60,8 +60,10 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
     owner: ownerKnown,
     current,
     async refreshed(rejected) {
-      // A refresh token can be used once.
-      await (refreshing ??= refreshOnce(rejected).finally(() => refreshing = null))
+      if ((await current()).access_token === rejected.access_token) {
+        const { error } = await refresh()
+        if (error) throw errorOf(error)
+      }
       return await current()
     },
     close: () => subscription.unsubscribe(),

@@ -2,7 +2,7 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import type { components, paths } from './openapi.ts'
 
 /** The part of SupabaseClient that this module uses, independent of its type parameters. */
-export type Client = Pick<SupabaseClient, 'auth' | 'functions' | 'realtime'>
+export type Client = Pick<SupabaseClient, 'auth' | 'functions' | 'realtime' | 'storage'>
 export type Realtime = SupabaseClient['realtime']
 
 type Schemas = components['schemas']
@@ -27,7 +27,10 @@ export type ChangePage = Schemas['Changes']
 
 export interface Draft {
   content: string
+  /** A file that has been uploaded, or an https URL. */
   attachment?: Attachment | null
+  /** In its place, a file that is uploaded before the message is sent. */
+  file?: Blob | null
 }
 
 /**

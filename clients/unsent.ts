@@ -55,6 +55,10 @@ export interface UnsentStore {
   /** Runs a task while no other page of this user runs one for this conversation. */
   exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result>
   announce(outcome: Outcome): void
+  /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
+  keepFile(clientId: string, file: Blob): void
+  fileOf(clientId: string): Promise<Blob | null>
+  dropFile(clientId: string): Promise<void>
   /** Calls the listener after each change, with the outcome if another page has sent a message. */
   subscribe(listener: (outcome: Outcome | null) => void): () => void
   /** Deletes everything of this user, and ignores all later changes. Never rejects. */
@@ -106,6 +110,17 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   let isCleared = false
   let channel: BroadcastChannel | null = null
   let lastRun: Promise<void> = Promise.resolve()
+  // Each has a key of its own, because all else is written with every keystroke.
+  const files = new Map<string, { file: Blob; isStored: boolean }>()
+  const deleteFiles = async (clientIds: string[]) => {
+    for (const id of clientIds) files.delete(id)
+    await lastRun
+    try {
+      for (const id of clientIds) await storage?.delete(`${await key}:${id}`)
+    } catch {
+      // It is forbidden or broken, so nothing more can be done.
+    }
+  }
 
   const notify = (outcome: Outcome | null = null) => {
     for (const listener of listeners) listener(outcome)
@@ -137,6 +152,10 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
     const name = await key
     const changes = unsaved
     try {
+      for (const [id, kept] of files) {
+        if (!kept.isStored) await withTimeout(Promise.resolve(storage.set(`${name}:${id}`, kept.file)))
+        kept.isStored = true
+      }
       const saved = changes.length
         ? await withTimeout(update(storage, name, (stored) => applyAll(changes, stored)))
         : parse(await withTimeout(Promise.resolve(storage.get(name))))
@@ -192,15 +211,23 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
       return isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
     announce: (outcome) => channel?.postMessage(outcome),
+    keepFile: (clientId, file) => void files.set(clientId, { file, isStored: false }),
+    async fileOf(clientId) {
+      const kept = files.get(clientId)
+      if (kept || !storage) return kept?.file ?? null
+      return await withTimeout(Promise.resolve(storage.get(`${await key}:${clientId}`))) as Blob | undefined ?? null
+    },
+    dropFile: (clientId) => deleteFiles([clientId]),
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
     async clear() {
+      const clientIds = current.messages.map(({ client_id }) => client_id)
       unsaved = []
       current = empty
       closed = isCleared = true
-      await lastRun
+      await deleteFiles(clientIds)
       try {
         await storage?.delete(await key)
       } catch {

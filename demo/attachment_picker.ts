@@ -7,10 +7,9 @@ import { attachmentRules, refusalOfFile } from './storage.ts'
 /** In pixels of the canvas, shown at half of that. */
 const thumbnailSide = 96
 
-/** Chooses the file of the next message and shows how far its upload is. */
-export const openPicker = (onPick: () => void, onRetry: () => void) => {
+/** Chooses the file of the next message. */
+export const openPicker = (onPick: () => void) => {
   let file: File | null = null
-  let isUploading = false
   let choices = 0
 
   const input = el('input', {
@@ -32,19 +31,17 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
       onPick()
     },
   })
-  const open = () => isUploading || input.click()
-  const opener = button([icon('attach'), visuallyHidden('Attach a file')], open, 'quiet round', {
+  const opener = button([icon('attach'), visuallyHidden('Attach a file')], () => input.click(), 'quiet round', {
     title: 'Attach a file',
   })
   const name = el('span', { class: 'file-name clipped' })
   const size = el('span', { class: 'file-size' })
-  const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
   const remove = button([icon('close'), visuallyHidden('Remove the file')], () => {
     set(null)
     onPick()
   }, 'quiet')
   const thumbnail = el('span', { class: 'thumbnail' })
-  const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, bar, remove)
+  const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, remove)
   // What has been written beside the file may not be meant yet.
   const alert = openNotice(true)
 
@@ -69,10 +66,7 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
   const set = (next: File | null) => {
     if (file !== next) drawThumbnail(next)
     file = next
-    isUploading = false
     chip.hidden = !next
-    bar.hidden = true
-    remove.hidden = false
     name.textContent = next?.name ?? ''
     size.textContent = next ? formatSize(next.size) : ''
   }
@@ -82,19 +76,6 @@ export const openPicker = (onPick: () => void, onRetry: () => void) => {
     button: opener,
     get file() {
       return file
-    },
-    /** Shows how much of the file has arrived, from 0 to 1. */
-    setProgress(part: number) {
-      isUploading = true
-      alert.show('')
-      bar.hidden = false
-      remove.hidden = true
-      bar.value = part
-    },
-    /** The file stays, so that sending can be tried again. */
-    fail(reason: string) {
-      set(file)
-      alert.show(reason, { 'Try again': onRetry })
     },
     clear() {
       choices++

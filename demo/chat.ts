@@ -36,7 +36,7 @@ export const openChat = (
     onChange: () => update(),
     signal: closed.signal,
   })
-  const composer = openComposer(conversation, files, messages.scrollToEnd)
+  const composer = openComposer(conversation, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const showProfile = () => {
     const profile = partner()?.profile

@@ -1,54 +1,30 @@
 import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
 import { el, icon, isComposing, isTouch, visuallyHidden } from './dom.ts'
-import { errorText } from './errors.ts'
-import type { Files } from './storage.ts'
 
 /** The message input: Enter sends, Shift+Enter or a touch screen's Enter adds a line. Files can be attached. */
-export const openComposer = (conversation: Conversation, files: Files, onSent: () => void) => {
+export const openComposer = (conversation: Conversation, onSent: () => void) => {
   let isTouched = false
-  let isUploading = false
   const fitHeight = () => {
     input.style.height = 'auto'
     input.style.height = `${input.scrollHeight + 2}px`
   }
-  const clear = () => {
-    input.value = ''
-    fitHeight()
-  }
-  const sendText = (content: string) => {
-    if (!content.trim()) return
-    isTouched = true
-    clear()
-    // The error is shown beside the message.
-    conversation.send(content).catch(() => {})
-    onSent()
-  }
-  /** The text stays until the file has arrived, so that nothing is lost if it does not. */
-  const sendFile = async (file: File) => {
-    isUploading = true
-    picker.setProgress(0)
-    try {
-      const attachment = await files.attach(conversation.id, file, picker.setProgress)
-      const content = input.value
-      picker.clear()
-      clear()
-      conversation.send({ content, attachment }).catch(() => {})
-      onSent()
-    } catch (error) {
-      picker.fail(errorText(error))
-    }
-    isUploading = false
-  }
   const send = (event?: Event) => {
     event?.preventDefault()
     input.focus()
-    if (isUploading) return
-    if (picker.file) sendFile(picker.file)
-    else sendText(input.value)
+    const { file } = picker
+    const content = input.value
+    if (!content.trim() && !file) return
+    isTouched = true
+    input.value = ''
+    fitHeight()
+    picker.clear()
+    // The error is shown beside the message.
+    conversation.send({ content, file }).catch(() => {})
+    onSent()
   }
 
-  const picker = openPicker(() => input.focus(), () => send())
+  const picker = openPicker(() => input.focus())
   const input = el('textarea', {
     rows: '1',
     'aria-label': 'Message',

@@ -61,7 +61,7 @@ export const renderMessage = (
 
 /** A message of the user's that the service does not have yet, or has refused; then with what can be done about it. */
 export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: Conversation): HTMLElement => {
-  const { client_id, content, attachment, state } = outgoing
+  const { client_id, content, attachment, state, progress } = outgoing
   const copy = button('Copy the text', async () => {
     const isCopied = await navigator.clipboard.writeText(content).then(() => true, () => false)
     copy.textContent = isCopied ? 'Copied' : 'Could not copy'
@@ -83,7 +83,11 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
       discard,
     ]
     : state === 'sending'
-    ? [mark('clock', 'Sending')]
+    ? [
+      mark('clock', 'Sending'),
+      progress !== null && el('progress', { max: '1', value: `${progress}`, 'aria-label': 'Upload' }),
+      progress !== null && discard,
+    ]
     : [mark('sent', 'Sent')]
   return el(
     'li',

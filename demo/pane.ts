@@ -54,7 +54,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     global: { fetch: network.fetch },
     realtime: { transport: network.transport },
   })
-  const files = openFiles(supabase, config.publishableKey)
+  const files = openFiles(supabase)
 
   const menu = openMenu('Account', () => [
     link(navigation, { page: 'me' }, { class: 'quiet' }, 'Your profile'),

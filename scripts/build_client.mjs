@@ -17,10 +17,12 @@ compile('--emitDeclarationOnly')
 // The comments are in the declarations and in the sources of the maps: a third time they were a tenth of the package.
 compile('--declaration', 'false', '--removeComments')
 // tsc leaves `./inbox.ts` in declarations, which it finds as inbox.d.ts. Deno does not. The generated types of the
-// endpoints are mostly indentation.
+// endpoints are mostly indentation and examples, which the reference has.
+const example = /^ *\* @example .*\n( *\* {2,}.*\n)*/gm
+const shortened = (text) => text.replaceAll(example, '').replaceAll(/^ +/gm, '').replaceAll('/**\n*/\n', '')
 for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
   const file = new URL(name, dist)
   const text = readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'")
-  writeFileSync(file, name.endsWith('openapi.d.ts') ? text.replaceAll(/^ +/gm, '') : text)
+  writeFileSync(file, name.endsWith('openapi.d.ts') ? shortened(text) : text)
 }
 copyFileSync(new URL('LICENSE', root), new URL('LICENSE', dist))

@@ -16,6 +16,8 @@ const turnTo = (place: number) => (scene: Scene) => Object.assign(scene, scene.p
 const kept = (count: number) => ({ origin }: Scene) => expect(origin.values.size).toBe(count)
 const fault = (faults: Record<string, unknown>) => ({ control }: Scene) => Object.assign(control!, faults)
 const isDurable = (value: boolean) => ({ inbox: { isDurable: value } })
+const sendPhoto = ({ chat }: Scene) =>
+  void chat.send({ content: 'Look', file: new File(['abc'], 'größe.png', { type: 'image/png' }) })
 const waiting = (...texts: string[]) => texts.map((content) => ({ content, state: 'waiting' }))
 const empty = { outgoing: [], draft: '' }
 
@@ -32,6 +34,12 @@ playAll([
   ['it is sent once if the answer was lost with the page', inBrowser,
     network({ responseLoss: 1 }), send('Once'), 100, { stored: ['Once'] }, leave, network(), openPage,
     60_000, { stored: ['Once'], outgoing: [] }],
+  ['so is a photo, once, with its file, also if the answer to its upload was lost with the page', inBrowser,
+    offline, sendPhoto, 100,
+    { outgoing: [{ attachment: { name: 'größe.png' } }] }, kept(2),
+    leave, network({ responseLoss: 1 }), openPage, 60_000, leave, network(), openPage, 60_000, kept(0),
+    { stored: ['Look'], outgoing: [], messages: [{ attachment: { name: 'größe.png', size: 3 } }] },
+    ({ files }) => expect([...files.keys()]).toEqual([expect.stringMatching(/^7\/[0-9a-f-]{36}\/file\.png$/)])],
   ['it stays refused if it was refused, and can be retried or discarded', inBrowser,
     send(blank), 100, openAgain, { outgoing: [{ content: blank, state: 'refused', error: refusal }] },
     ({ chat }) => chat.retry(chat.view.outgoing[0]!.client_id), { outgoing: [{ state: 'sending', error: null }] },
@@ -49,7 +57,7 @@ playAll([
   ...([['signs out', ({ client }) => client.signOut()], ['is replaced', ({ client }) => client.signIn(2)]] as
     [string, (scene: Scene) => void][]).map(([how, act]): Row => [
     `another user finds nothing after this one ${how}`, inBrowser,
-    offline, send('From Ana'), draft('A draft of Ana'), 100, kept(1), act, 100, kept(0)]),
+    offline, sendPhoto, draft('A draft of Ana'), 100, kept(2), act, 100, kept(0)]),
   ['another user finds nothing even if the storage hung while this one signed out', inBrowser,
     fault({ latency: 40_000 }), draft('A draft of Ana'), 100, fault({ latency: 1 }),
     ({ client }) => client.signOut(), 60_000, kept(0)],

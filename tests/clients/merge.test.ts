@@ -77,7 +77,16 @@ test('messages are reread from before the first unread one, or from the end', ()
 
 const attachment = { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 }
 const sent = (client_id: string, more: Partial<Outgoing> = {}): Outgoing => ({
-  ...{ client_id, content: 'Hi', attachment: null, state: 'sending', error: null, message: null, after: 5 },
+  ...{
+    client_id,
+    content: 'Hi',
+    attachment: null,
+    state: 'sending',
+    error: null,
+    progress: null,
+    message: null,
+    after: 5,
+  },
   ...{ createdAt: '2026-11-21T08:00:00.000Z', ...more },
 })
 const answered = sent('answered', { state: 'sent', message: message(9) })

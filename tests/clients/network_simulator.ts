@@ -159,6 +159,8 @@ export const createSimulator = (seed = 1) => {
       }
       const response = server.tokenExpired
         ? refusal('unauthorized', 'The token has expired')
+        : body instanceof FormData
+        ? service.store(path.split('attachments/')[1]!, body)
         : service.respond(caller, method, path, url.searchParams, body ? JSON.parse(String(body)) : {})
       const text = await response.text()
       await transfer(network.latency)
@@ -326,6 +328,7 @@ export const createSimulator = (seed = 1) => {
         },
       },
       functions: real.functions,
+      storage: real.storage,
       realtime,
     }
     clients.push(client)

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../clients/errors.ts'
 import type { Change, Draft, EventPayload, Message } from '../../clients/types.ts'
 import { statuses } from '../../functions/_shared/error_codes.ts'
+import { refusals } from '../../supabase/local/storage/errors.ts'
 
 type Body = Record<string, unknown>
 type Reservation = { id: number; date: string; status?: string; revision?: number } & Body
@@ -140,6 +141,11 @@ export const createService = (
     if (known && known.content !== draft.content) {
       return refusal('key_reused', 'This idempotency key was used for another message')
     }
+    const { url = '', size, mime_type } = draft.attachment ?? {}
+    const file = files.get(url)
+    if (draft.attachment && (file?.size !== size || file?.type !== mime_type)) {
+      return refusal('invalid', 'attachment: is not a file that you uploaded to this conversation')
+    }
     if (!known && isCutOff()) {
       const code = blocks.has(`${me} ${other(me).id}`) ? 'blocked' : 'forbidden'
       return refusal(code, 'You cannot write to this person')
@@ -147,6 +153,12 @@ export const createService = (
     const message = known ?? insertMessage(me, draft)
     if (draft.client_id) sent.set(key, message.id)
     return Response.json({ ...message, read: false }, { status: 201 })
+  }
+  const files = new Map<string, Blob>()
+  const store = (path: string, body: FormData): Response => {
+    if (files.has(path)) return refusals.exists().response()
+    files.set(path, body.get('') as Blob)
+    return Response.json({ Id: path, Key: path })
   }
   const setState = (me: number, state: Body) => {
     const before = { archived: false, muted_until: null, pinned: false, ...states.get(me) }
@@ -219,7 +231,7 @@ export const createService = (
   }
 
   return Object.assign(service, {
-    ...{ people, conversation, table, changesOf, respond, tell, insertMessage, markRead, setBlocked },
+    ...{ people, conversation, table, files, store, changesOf, respond, tell, insertMessage, markRead, setBlocked },
     ...{ changeReservation, correctMessage, removeMessage },
   })
 }

@@ -37,6 +37,7 @@ test('a wrong subscription is 400 naming the field, and none is kept', async () 
     'keys.p256dh': ['A'.repeat(87), 'B'].map((p256dh) => ({ keys: { ...keys, p256dh } })),
     'keys.auth': ['A'.repeat(21), `${'A'.repeat(21)}.`].map((auth) => ({ keys: { ...keys, auth } })),
     keys: [{ keys: undefined }],
+    kind: [{ kind: 1 }, { keys: { ...keys, kind: 1 } }],
   }
   for (const [field, all] of Object.entries(wrong)) {
     for (const fields of all) await subscribe(ben, fields, undefined, 400, field)

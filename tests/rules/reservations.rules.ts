@@ -2,7 +2,7 @@
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
-import { activate, block, meet as meetFirst, pagesOf, refusesQueries } from './talks.ts'
+import { activate, block, meet as meetFirst, pagesOf, refusesQueries, revisionOf } from './talks.ts'
 
 const day = 24 * 60 * 60 * 1000
 const steps = ['accept', 'decline', 'cancel', 'complete']
@@ -256,7 +256,7 @@ test('a key makes one reservation, and returns the first answer for ever', async
 test('outsiders learn nothing, and a reservation belongs to its conversation', async () => {
   const { ana, ben, dan, ab, cb } = await meet()
   const id = idOf(await offer(ana, ab))
-  const answers = steps.map((step) => ['POST', `/${step}`, { revision: 1 }] as const)
+  const answers = steps.map((step) => ['POST', `/${step}`, revisionOf(step)] as const)
   for (const [method, end, body] of [['GET', ''], ['PATCH', '', { revision: 1 }], ...answers] as const) {
     for (const path of [ab, '/conversations/999999999']) {
       await dan.expect(method, `${path}/reservations/${id}${end}`, body, 404, { error: 'Conversation not found' })
@@ -315,11 +315,11 @@ test('each step leads from a status or is 409 with it, as the client says; a rep
   for (const [before, status] of [['', 'pending'], ...Object.entries(leadsTo)]) {
     for (const [who, step] of [ana, ben].flatMap((who) => [...steps, 'change'].map((step) => [who, step] as const))) {
       const it = await offer(ana, ab)
-      if (before) await ben.post(`${it}/${before}`, { revision: 1 }, 200)
+      if (before) await ben.post(`${it}/${before}`, revisionOf(before), 200)
       const reservation = await who.get(it)
       const { status: code, body } = step === 'change'
         ? await who.ask('PATCH', it, { revision: 1, price: 1 })
-        : await who.ask('POST', `${it}/${step}`, { revision: 1, note: 'Again' })
+        : await who.ask('POST', `${it}/${step}`, { ...revisionOf(step), note: 'Again' })
       const { history, ...shown } = reservation
       const isRepeat = step === before
       const isTaken = (stepsOf(reservation, who.id, true) as string[]).includes(step)
@@ -373,7 +373,7 @@ test('readers see the steps of the clock at once, and settle_reservations writes
   // Whoever acts finds the step taken.
   const cancelled = { error: 'This reservation is cancelled', status: 'cancelled' }
   for (const step of ['accept', 'decline', 'complete']) {
-    equal(await ben.post(`${made.offer}/${step}`, { revision: 1 }, 409), cancelled)
+    equal(await ben.post(`${made.offer}/${step}`, revisionOf(step), 409), cancelled)
   }
   equal(await counter(ben, made.offer!, { date: hours(40) }, 409), cancelled)
   await ana.post(`${made.evening}/cancel`, {}, 409, { status: 'completed' })

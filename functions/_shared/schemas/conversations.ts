@@ -17,7 +17,7 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .transform((url) => url.replace(/^https:/i, 'https:'))
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
-export const attachment = z.object({
+export const attachment = z.strictObject({
   url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
   name: line(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
@@ -99,7 +99,8 @@ export const messageParams = z.object({ id: conversationId, messageId: id.descri
 export const listPage = z.object({
   limit: limit(100).optional().describe('How many; by default all, and more than 100 are taken as 100'),
   offset: offset.optional().describe('How many to skip'),
-  archived: z.enum(['true', 'false', 'all']).optional()
+  archived: z.enum(['true', 'false', 'all'])
+    .meta({ jsonSchema: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: ['all'] }] } }).optional()
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
   partner: flag('Adds the other participant, with profile id and photo'),
@@ -133,7 +134,7 @@ export const idempotencyHeader = z.object({
     'A UUID that the client makes: a repeat with it returns the first answer',
   ),
 })
-export const newMessage = z.object({
+export const newMessage = z.strictObject({
   content: text(0, 5000).default('').describe('Plain text; may be blank only beside an attachment'),
   attachment: attachment.nullish().describe('A file that has been uploaded, or an https URL'),
   client_id: clientId.nullish().describe('As the header Idempotency-Key'),
@@ -141,4 +142,4 @@ export const newMessage = z.object({
   path: ['content'],
   message: 'must not be blank unless there is an attachment',
 })
-export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })
+export const readUpTo = z.strictObject({ up_to_message_id: jsonId.describe('This message and all before it') })

@@ -18,20 +18,19 @@ const isAllowed = (endpoint: string): boolean => {
   return url !== null && webAddress.test(endpoint) && !namesPrivateHost(url)
 }
 
-const subscription = {
+export const newDevice = z.strictObject({
   endpoint: z.string()
     .regex(/^[!-~]{1,2048}$/, 'must have 1 to 2048 visible ASCII characters')
     .refine(isAllowed, 'must be an https URL with a public address')
     .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https://[!-~]+$', maxLength: 2048 } })
     .describe('The address of the push service'),
-  keys: z.object({
+  keys: z.strictObject({
     p256dh: base64Url(65, 'a P-256 public key').refine((key) => key.startsWith('B'), 'must be an uncompressed point')
       .meta({ jsonSchema: { type: 'string', pattern: '^B[A-Za-z0-9_-]{86}=*$' } }),
     auth: base64Url(16, '16 bytes'),
   }).describe('The keys of the subscription, in base64url'),
-}
-
-export const newDevice = z.object(subscription)
+  expirationTime: z.number().nullish().describe('As browsers give it; not used'),
+})
 export const deviceParam = z.object({
   device: z.uuid('must be a UUID').describe('A UUID that the app makes once for each installation'),
 })

@@ -104,7 +104,7 @@ const noteExample = { note: 'See you at the station' }
 /** What a step takes: a note, and to answer an offer its revision. */
 type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
-export const stepNote: StepBody = z.object({ note }).meta({ examples: [noteExample] }).optional()
+export const stepNote: StepBody = z.strictObject({ note }).meta({ examples: [noteExample] }).optional()
 
 export const offerAnswer: StepBody = z.strictObject({ revision, note })
   .meta({ examples: [{ revision: 1, ...noteExample }] })
