@@ -51,7 +51,7 @@ test('browsers keep the files of a page, by addresses that change with them, and
     const { headers } = await fetch(origin + path)
     expect([path, headers.get('Cache-Control')]).toEqual([path, caching])
   }
-  expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"swagger-ui-bundle\.js\?v=\w{16}"/)
+  expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"main\.js\?v=\w{16}"/)
   const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
   expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
 })
