@@ -99,6 +99,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     // The WebSocket is named because not every browser includes it in 'self'.
     'connect-src': `'self' ws://${host} wss://${host}`,
     'worker-src': "'self'",
+    'form-action': "'self'",
     'require-trusted-types-for': "'script'",
     'trusted-types': 'service-worker',
   }))
@@ -119,7 +120,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   const accounts = accountsForPage(settings)
   const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
   // The portraits of Storage are for whoever has logged in.
-  for (const name of ['icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
+  for (const name of ['arriving.js', 'icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
     page.get(`/${name}`, async (c) => send(c, name, await read(name)))
   }
   page.get('/config.json', (c) => {

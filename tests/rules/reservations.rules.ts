@@ -253,6 +253,31 @@ test('a key makes one reservation, and returns the first answer for ever', async
   await cat.post(`${cb}/reservations`, draft(), 403, 'This account is deactivated')
 })
 
+test('what is agreed is a file for a calendar, of the two and nobody else, and nothing before is', async () => {
+  const { ana, ben, cat, ab } = await meet()
+  const path = await offer(ana, ab, { title: 'Tea; and\u00a0cake, at five', date: '2042-05-14T16:00:00Z' })
+  const file = `${path}.ics`
+  await ben.get(file, 409, 'not agreed')
+  await accept(ben, path)
+  const answer = await ben.ask('GET', file)
+  equal([answer.status, answer.headers.get('Content-Type')], [200, 'text/calendar; charset=utf-8'])
+  is(answer.headers.get('Content-Disposition')!, /^attachment; filename="reservation-\d+\.ics"$/)
+  const lines = answer.text.split('\r\n')
+  // deno-fmt-ignore
+  for (const line of [
+    'BEGIN:VCALENDAR', `UID:reservation-${idOf(path)}@127.0.0.1:54321`, 'SEQUENCE:1', 'DTSTART:20420514T160000Z',
+    'SUMMARY:Tea\\; and\u00a0cake\\, at five', 'STATUS:CONFIRMED',
+  ]) is(lines.includes(line), true, `${line} in ${answer.text}`)
+  is(answer.text.includes('DTEND'), false)
+  await cat.get(file, 404)
+  await ana.get(`${ab}/reservations/999999999.ics`, 404)
+  await ana.get(`${ab}/reservations/x.ics`, 400, 'rid')
+  const other = await write(ab, { status: 'accepted', ends_at: inDays(4) })
+  is((await ana.ask('GET', `${other}.ics`)).text, /DTEND:\d{8}T\d{6}Z/)
+  await ana.post(`${path}/cancel`, {}, 200)
+  await ana.get(file, 409, 'not agreed')
+})
+
 test('outsiders learn nothing, and a reservation belongs to its conversation', async () => {
   const { ana, ben, dan, ab, cb } = await meet()
   const id = idOf(await offer(ana, ab))

@@ -114,6 +114,13 @@ export const reservationParams = z.object({
   rid: id.describe("The reservation's id").meta({ examples: [7] }),
 })
 
+export const reservationFileParams = reservationParams.extend({
+  rid: z.string().transform((name) => name.replace('.ics', '')).pipe(id).describe("The reservation's id")
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, examples: [7] }),
+})
+
+export const calendarFile = z.string().meta({ mediaType: 'text/calendar', description: 'iCalendar (RFC 5545)' })
+
 const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
 
 export const reservationPage = z.object({
