@@ -90,7 +90,7 @@ export const createApiClient = (
     const { status, headers } = response
     if (status === 204) return new Response(null, { status, headers })
     if (isJson(response)) return new Response(JSON.stringify(data), { status, headers })
-    return headers.get('Content-Type')?.startsWith('text/plain')
+    return /^text\/(plain|calendar)\b/.test(headers.get('Content-Type') ?? '')
       ? new Response(data as string, { status, headers })
       : foreignResponse(response)
   }
