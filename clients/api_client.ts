@@ -129,7 +129,7 @@ export const createApiClient = (
     signal?.throwIfAborted()
     if (!response) return offlineAnswer((error as Error).message, 503)
     const isOwn = response.status === 204 || isJson(response) ||
-      response.headers.get('Content-Type')?.startsWith('text/plain')
+      /^text\/(plain|calendar)\b/.test(response.headers.get('Content-Type') ?? '')
     if (!error) return isOwn ? { data: data === '' ? undefined : data, response } : foreignAnswer(response)
     const said = errorCodeOf(response) && await response.json().catch(() => null)
     return said ? { error: said, response } : foreignAnswer(response)

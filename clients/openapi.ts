@@ -713,6 +713,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/{id}/reservations/{rid}.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is agreed, as a file for a calendar
+         * @description In iCalendar, with title and time. A later file of the same reservation replaces it in the calendar.
+         */
+        get: operations["getReservationFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}/reservations/{rid}": {
         parameters: {
             query?: never;
@@ -5327,6 +5347,107 @@ export interface operations {
             503: components["responses"]["unavailable"];
         };
     };
+    getReservationFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+                /**
+                 * @description The reservation's id
+                 * @example 2
+                 */
+                rid: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example BEGIN:VCALENDAR
+                     *     VERSION:2.0
+                     *     PRODID:-//Voyagers and locals//EN
+                     *     BEGIN:VEVENT
+                     *     UID:reservation-2@127.0.0.1:54321
+                     *     SEQUENCE:2
+                     *     DTSTAMP:20260514T160000Z
+                     *     DTSTART:20260514T160000Z
+                     *     DTEND:20260514T160000Z
+                     *     SUMMARY:Morning in the tile workshop
+                     *     STATUS:CONFIRMED
+                     *     END:VEVENT
+                     *     END:VCALENDAR
+                     */
+                    "text/calendar": string;
+                };
+            };
+            400: components["responses"]["invalid"];
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such reservation, or the caller is not a participant */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["method_not_allowed"];
+            /** @description It is not agreed */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
     getReservation: {
         parameters: {
             query?: never;
@@ -5835,6 +5956,11 @@ export interface operations {
                 "application/json": {
                     /** @description For the history */
                     note?: string | null;
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
+                    revision?: number;
                 };
             };
         };
@@ -5946,6 +6072,11 @@ export interface operations {
                 "application/json": {
                     /** @description For the history */
                     note?: string | null;
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
+                    revision?: number;
                 };
             };
         };

@@ -72,6 +72,13 @@ export const button = (
 export const backButton = (onBack: () => void): HTMLElement =>
   button([icon('back'), visuallyHidden('Back')], onBack, 'quiet back')
 
+/** Puts a file among the downloads. */
+export const saveFile = (content: string, type: string, name: string): void => {
+  const href = URL.createObjectURL(new Blob([content], { type }))
+  el('a', { href, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(href), 60_000)
+}
+
 /** Text for screen readers only. */
 export const visuallyHidden = (text: string): HTMLElement => el('span', { class: 'visually-hidden' }, text)
 

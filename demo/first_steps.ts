@@ -1,4 +1,4 @@
-import { el, icon, visuallyHidden } from './dom.ts'
+import { button, el, icon, visuallyHidden } from './dom.ts'
 import type { Me } from './me/types.ts'
 import { link, type Navigation } from './navigation.ts'
 
@@ -6,16 +6,23 @@ import { link, type Navigation } from './navigation.ts'
 export const openFirstSteps = (navigation: Navigation) => {
   const list = el('ol', {})
   const title = 'Three steps to be met'
-  const node = el('section', { class: 'steps', 'aria-label': title, hidden: true }, el('h3', {}, title), list)
+  const dismiss = () => {
+    localStorage.setItem(key, '')
+    node.hidden = true
+  }
+  const later = button('Not now', dismiss, 'link', { 'aria-label': `Not now: ${title}` })
+  const node = el('section', { class: 'steps', 'aria-label': title, hidden: true }, el('h3', {}, title), list, later)
+  let key = ''
   return {
     node,
-    show({ Profile: { image_url, Interests, is_searchable } }: Me) {
+    show({ id, Profile: { image_url, Interests, is_searchable } }: Me) {
       const steps = [
         ['Show your face', image_url !== null],
         ['Choose what you like', Interests.length > 0],
         ['Let others find you', is_searchable],
       ] as const
-      node.hidden = steps.every(([, isDone]) => isDone)
+      key = `steps-dismissed-${id}`
+      node.hidden = localStorage.getItem(key) !== null || steps.every(([, isDone]) => isDone)
       list.replaceChildren(
         ...steps.map(([text, isDone]) =>
           el(

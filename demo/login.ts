@@ -6,10 +6,12 @@ import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
 import { link, type Navigation } from './navigation.ts'
 import { everybody } from './router.ts'
-import { searchPeople } from './search.ts'
 import { ownPhoto } from './storage.ts'
 
 const facesShown = 7
+
+/** The text of the page, which is in the HTML, so that it is there before this script. */
+export const greeting = document.querySelector('.welcome')!
 
 /**
  * The start page: what this is, the demo people whom one can be with one click, that of this pane first, the form to
@@ -104,8 +106,6 @@ export const openStart = (
     form.replaceWith(recovery)
   }
   setSignUp(false)
-  const [first = email.input] = walkIns
-  first.dataset.first = ''
   const form = el(
     'form',
     { class: 'log-in', submit: onSubmit },
@@ -119,7 +119,8 @@ export const openStart = (
   )
   const faces = el('ul', { class: 'faces', 'aria-label': 'Some of the people here' })
   const showFaces = async () => {
-    const { hits } = await searchPeople(createApiClient(supabase), everybody, facesShown, new AbortController().signal)
+    const params = { query: { limit: facesShown } }
+    const { hits } = await dataOf(createApiClient(supabase).GET('/users/search', { params }))
     faces.replaceChildren(...hits.map(({ id, name, city, image_url }) =>
       el(
         'li',
@@ -132,29 +133,19 @@ export const openStart = (
   }
   // The page does without them.
   showFaces().catch(() => {})
-  const sought = el('input', { type: 'search', name: 'q', maxlength: '500', placeholder: 'A baker in Lisbon' })
-  const onSearch = (event: SubmitEvent) => {
+  const welcome = greeting.cloneNode(true) as HTMLElement
+  const search = welcome.querySelector('form')!
+  // Whoever has begun to type into it goes on.
+  const isTyping = greeting.contains(document.activeElement)
+  const first = isTyping ? search.querySelector('input')! : walkIns[0] ?? email.input
+  first.dataset.first = ''
+  search.addEventListener('submit', (event) => {
     event.preventDefault()
-    navigation.go({ page: 'people', search: { ...everybody, q: sought.value } })
+    navigation.go({ page: 'people', search: { ...everybody, q: `${new FormData(search).get('q')}` } })
+  })
+  if (walkIns.length > 0) {
+    const hint = 'They are invented, and what you do stays on this machine.'
+    welcome.append(el('div', { class: 'walk-ins' }, ...walkIns), el('p', { class: 'hint' }, hint))
   }
-  return el(
-    'div',
-    { class: 'start' },
-    el(
-      'div',
-      { class: 'welcome' },
-      el('h2', {}, 'Know somebody wherever you go'),
-      el('p', {}, 'Find locals who like what you like, write to them, and agree on a day.'),
-      el(
-        'form',
-        { class: 'sought', role: 'search', submit: onSearch },
-        el('label', { class: 'field' }, el('span', {}, 'Who would you like to meet?'), sought),
-        el('button', { class: 'strong' }, 'Find people'),
-      ),
-      walkIns.length > 0 && el('div', { class: 'walk-ins' }, ...walkIns),
-      walkIns.length > 0 && el('p', { class: 'hint' }, 'They are invented, and what you do stays on this machine.'),
-    ),
-    form,
-    faces,
-  )
+  return el('div', { class: 'start' }, welcome, form, faces)
 }

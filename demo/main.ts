@@ -37,9 +37,11 @@ const start = async () => {
     const onTitle = (page: string, unread: number) => {
       document.title = `${unread ? `(${unread}) ` : ''}${page && `${page} – `}${appName}`
     }
-    panes.append(openPane({ name: 'You', index: 0, config, navigation: browserNavigation(), onTitle, isAlone: true }))
+    panes.prepend(openPane({ name: 'You', index: 0, config, navigation: browserNavigation(), onTitle, isAlone: true }))
+    document.querySelector('#start')!.remove()
     return
   }
+  document.querySelector('#start')!.remove()
   other.href = '/demo'
   other.textContent = 'One person'
   const story = config.story

@@ -3,7 +3,7 @@ import { createApiClient } from '../clients/api_client.ts'
 import type { Config } from './config.ts'
 import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
-import { openStart } from './login.ts'
+import { greeting, openStart } from './login.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { type MailLink, takeMailLink } from './mails.ts'
 import { link, type Navigation } from './navigation.ts'
@@ -72,7 +72,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const nav = el('div', { class: 'pages' })
   const user = el('div', { class: 'user' }, heading, status)
   const bar = el('header', { class: 'bar' }, face, user, nav, menu)
-  const content = el('div', { class: 'room' })
+  const content = el('div', { class: 'room' }, isAlone && greeting.parentElement)
   const pane = el(
     'section',
     { class: 'pane', 'aria-label': nameless },

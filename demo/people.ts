@@ -7,7 +7,7 @@ import { createList } from './list.ts'
 import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
-import { type Hit, isElsewhere, livesThere, reasonOf, type Sought, soughtOf } from './reason.ts'
+import { type Hit, isElsewhere, livesThere, reasonOf, type Sought, soughtOf, withoutPlace } from './reason.ts'
 import { everybody, type Search } from './router.ts'
 import { searchPeople } from './search.ts'
 import { openSearchBox } from './search_box.ts'
@@ -62,6 +62,8 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
       filters.setCounts(result.facetDistribution ?? {})
       suggest(result._suggestion?.query)
       setText(total, countPeople(result.estimatedTotalHits))
+      setText(place, sought.place && `in ${sought.place} ✕`)
+      place.ariaLabel = `Not only in ${sought.place}`
       more.hidden = hits.length < limit || hits.length >= Math.min(result.estimatedTotalHits, maxHits)
       draw()
     } catch (error) {
@@ -130,6 +132,12 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
   const total = el('p', { class: 'hint total', role: 'status' })
+  const place = button('', () => {
+    box.input.focus()
+    change({ q: withoutPlace(search.q, sought) })
+  }, 'chip place')
+  place.ariaPressed = 'true'
+  place.hidden = true
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
   const clear = button('Show everybody', () => {
     change({ like: null })
@@ -162,7 +170,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const node = el(
     'div',
     { class: 'panel people' },
-    el('div', { class: 'query' }, box.node, suggestion, filters.node),
+    el('div', { class: 'query' }, box.node, place, suggestion, filters.node),
     el(
       'div',
       { class: 'found' },

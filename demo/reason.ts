@@ -32,6 +32,14 @@ export const soughtOf = ({ query, _understood }: components['schemas']['SearchRe
   words: _understood?.words.length ?? 0,
 })
 
+/** The query without the places that it names, and what leads to them: "a baker in Lisbon" is "a baker". */
+export const withoutPlace = (query: string, { place }: Sought): string =>
+  place.split(' or ').reduce((rest, name) => {
+    const start = withoutMarks(rest).toLowerCase().indexOf(withoutMarks(name).toLowerCase())
+    const before = rest.slice(0, start).replace(/(?<!\p{L})(in|near|around|from|of|or|at)\s+$/iu, '')
+    return start < 0 ? rest : `${before}${rest.slice(start + name.length)}`.replace(/\s+/g, ' ').trim()
+  }, query.normalize('NFC'))
+
 /** Where a query names a place, the scores of the others are below this one. */
 export const isElsewhere = ({ _rankingScore }: Hit, { place }: Sought): boolean => place !== '' && _rankingScore < 0.5
 

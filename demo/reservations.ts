@@ -1,7 +1,7 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { type Conversation, type OwnReservation, type ReservationStep, ServiceError } from '../clients/inbox.ts'
 import { field, openDialog } from './dialog.ts'
-import { button, el, setText } from './dom.ts'
+import { button, el, saveFile, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatPeriod, formatPrice } from './format.ts'
 import { changesSince, outcomeOf } from './reservation_history.ts'
@@ -96,6 +96,14 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       onChange()
     })
   }
+  const saveCalendar = async ({ id: rid }: Card) => {
+    const params = { path: { id: conversation.id, rid } }
+    saveFile(
+      await dataOf(api.GET(`${base}.ics`, { params })),
+      'text/calendar',
+      `reservation-${rid}.ics`,
+    )
+  }
   const askForOffer = (card: Card | null) => {
     const host_id = card?.host_id ?? local()
     const overlap = async (date: string, ends_at: string | null) =>
@@ -152,7 +160,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
         ...termsOf(card),
         card.outcome && el('p', { class: 'outcome' }, card.outcome),
         card.error && el('p', { class: 'notice', role: 'alert' }, card.error),
-        steps.length > 0 && el(
+        el(
           'span',
           { class: 'actions' },
           ...steps.flatMap((step) => {
@@ -160,6 +168,10 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
             const kind = step === 'accept' ? 'strong' : 'quiet'
             return click ? [button(label!, click, kind, { 'aria-description': card.title })] : []
           }),
+          card.status === 'accepted' &&
+            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', {
+              'aria-description': card.title,
+            }),
         ),
       )
     },

@@ -1,4 +1,5 @@
 // Shows pushes as notifications, also while no page is open.
+import { outcomes } from '../functions/notify/templates/outcomes.ts'
 
 /** What of a service worker is used here; the types of browsers' pages do not include it. */
 interface Worker {
@@ -30,13 +31,6 @@ interface Push {
 
 const worker = self as unknown as Worker
 
-const outcomes = {
-  pending: 'is waiting for your answer',
-  accepted: 'is agreed',
-  declined: 'was declined',
-  cancelled: 'was cancelled',
-  completed: 'has taken place',
-}
 const moment = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' })
 
 const describe = ({ unread, status, title, date, text }: Push): string => {

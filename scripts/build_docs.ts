@@ -1,5 +1,5 @@
 /**
- * Writes the API reference as static files, to publish anywhere: index.html, openapi.json and Swagger UI.
+ * Writes the API reference as static files, to publish anywhere: the page, its script and style, and openapi.json.
  *   deno run -A scripts/build_docs.ts [FOLDER]      (npm run docs: dist/docs)
  */
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { field, openDialog } from '../dialog.ts'
-import { button, el } from '../dom.ts'
+import { button, el, saveFile } from '../dom.ts'
 import { formField, openForm, openOutcome, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
@@ -56,9 +56,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
 /** Everything that the service has of the user, as a file. */
 const download = async (api: ApiClient): Promise<string> => {
   const everything = JSON.stringify(await dataOf(api.GET('/users/me/export')), null, 2)
-  const href = URL.createObjectURL(new Blob([everything], { type: 'application/json' }))
-  el('a', { href, download: 'my-data.json' }).click()
-  setTimeout(() => URL.revokeObjectURL(href), 60_000)
+  saveFile(everything, 'application/json', 'my-data.json')
   return 'It is among your downloads.'
 }
 

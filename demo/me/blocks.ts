@@ -1,7 +1,19 @@
 import type { ApiClient } from '../../clients/api_client.ts'
+import type { components } from '../../clients/openapi.ts'
 import { button, el } from '../dom.ts'
 import { openOutcome, section } from '../form.ts'
-import { unblockPerson } from '../safety.ts'
+import { formatDay } from '../format.ts'
+import { reasons, unblockPerson } from '../safety.ts'
+
+/** What has become of the user's reports. Null without any. */
+export const reportsSection = (reports: components['schemas']['MyReport'][]): HTMLElement | null => {
+  if (reports.length === 0) return null
+  const entries = reports.map(({ reason, createdAt, resolvedAt }) => {
+    const said = resolvedAt ? `A moderator has decided, ${formatDay(resolvedAt)}` : `Sent, ${formatDay(createdAt)}`
+    return el('li', { class: 'row' }, reasons[reason], el('span', { class: 'hint' }, said))
+  })
+  return section('Your reports', el('ul', { class: 'fields' }, ...entries))
+}
 
 export interface Block {
   user_id: number

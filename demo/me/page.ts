@@ -7,7 +7,7 @@ import { errorText } from '../errors.ts'
 import type { Files } from '../storage.ts'
 import { accountSection } from './account.ts'
 import { aboutSection } from './about.ts'
-import { blocksSection } from './blocks.ts'
+import { blocksSection, reportsSection } from './blocks.ts'
 import { interestsSection } from './interests.ts'
 import { notificationsSection } from './notifications.ts'
 import { photoSection } from './photo.ts'
@@ -41,10 +41,11 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
     const { signal } = closed
     notice.show('')
     try {
-      const [me, settings, blocks, { data: { session } }] = await Promise.all([
+      const [me, settings, blocks, reports, { data: { session } }] = await Promise.all([
         dataOf(api.GET('/users/me', { signal })),
         dataOf(api.GET('/users/me/notifications', { signal })),
         dataOf(api.GET('/users/me/blocks', { signal })),
+        dataOf(api.GET('/users/me/reports', { signal })),
         supabase.auth.getSession(),
       ])
       if (signal.aborted) return
@@ -56,6 +57,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
         aboutSection(api, me, (name) => onMe({ name })),
         notificationsSection(api, settings),
         blocksSection(api, blocks),
+        reportsSection(reports),
         accountSection(supabase, api, me, session?.user.created_at, signal),
       ]
       body.replaceChildren(...sections.filter((part) => part !== null))

@@ -20,6 +20,11 @@ export const reservations = {
     description: 'The history has every step, with who made it and what it said.',
     example: { as: 'ines', path: { id: 1, rid: 14 } },
   },
+  getReservationFile: {
+    tag: 'Reservations',
+    description: 'In iCalendar, with title and time. A later file of the same reservation replaces it in the calendar.',
+    example: { as: 'tomas', path: { id: 1, rid: 2 } },
+  },
   counterReservation: {
     tag: 'Reservations',
     description: 'Changes a pending reservation. Now the other participant is the one who can accept or decline it. ' +

@@ -205,7 +205,7 @@ export const openApiDocument = (app: Hono, title: string) => {
   }
   for (const operation of operations.values()) {
     const { path, method, summary, operationId, security = [], params, query, headers, json } = operation
-    ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[method.toLowerCase()] = {
+    ;(paths[path.replace(/:(\w+)(?:\{[^}]*?(?:\\(\.\w+))?\})?/g, '{$1}$2')] ??= {})[method.toLowerCase()] = {
       operationId,
       summary,
       security,

@@ -104,7 +104,7 @@ auth.post(
     403: 'The account is deactivated, or log-in by e-mail is switched off',
   }, ['unauthorized', 'invalid_credentials', 'deactivated', 'switched_off', 'forbidden']),
   validate({
-    json: z.strictObject({
+    json: z.object({
       email: text(1, 254).describe('The address of the account'),
       password: secret.describe('Its password'),
       captcha_token,
@@ -136,7 +136,7 @@ auth.post(
     401: 'The refresh token is not valid',
     403: 'The account is deactivated',
   }, ['deactivated']),
-  validate({ json: z.strictObject({ refresh_token: secret.describe('Of the latest session') }) }),
+  validate({ json: z.object({ refresh_token: secret.describe('Of the latest session') }) }),
   async (c) => {
     const address = clientAddress(c.req.raw.headers)
     await consumeRateLimit('RATE_LIMIT_REFRESH', address)
@@ -190,7 +190,7 @@ auth.post(
     202: z.strictObject({ success: z.literal(true) }),
     403: 'Log-in by e-mail is switched off',
   }, ['switched_off', 'forbidden']),
-  validate({ json: z.strictObject({ email, captcha_token }) }),
+  validate({ json: z.object({ email, captcha_token }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))
     // The same response time for every address: Auth finishes after the response.

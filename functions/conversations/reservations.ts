@@ -1,11 +1,13 @@
 import { Hono } from 'hono'
+import ical, { ICalEventStatus } from 'ical-generator'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
+import { httpError } from '../_shared/errors.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
-import { settings } from '../_shared/settings.ts'
+import { project, settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 import { forbidden, notFound } from './refusals.ts'
@@ -32,6 +34,37 @@ reservations.post(
       db`offer_reservation(
         conversation => ${c.var.params.id}, draft => ${draft}, first_contact_limit => ${settings.FIRST_CONTACT_LIMIT}
       )`),
+)
+
+// Before the next one, which takes any name.
+reservations.get(
+  '/:id/reservations/:rid{[^/]+\\.ics}',
+  route('getReservationFile', 'What is agreed, as a file for a calendar', {
+    200: shape.calendarFile,
+    404: reservationNotFound,
+    409: 'It is not agreed',
+  }),
+  requireUser,
+  validate({ params: shape.reservationFileParams }),
+  async (c) => {
+    const { id, rid } = c.var.params
+    const read = JSON.parse((await c.var.db`get_reservation(${id}, ${rid})`).body)
+    if (!['accepted', 'completed'].includes(read.status)) httpError('conflict', 'This reservation is not agreed')
+    const calendar = ical({ prodId: '//Voyagers and locals//EN' })
+    calendar.createEvent({
+      // Later files replace this one in a calendar.
+      id: `reservation-${rid}@${new URL(project.url).host}`,
+      sequence: read.revision,
+      stamp: read.updatedAt,
+      start: read.date,
+      end: read.ends_at,
+      summary: read.title,
+      status: ICalEventStatus.CONFIRMED,
+    })
+    const name = `attachment; filename="reservation-${rid}.ics"`
+    const headers = { 'Content-Type': 'text/calendar; charset=utf-8', 'Content-Disposition': name }
+    return c.body(calendar.toString(), 200, headers)
+  },
 )
 
 reservations.get(

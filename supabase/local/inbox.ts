@@ -15,6 +15,7 @@ interface Mail {
   headers: { key: string; value: string }[]
 }
 
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 const kept = 200
 const megabyte = 1_048_576
 
@@ -28,9 +29,12 @@ const page = (title: string, content: Html): Html =>
     <meta name="viewport" content="width=device-width">
     <title>${title}</title>
     <style>
-    body { font-family: system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
-    iframe { border: 1px solid #ccc; height: 24em; width: 100%; }
-    pre { background: #f5f5f5; overflow: auto; padding: 1em; white-space: pre-wrap; }
+    :root { color-scheme: light dark; }
+    body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
+    a { color: light-dark(#0f6a62, #6cc5b9); }
+    li { margin: 0.5em 0; }
+    iframe { background: #fff; border: 1px solid #888; border-radius: 8px; height: 24em; width: 100%; }
+    pre { background: light-dark(#f0efea, #272b2a); overflow: auto; padding: 1em; white-space: pre-wrap; }
     </style>
     <h1>${title}</h1>
     ${content}
@@ -44,7 +48,7 @@ const listPage = (mails: Mail[]): Html =>
       ? html`<p>No mail has been sent since this start.</p>`
       : html`<ul>${
         mails.map(({ id, receivedAt, to, subject }) =>
-          html`<li><a href="/mail/${id}">${subject}</a> to ${to}, ${receivedAt.toISOString()}</li>`
+          html`<li><a href="/mail/${id}">${subject}</a> to ${to}, ${moment.format(receivedAt)}</li>`
         )
       }</ul>`,
   )

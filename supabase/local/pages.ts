@@ -93,6 +93,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     // The WebSocket is named because not every browser includes it in 'self'.
     'connect-src': `'self' ws://${host} wss://${host}`,
     'worker-src': "'self'",
+    'form-action': "'self'",
     'require-trusted-types-for': "'script'",
     'trusted-types': 'service-worker',
   }))
@@ -113,7 +114,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   const accounts = accountsForPage(settings)
   const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
   // The portraits of Storage are for whoever has logged in.
-  for (const name of ['icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
+  for (const name of ['arriving.js', 'icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
     page.get(`/${name}`, async (c) => send(c, name, await read(name)))
   }
   page.get('/config.json', (c) => {
@@ -176,15 +177,13 @@ export const referenceFiles: Record<string, URL> = {
   'index.html': new URL('../../docs/reference/page/index.html', import.meta.url),
   'main.js': new URL('../../docs/reference/page/main.js', import.meta.url),
   'style.css': new URL('../../docs/reference/page/style.css', import.meta.url),
-  'swagger-ui-bundle.js': new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
-  'swagger-ui.css': new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
   'openapi.json': new URL('../../docs/openapi.json', import.meta.url),
 }
 
-/** The API reference: docs/openapi.json in Swagger UI, which sends requests to this server alone. */
+/** The API reference: docs/openapi.json as a page, which sends requests to this server alone. */
 export const reference = () => {
-  // Swagger UI has its icons in its style sheet, as data.
-  const page = openPage({ 'img-src': "'self' data:" })
+  // Its icon is empty data.
+  const page = openPage({ 'img-src': 'data:', 'require-trusted-types-for': "'script'", 'trusted-types': "'none'" })
   page.get('/openapi.json', async (c) => {
     const document = JSON.parse(await readFile(referenceFiles['openapi.json']!, 'utf8'))
     return c.json({ ...document, servers: [{ url: new URL('/functions/v1', c.req.url).href }] })

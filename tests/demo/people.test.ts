@@ -49,6 +49,10 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
       expect.arrayContaining(['likes street art, not in Berlin', 'close in meaning, not in Berlin']),
     )
 
+    await you.press('Not only in Berlin')
+    await expectSoon(() => you.find('.total').textContent()).toMatch(/^\d+ people$/)
+    expect([await box.inputValue(), await you.button('Not only in Berlin').isVisible()]).toEqual(['street art', false])
+
     await box.fill('somebody who paints murals ')
     await expectSoon(() => reasons('People found')).toContain('writes about “murals”')
     expect((await reasons('People found')).join()).not.toMatch(/“who”|not in/)

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { plainWords } from '../../admin/api.ts'
 import { everybody, formatRoute, parseRoute, type Route } from '../../demo/router.ts'
+import { outcomes } from '../../functions/notify/templates/outcomes.ts'
 import { demo } from '../../supabase/local/pages.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { testKeys } from '../tools/stack.ts'
@@ -51,7 +52,7 @@ test('browsers keep the files of a page, by addresses that change with them, and
     const { headers } = await fetch(origin + path)
     expect([path, headers.get('Cache-Control')]).toEqual([path, caching])
   }
-  expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"swagger-ui-bundle\.js\?v=\w{16}"/)
+  expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"main\.js\?v=\w{16}"/)
   const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
   expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
 })
@@ -81,6 +82,39 @@ test('a failed build answers 500 with the reason, and the next request builds ag
   broken = false
   expect((await page.request('/')).status).toBe(200)
   expect(await (await page.request('/main.js')).text()).toBe('run()')
+})
+
+test('a push of a reservation says what has become of it, as mails do, and one of messages how many there are', async () => {
+  const listeners: Record<string, (event: object) => void> = {}
+  const shown: [string, { body: string; data: string }][] = []
+  const self = {
+    addEventListener: (type: string, listener: (event: object) => void) => listeners[type] = listener,
+    registration: { showNotification: (...all: (typeof shown)[0]) => Promise.resolve(shown.push(all)) },
+  }
+  new Function('self', await (await fetch(`${origin}/demo/service_worker.js`)).text())(self)
+  const push = (data: object) => {
+    const sent = {
+      conversation_id: 7,
+      name: 'Inês',
+      unread: 0,
+      status: null,
+      title: null,
+      date: null,
+      text: null,
+      ...data,
+    }
+    listeners.push!({ data: { json: () => sent }, waitUntil: () => {} })
+    const [name, { body, data: address }] = shown.at(-1)!
+    return [name, body, address]
+  }
+  const date = '2026-12-03T20:30:00.000Z'
+  for (const [status, words] of Object.entries(outcomes)) {
+    const body = expect.stringMatching(new RegExp(`^“Jazz”, .*2026.*, ${words}$`))
+    expect(push({ status, title: 'Jazz', date })).toEqual(['Inês', body, '/demo/c/7'])
+  }
+  expect(push({ status: 'accepted', date })[1]).toMatch(/^A reservation, .*is agreed$/)
+  expect(push({ unread: 1 })[1]).toBe('1 unread message')
+  expect(push({ unread: 2, text: 'Hello' })[1]).toBe('Hello')
 })
 
 test('passwords are included for demo accounts only, and only on a loopback host', async () => {

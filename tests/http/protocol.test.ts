@@ -146,7 +146,9 @@ describe('a refusal names every field that is wrong', () => {
       'title: is missing; price: must be 0 to 100,000; date: must be an ISO 8601 timestamp with its offset; ' +
         'titel: is not known',
     )
-    expect(await errorOf('POST', messages, { text: 'Hello' })).toBe('text: is not known')
+    expect(await errorOf('POST', messages, { text: 'Hello' })).toBe(
+      'content: must not be blank unless there is an attachment',
+    )
     expect(await errorOf('PATCH', '/users/profile', { age: 'old', citty: 'Rome', country: 1 }))
       .toMatch(/^(country|age): .+; (country|age): [^;]+$/)
   })

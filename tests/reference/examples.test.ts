@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { type OperationId, reference } from '../../docs/reference/index.ts'
@@ -55,6 +56,12 @@ test('the calls of the client in the reference compile', async () => {
   await run('node_modules/.bin/deno', ['check', '--quiet', `${folder}/calls.ts`])
 })
 
+/** The rules of axe-core that the page breaks. */
+const violationsOf = async (page: Page): Promise<unknown> => {
+  await page.evaluate(axe.source)
+  return page.evaluate('axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].target]))')
+}
+
 /** Logs the two people in, and signs somebody up who leaves. */
 const logIn = async () => {
   const of = async (path: string, json: object) => (await call('POST', `${stack.base}/auth/${path}`, json)).body
@@ -91,7 +98,7 @@ test(
       }
       if (status >= 300) wrong.push(`${id}: ${status} ${text}`)
       const schema = operations.find(({ operationId }) => operationId === id)!.answers[status]
-      const answer = body ?? (id === 'getMetrics' ? shortMetrics(text) : undefined)
+      const answer = body ?? (id === 'getMetrics' ? shortMetrics(text) : text || undefined)
       if (schema) wrong.push(...faults(schema, answer, id))
       answers[id] = { status, body: toExample(answer, JSON.stringify(reference)) }
     }
@@ -107,7 +114,7 @@ test.skipIf(!hasBrowser)(
     const browser = await openBrowser()
     onTestFinished(() => browser.close())
     const errors: string[] = []
-    const open = async (origin: string, tag: string, id: string) => {
+    const open = async (origin: string, id: string) => {
       const page = await browser.newPage({ colorScheme: 'light', viewport: { width: 390, height: 844 } })
       page.setDefaultTimeout(120_000)
       page.on('console', (message) => {
@@ -116,36 +123,51 @@ test.skipIf(!hasBrowser)(
       })
       page.on('pageerror', ({ message }) => errors.push(message))
       page.on('request', (request) => request.url().startsWith(origin) || errors.push(request.url()))
-      await page.goto(`${origin}/docs/#/${tag}/${id}`)
-      return { page, operation: page.locator(`#operations-${tag}-${id}`), people: page.getByLabel('Try it as') }
+      await page.goto(`${origin}/docs/#${id}`)
+      const operation = page.locator(`#${id}`)
+      const answer = async (): Promise<string> => {
+        await operation.getByRole('button', { name: 'Send' }).click()
+        await operation.locator('.answer h4').waitFor()
+        return await operation.locator('.answer').innerText()
+      }
+      await operation.getByText('Try it').click()
+      return { page, operation, answer, people: page.getByLabel('Try it as') }
     }
     const backgroundOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor')
-    const { page, operation, people } = await open(inject('stack').origin, 'Profiles', 'listInterests')
+    const { page, operation, people, answer } = await open(inject('stack').origin, 'listInterests')
     await operation.getByText('"Archaeology"').waitFor()
-    await operation.getByRole('region', { name: 'Samples' }).getByText('curl "$URL/users/interests"').waitFor()
+    await operation.getByRole('group', { name: /^Samples/ }).getByText('curl "$URL/users/interests"').waitFor()
     // Without demo people.
     expect(await people.count()).toBe(0)
-    await operation.getByRole('button', { name: 'Execute' }).click()
-    await operation.locator('.live-responses-table').getByText('"Astronomy"').waitFor()
+    await expectSoon(answer).toContain('"Astronomy"')
     expect(await backgroundOf(page)).toBe('rgb(255, 255, 255)')
-    await page.emulateMedia({ colorScheme: 'dark' })
-    // The colour fades.
-    await expectSoon(() => backgroundOf(page)).toBe('rgb(28, 32, 34)')
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-
-    const me = await open(new URL(stack.base).origin, 'Profiles', 'getMe')
-    expect((await me.people.textContent())!).toMatch(/Inês.*Tomáš.*nobody/)
-    // The page logs the chosen person in, and until then asks as the one before.
-    const answer = async (): Promise<string> => {
-      await me.operation.getByRole('button', { name: 'Execute' }).click()
-      await me.operation.locator('.live-responses-table .loading-container').waitFor({ state: 'detached' })
-      return await me.operation.locator('.live-responses-table').innerText()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const width of [320, 1360]) {
+        await page.setViewportSize({ width, height: 844 })
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        expect([colorScheme, width, await violationsOf(page)]).toEqual([colorScheme, width, []])
+      }
     }
-    await expectSoon(answer).toContain(addresses.ines)
+    expect(await backgroundOf(page)).toBe('rgb(22, 25, 27)')
+    const contents = page.getByRole('navigation', { name: 'Operations' })
+    await contents.getByLabel('Search').fill('send a message')
+    expect(await contents.getByRole('listitem').filter({ visible: true }).getByRole('link').allInnerTexts())
+      .toEqual(['Messages', 'Send a message; with an Idempotency-Key, exactly once'])
+
+    const me = await open(new URL(stack.base).origin, 'getMe')
+    expect((await me.people.textContent())!).toMatch(/Inês.*Tomáš.*nobody/)
+    // The page logs the chosen person in, and until then asks as nobody.
+    await expectSoon(me.answer).toContain(addresses.ines)
     await me.people.selectOption({ index: 1 })
-    await expectSoon(answer).toContain(addresses.tomas)
+    await expectSoon(me.answer).toContain(addresses.tomas)
     await me.people.selectOption('nobody')
-    await expectSoon(answer).toContain('401')
+    await expectSoon(me.answer).toContain('401')
+
+    const sending = await open(new URL(stack.base).origin, 'sendMessage')
+    await expectSoon(sending.answer).toContain('201')
+    await sending.operation.getByLabel('Body').fill('{"content": "Another text"}')
+    expect(await sending.answer()).toContain('Another text')
     expect(errors).toEqual([])
   },
 )

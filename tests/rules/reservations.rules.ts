@@ -2,7 +2,7 @@
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
-import { activate, block, meet as meetFirst, pagesOf, refusesQueries, revisionOf } from './talks.ts'
+import { activate, block, meet as meetFirst, pagesOf, refusesQueries } from './talks.ts'
 
 const day = 24 * 60 * 60 * 1000
 const steps = ['accept', 'decline', 'cancel', 'complete']
@@ -253,10 +253,35 @@ test('a key makes one reservation, and returns the first answer for ever', async
   await cat.post(`${cb}/reservations`, draft(), 403, 'This account is deactivated')
 })
 
+test('what is agreed is a file for a calendar, of the two and nobody else, and nothing before is', async () => {
+  const { ana, ben, cat, ab } = await meet()
+  const path = await offer(ana, ab, { title: 'Tea; and\u00a0cake, at five', date: '2042-05-14T16:00:00Z' })
+  const file = `${path}.ics`
+  await ben.get(file, 409, 'not agreed')
+  await accept(ben, path)
+  const answer = await ben.ask('GET', file)
+  equal([answer.status, answer.headers.get('Content-Type')], [200, 'text/calendar; charset=utf-8'])
+  is(answer.headers.get('Content-Disposition')!, /^attachment; filename="reservation-\d+\.ics"$/)
+  const lines = answer.text.split('\r\n')
+  // deno-fmt-ignore
+  for (const line of [
+    'BEGIN:VCALENDAR', `UID:reservation-${idOf(path)}@127.0.0.1:54321`, 'SEQUENCE:1', 'DTSTART:20420514T160000Z',
+    'SUMMARY:Tea\\; and\u00a0cake\\, at five', 'STATUS:CONFIRMED',
+  ]) is(lines.includes(line), true, `${line} in ${answer.text}`)
+  is(answer.text.includes('DTEND'), false)
+  await cat.get(file, 404)
+  await ana.get(`${ab}/reservations/999999999.ics`, 404)
+  await ana.get(`${ab}/reservations/x.ics`, 400, 'rid')
+  const other = await write(ab, { status: 'accepted', ends_at: inDays(4) })
+  is((await ana.ask('GET', `${other}.ics`)).text, /DTEND:\d{8}T\d{6}Z/)
+  await ana.post(`${path}/cancel`, {}, 200)
+  await ana.get(file, 409, 'not agreed')
+})
+
 test('outsiders learn nothing, and a reservation belongs to its conversation', async () => {
   const { ana, ben, dan, ab, cb } = await meet()
   const id = idOf(await offer(ana, ab))
-  const answers = steps.map((step) => ['POST', `/${step}`, revisionOf(step)] as const)
+  const answers = steps.map((step) => ['POST', `/${step}`, { revision: 1 }] as const)
   for (const [method, end, body] of [['GET', ''], ['PATCH', '', { revision: 1 }], ...answers] as const) {
     for (const path of [ab, '/conversations/999999999']) {
       await dan.expect(method, `${path}/reservations/${id}${end}`, body, 404, { error: 'Conversation not found' })
@@ -315,11 +340,11 @@ test('each step leads from a status or is 409 with it, as the client says; a rep
   for (const [before, status] of [['', 'pending'], ...Object.entries(leadsTo)]) {
     for (const [who, step] of [ana, ben].flatMap((who) => [...steps, 'change'].map((step) => [who, step] as const))) {
       const it = await offer(ana, ab)
-      if (before) await ben.post(`${it}/${before}`, revisionOf(before), 200)
+      if (before) await ben.post(`${it}/${before}`, { revision: 1 }, 200)
       const reservation = await who.get(it)
       const { status: code, body } = step === 'change'
         ? await who.ask('PATCH', it, { revision: 1, price: 1 })
-        : await who.ask('POST', `${it}/${step}`, { ...revisionOf(step), note: 'Again' })
+        : await who.ask('POST', `${it}/${step}`, { revision: 1, note: 'Again' })
       const { history, ...shown } = reservation
       const isRepeat = step === before
       const isTaken = (stepsOf(reservation, who.id, true) as string[]).includes(step)
@@ -373,7 +398,7 @@ test('readers see the steps of the clock at once, and settle_reservations writes
   // Whoever acts finds the step taken.
   const cancelled = { error: 'This reservation is cancelled', status: 'cancelled' }
   for (const step of ['accept', 'decline', 'complete']) {
-    equal(await ben.post(`${made.offer}/${step}`, revisionOf(step), 409), cancelled)
+    equal(await ben.post(`${made.offer}/${step}`, { revision: 1 }, 409), cancelled)
   }
   equal(await counter(ben, made.offer!, { date: hours(40) }, 409), cancelled)
   await ana.post(`${made.evening}/cancel`, {}, 409, { status: 'completed' })

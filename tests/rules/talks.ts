@@ -60,6 +60,3 @@ export const idsOf = (rows: { id: number }[]): number[] => rows.map(({ id }) => 
 /** A list in pieces of this size. */
 export const chunks = <Item>(all: Item[], size: number): Item[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
-
-/** To answer an offer one names the one that was read; to leave it is always possible. */
-export const revisionOf = (step: string) => ['accept', 'decline'].includes(step) ? { revision: 1 } : {}

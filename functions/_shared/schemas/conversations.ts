@@ -17,7 +17,7 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .transform((url) => url.replace(/^https:/i, 'https:'))
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
-export const attachment = z.strictObject({
+export const attachment = z.object({
   url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
   name: line(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
@@ -134,7 +134,8 @@ export const idempotencyHeader = z.object({
     'A UUID that the client makes: a repeat with it returns the first answer',
   ),
 })
-export const newMessage = z.strictObject({
+// Clients of the older service may send more.
+export const newMessage = z.object({
   content: text(0, 5000).default('').describe('Plain text; may be blank only beside an attachment'),
   attachment: attachment.nullish().describe('A file that has been uploaded, or an https URL'),
   client_id: clientId.nullish().describe('As the header Idempotency-Key'),
@@ -142,4 +143,4 @@ export const newMessage = z.strictObject({
   path: ['content'],
   message: 'must not be blank unless there is an attachment',
 })
-export const readUpTo = z.strictObject({ up_to_message_id: jsonId.describe('This message and all before it') })
+export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })

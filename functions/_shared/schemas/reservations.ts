@@ -104,7 +104,9 @@ const noteExample = { note: 'See you at the station' }
 /** What a step takes: a note, and to answer an offer its revision. */
 type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
-export const stepNote: StepBody = z.strictObject({ note }).meta({ examples: [noteExample] }).optional()
+// The revision is not needed, since whoever is in a reservation can always leave it.
+export const stepNote: StepBody = z.strictObject({ note, revision: revision.optional() })
+  .meta({ examples: [noteExample] }).optional()
 
 export const offerAnswer: StepBody = z.strictObject({ revision, note })
   .meta({ examples: [{ revision: 1, ...noteExample }] })
@@ -113,6 +115,13 @@ export const reservationParams = z.object({
   id: id.describe("The conversation's id").meta({ examples: [1] }),
   rid: id.describe("The reservation's id").meta({ examples: [7] }),
 })
+
+export const reservationFileParams = reservationParams.extend({
+  rid: z.string().transform((name) => name.replace('.ics', '')).pipe(id).describe("The reservation's id")
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, examples: [7] }),
+})
+
+export const calendarFile = z.string().meta({ mediaType: 'text/calendar', description: 'iCalendar (RFC 5545)' })
 
 const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
 

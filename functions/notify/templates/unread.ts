@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { outcomes } from './outcomes.ts'
 
 /** A conversation with something unseen. */
 export interface Unseen {
@@ -20,13 +21,6 @@ export interface Mail {
   html: string
 }
 
-const outcomes = {
-  pending: 'is waiting for your answer',
-  accepted: 'is agreed',
-  declined: 'was declined',
-  cancelled: 'was cancelled',
-  completed: 'has taken place',
-}
 type Status = keyof typeof outcomes
 
 interface Links {
