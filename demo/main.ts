@@ -33,15 +33,14 @@ const start = async () => {
   const config = await readConfig()
   setCurrency(config.currency)
   document.body.classList.toggle('one', !isSideBySide)
+  document.querySelector('#start')!.remove()
   if (!isSideBySide) {
     const onTitle = (page: string, unread: number) => {
       document.title = `${unread ? `(${unread}) ` : ''}${page && `${page} – `}${appName}`
     }
     panes.prepend(openPane({ name: 'You', index: 0, config, navigation: browserNavigation(), onTitle, isAlone: true }))
-    document.querySelector('#start')!.remove()
     return
   }
-  document.querySelector('#start')!.remove()
   other.href = '/demo'
   other.textContent = 'One person'
   const story = config.story

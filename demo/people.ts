@@ -132,12 +132,15 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
   const total = el('p', { class: 'hint total', role: 'status' })
-  const place = button('', () => {
-    box.input.focus()
-    change({ q: withoutPlace(search.q, sought) })
-  }, 'chip place')
-  place.ariaPressed = 'true'
-  place.hidden = true
+  const place = button(
+    '',
+    () => {
+      box.input.focus()
+      change({ q: withoutPlace(search.q, sought) })
+    },
+    'chip place',
+    { 'aria-pressed': 'true', hidden: true },
+  )
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
   const clear = button('Show everybody', () => {
     change({ like: null })

@@ -149,6 +149,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
     node,
     render(card: Card): HTMLElement {
       const byStep = actions(card)
+      const about = { 'aria-description': card.title }
       const isAnswer = card.can.includes('accept')
       // Whoever can decline an offer need not cancel it as well.
       const steps = card.can.filter((step) => step !== 'cancel' || !isAnswer)
@@ -166,12 +167,10 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
           ...steps.flatMap((step) => {
             const [label, click] = byStep[step] ?? []
             const kind = step === 'accept' ? 'strong' : 'quiet'
-            return click ? [button(label!, click, kind, { 'aria-description': card.title })] : []
+            return click ? [button(label!, click, kind, about)] : []
           }),
           card.status === 'accepted' &&
-            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', {
-              'aria-description': card.title,
-            }),
+            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about),
         ),
       )
     },

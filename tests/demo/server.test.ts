@@ -84,7 +84,7 @@ test('a failed build answers 500 with the reason, and the next request builds ag
   expect(await (await page.request('/main.js')).text()).toBe('run()')
 })
 
-test('a push of a reservation says what has become of it, as mails do, and one of messages how many there are', async () => {
+test('a push says what has become of a reservation, as mails do, or how many messages there are', async () => {
   const listeners: Record<string, (event: object) => void> = {}
   const shown: [string, { body: string; data: string }][] = []
   const self = {
