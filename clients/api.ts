@@ -142,8 +142,9 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     messagesAfter: (id: number, after_id: number, signal: AbortSignal) =>
       messages(id, { after_id, limit: 100 }, signal),
     /** Resolves when the file is in Storage, by this try or by an earlier one. */
-    upload: async ({ url }: Attachment, file: Blob, options: UploadOptions) =>
-      upload(client, await session.current(), 'attachments', url, file, options),
+    upload: async ({ url, mime_type: type }: Attachment, file: Blob, options: UploadOptions) =>
+      // Not every storage keeps the type.
+      upload(client, await session.current(), 'attachments', url, new Blob([file], { type }), options),
     send: async (id: number, { content, attachment = null }: Draft, client_id: string, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { content, attachment, client_id } }
       const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })

@@ -61,7 +61,7 @@ const wording = (status: number): string => {
   return status < 500 ? 'You cannot add files here (any more).' : 'The file could not be stored. Please try again.'
 }
 
-/** Uploads a file once. Rejects with a ServiceError in words for people. */
+/** Uploads a file with its type, once. Rejects with a ServiceError in words for people. */
 export const upload = async (
   { storage, realtime }: Client,
   { access_token }: { access_token: string },
@@ -72,15 +72,14 @@ export const upload = async (
 ): Promise<void> => {
   const files = storage.from(bucket)
   const headers = { Authorization: `Bearer ${access_token}` }
-  const type = typeOf(file)
   let status = 200
   if (typeof XMLHttpRequest === 'undefined') {
-    const { error } = await files.upload(path, new Blob([file], { type }), { headers })
+    const { error } = await files.upload(path, file, { headers })
     if (error) status = Number((error as { statusCode?: string }).statusCode ?? 0)
   } else {
     const url = files.getPublicUrl(path).data.publicUrl.replace('/object/public/', '/object/')
     const apikey = realtime.apiKey ?? ''
-    status = await post(url, { ...headers, apikey, 'Content-Type': type }, file, options)
+    status = await post(url, { ...headers, apikey, 'Content-Type': file.type }, file, options)
   }
   if (options.signal?.aborted) throw new ServiceError('Closed')
   if (!status) throw offlineError('The upload broke off')
@@ -96,9 +95,10 @@ export const uploadAvatar = async (supabase: Client, file: Blob, options: Upload
   const { data: { session } } = await supabase.auth.getSession()
   if (!session) throw new ServiceError('Nobody is signed in', 401)
   const path = `${session.user.id}/${uuid()}${extensionOf(file)}`
+  const typed = new Blob([file], { type: typeOf(file) })
   for (let failures = 0;; failures++) {
     try {
-      await upload(supabase, session, 'avatars', path, file, options)
+      await upload(supabase, session, 'avatars', path, typed, options)
       return supabase.storage.from('avatars').getPublicUrl(path).data.publicUrl
     } catch (error) {
       if (failures === 2 || options.signal?.aborted || !toServiceError(error).temporary) throw error

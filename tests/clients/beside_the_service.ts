@@ -78,7 +78,8 @@ const play = async (seed: number): Promise<void> => {
     const [method, path, body] = status !== 'pending'
       ? ['POST', '', { title: 'Jazz evening', price: 12.5, date: inDays(20 + below(9)) }]
       : pick([
-        ...['accept', 'decline', 'cancel'].map((step) => ['POST', `/${id}/${step}`, { revision }] as const),
+        ...['accept', 'decline'].map((step) => ['POST', `/${id}/${step}`, { revision }] as const),
+        ['POST', `/${id}/cancel`, {}] as const,
         ['PATCH', `/${id}`, { revision, price: below(90) }] as const,
       ])
     const { body: changed } = await me.ask(method, `/${at}/reservations${path}`, body)
