@@ -24,7 +24,7 @@ export const base = findBase()
 
 /**
  * Whether what is long, and guards just these files and folders, has to run: one of them differs from the base, in a
- * commit or not yet in one, or there is no base. Run by itself, and not with all tests (npm run test:all), it always is.
+ * commit or not yet in one, or there is no base. Only with all tests (npm run test:all) may it not have to.
  */
 export const isDue = (...paths: string[]): boolean =>
   !process.env.ALL_TESTS || !base || git('diff', '--name-only', base, '--', ...paths) !== '' ||
