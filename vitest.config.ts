@@ -26,8 +26,8 @@ const onServer = [
 ]
 // On a server these meet the functions as they are deployed.
 const onBundled = ['tests/http/*.test.ts', 'tests/contract/auth.test.ts']
-// npm run test:platform and test:generators run these.
-const onDemand = ['tests/{platform,generators}/**']
+// npm run test:platform and test:generators run these, which need runtimes; with all tests the latter run, too.
+const onDemand = ['tests/platform/**', ...(isAll ? [] : ['tests/generators/**'])]
 
 // What takes longest starts first, the longest before the others.
 const slow = [
@@ -89,10 +89,8 @@ const onServerProjects = () => [
   ...denoVersions().map(onBundles).slice(process.env.BUNDLES === 'both' ? 0 : 1),
 ]
 
-// The root's stack is that of both. Beside the projects on the server each has its own.
-const onPglite = isAll
-  ? { globalSetup: [stack], env: { TEST_DATABASE_URL: '', PGTAP_DATABASE_URL: '', PLATFORM_URL: '' } }
-  : { env: {} }
+// They share the root's stack; those on the server have their own.
+const onPglite = { env: isAll ? { TEST_DATABASE_URL: '', PGTAP_DATABASE_URL: '', PLATFORM_URL: '' } : {} }
 const onPgliteProjects = () => [
   {
     test: {
@@ -115,22 +113,19 @@ const onPgliteProjects = () => [
   },
 ]
 
-// Clients made from the document, and a foreign fuzzer, where there are runtimes.
-const generators = {
-  test: { ...shared, ...onPglite, name: 'generators', include: ['tests/generators/*.test.ts'] },
-}
-
 const projects = () => {
-  if (process.env.GENERATORS) return [generators]
+  if (process.env.GENERATORS) {
+    return [{ test: { ...shared, name: 'generators', include: ['tests/generators/*.test.ts'] } }]
+  }
   if (!hasServer) return onPgliteProjects()
-  return [...onServerProjects(), ...isAll ? [...onPgliteProjects(), generators] : []]
+  return [...onServerProjects(), ...isAll ? onPgliteProjects() : []]
 }
 
 export default defineConfig({
   test: {
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
-    ...(hasServer ? {} : { globalSetup: [stack] }),
+    ...(hasServer && !isAll ? {} : { globalSetup: [stack] }),
     projects: projects(),
   },
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
 
-const seeds = process.env.SEEDS ?? '4'
+const seeds = process.env.SEEDS ?? '2'
 const actions = '100'
 
 test('the simulated service answers, broadcasts and logs what the service does', async () => {

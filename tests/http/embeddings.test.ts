@@ -33,7 +33,6 @@ const working: Behaviour = (answer, texts) =>
 
 const failing: Record<string, Behaviour> = {
   'answers 500': (answer) => json(answer, 500, { error: { message: 'Oops' } }),
-  'has too few numbers': (answer, texts) => vectors(answer, texts.map(() => Array.from({ length: 383 }, () => 0.1))),
   'hangs': (answer) => void setTimeout(() => answer.end(), 30_000).unref(),
 }
 

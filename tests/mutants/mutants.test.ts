@@ -1,20 +1,17 @@
-import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { base, isDue, seed } from '../tools/changed.ts'
 import { runScript } from '../tools/run_script.ts'
 import type { Report } from './run.ts'
 
-const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()
+// Nothing else can make a mutant survive.
+const isWanted = isDue('sql', 'tests/db', 'tests/mutants', 'tests/rules')
 
-// The commit chooses the sample, so that each run tries others and the same commit the same ones. On the main branch a
-// commit is compared with the one before.
-const head = git('rev-parse', 'HEAD')
-const main = git('for-each-ref', '--format=%(objectname)', 'refs/remotes/origin/main')
-const base = main && main !== head ? git('merge-base', 'HEAD', main) : `${head}~1`
-
-test('the rules and the pgTAP files notice what is broken in policies, grants and functions', async () => {
+test.runIf(isWanted)('the rules and the pgTAP files notice broken policies, grants and functions', async () => {
   const report = await runScript<Report>('tests/mutants/run.ts', [
-    `--seed=${parseInt(head.slice(0, 8), 16)}`,
-    `--base=${base}`,
+    `--seed=${seed}`,
+    `--base=${base ?? ''}`,
+    '--rest=25',
+    '--each=5',
   ], {
     DATABASE_URL: process.env.MUTANTS_DATABASE_URL!,
   })

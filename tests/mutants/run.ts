@@ -1,11 +1,12 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
  * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--each=10]
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--rest=60] [--each=10]
  *     [--only=PATTERN]
  * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; every one
- * of policies and row level security; and one in so many of grants (0: none). Each of the four kinds ends after so many
- * seconds, and a mutant that nothing has noticed after `each` is left undecided. PATTERN chooses functions by name.
+ * of policies and row level security; and one in so many of grants (0: none). Those of changed functions end after so
+ * many seconds, each of the other kinds after `rest`, and a mutant that nothing has noticed after `each` is left
+ * undecided. PATTERN chooses functions by name.
  * Prints a Report as JSON.
  */
 import { parseArgs } from 'node:util'
@@ -34,11 +35,12 @@ const options = {
   grants: { type: 'string', default: '40' },
   base: { type: 'string', default: '' },
   seconds: { type: 'string', default: '60' },
+  rest: { type: 'string', default: '60' },
   each: { type: 'string', default: '10' },
   only: { type: 'string', default: '' },
 } as const
 const { values: { base, only, ...numbers } } = parseArgs({ args: Deno.args, options })
-const { seed, functions, grants, seconds, each } = Object.fromEntries(
+const { seed, functions, grants, seconds, rest, each } = Object.fromEntries(
   Object.entries(numbers).map(([name, value]) => [name, Number(value)]),
 ) as Record<keyof typeof numbers, number>
 
@@ -124,7 +126,7 @@ const accepted = new Set(
 )
 const report: Report = { broken: [], tried: {}, undecided: 0, invalid: 0, survivors: [], outdated: [], seconds: 0 }
 const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
-  const until = performance.now() + seconds * 1000
+  const until = performance.now() + (kind === 'changed' ? seconds : rest) * 1000
   for (const mutant of mutants) {
     if (performance.now() > until) break
     await connection.run('begin')
@@ -190,8 +192,8 @@ if (report.broken.length === 0) {
     const isEvery = ({ subject }: Mutant) => subject === 'policy' || subject === 'row level security'
     const every = all.filter(isEvery)
     await tryAll('policy', sample(every, every.length, seed))
-    const rest = all.filter((mutant) => !isEvery(mutant))
-    await tryAll('grant', sample(rest, Math.ceil(rest.length / grants), seed))
+    const grant = all.filter((mutant) => !isEvery(mutant))
+    await tryAll('grant', sample(grant, Math.ceil(grant.length / grants), seed))
   }
 }
 report.seconds = Math.round((performance.now() - started) / 1000)

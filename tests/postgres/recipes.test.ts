@@ -1,10 +1,14 @@
-// The recipes of CONTRIBUTING.md: each is a diff of all that one writes by hand. On a copy of the repository they
-// compile together, the commands make the other files anew, and the rules pass.
+// The recipes of CONTRIBUTING.md: each is a diff of all that one writes by hand. On a copy of the repository scripts
+// make the other files anew, they compile together, and the rules pass.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { generateTypescript, sortGeneratorMetadata } from '@supabase/postgrest-typegen/generation'
+import { introspect } from '@supabase/postgrest-typegen/introspection'
 import { afterAll, expect, test } from 'vitest'
+import { isDue } from '../tools/changed.ts'
+import { connected, makeDatabase } from '../tools/postgres.ts'
 
 const recipes = readdirSync('tests/recipes').sort()
 const filesOf = (recipe: string) =>
@@ -19,24 +23,44 @@ test.each(recipes)('%s needs six files at most, which CONTRIBUTING.md names', (r
 
 const copy = mkdtempSync(join(tmpdir(), 'recipes-'))
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
+const inCopy = (program: string, args: string[], env: Record<string, string> = {}): string =>
+  execFileSync(program, args, {
+    cwd: copy,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 1e8,
+  })
+const deno = (...args: string[]) => inCopy('node_modules/.bin/deno', args)
 
-test('applied to a copy, they pass its checks and its rules', () => {
-  const run = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { cwd: copy, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
+const changed = [...new Set(recipes.flatMap(filesOf))]
+// What a recipe uses is used in the files that it changes, so whatever breaks it changes them, too.
+test.runIf(isDue('tests/recipes', ...changed))('applied to a copy, they pass its checks and its rules', async () => {
   for (const path of execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n')) {
     cpSync(path, join(copy, path), { preserveTimestamps: true })
   }
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
-  run('git', 'init', '--quiet')
-  for (const recipe of recipes) run('git', 'apply', resolve('tests/recipes', recipe))
-  run('npm', 'run', 'baseline')
-  run('bash', 'tests/postgres/run.sh', 'tests/postgres/schema.test.ts', 'tests/db', '-u')
-  run('npm', 'run', 'openapi')
-  run('git', 'add', '--all')
-  run('npm', 'run', 'check')
-  const rules = recipes.flatMap(filesOf).flatMap((path) => /^tests\/rules\/(\w+)\.rules\.ts$/.exec(path)?.[1] ?? [])
-  const printed = run('node_modules/.bin/deno', 'run', '-A', 'tests/rules/run.ts', ...new Set(rules))
+  inCopy('git', ['init', '--quiet'])
+  for (const recipe of recipes) inCopy('git', ['apply', resolve('tests/recipes', recipe)])
+  deno('run', '-A', 'scripts/write_baseline.ts')
+  const DATABASE_URL = await makeDatabase('recipes')
+  // The first who opens the database migrates it.
+  const runIn = (script: string, ...args: string[]) =>
+    inCopy('node_modules/.bin/deno', ['run', '-A', script, ...args], { DATABASE_URL })
+  const rules = changed.flatMap((path) => /^tests\/rules\/(\w+\.)rules\.ts$/.exec(path)?.[1] ?? [])
+  const printed = runIn('tests/rules/run.ts', ...rules)
   const results: { name: string; error: string | null }[] = JSON.parse(printed.slice(printed.indexOf('[{')))
   expect(results.length).toBeGreaterThan(50)
   expect(results.filter(({ error }) => error)).toEqual([])
+  expect(runIn('tests/db/run.ts', 'privacy')).toMatch(/"ok (?!.*"not ok )/)
+  // As schema.test.ts.
+  const types = await connected(DATABASE_URL, async (sql) => {
+    const query = async (text: string) => ({ rows: await sql.unsafe(text) })
+    return await generateTypescript(sortGeneratorMetadata(await introspect({ query }, { includedSchemas: ['public'] })))
+  })
+  writeFileSync(join(copy, 'functions/_shared/database.types.ts'), types)
+  deno('run', '-A', 'scripts/write_openapi.ts')
+  deno('fmt', '--check', '--quiet', ...changed.filter((path) => path.endsWith('.ts')))
+  deno('check', '--quiet', 'functions', 'docs')
+  deno('check', '--quiet', '--config', 'scripts/browser.json', 'demo')
 })

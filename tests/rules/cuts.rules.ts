@@ -58,6 +58,7 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   )
   await passTime('11 minutes')
   await work('plan_notifications(max_rows => 100, push => true, mail => true)')
+  equal(await sql('select last_error from private.outbox where last_error is not null'), [], 'outbox.last_error ')
   const mail = await work('claim_mail()')
   const pushes = await work('claim_pushes(100)')
   const webhooks: Json[] = []

@@ -161,8 +161,11 @@ const trigger = async (when: string, statement: string, answer = 'null') => {
     $$ begin ${statement}; return ${answer}; end $$`)
   await sql(`create trigger act ${when} execute function pg_temp.act()`)
 }
-test('a push says what was unread when it was claimed', async () => {
-  const { tell } = await meet()
+test('a push says what was unread when it was claimed: of the other person, in this conversation', async () => {
+  const { ben, cleo, ab, write, tell } = await meet()
+  await ben.post(`${ab}/messages`, { content: 'Hello' }, 201)
+  await write(cleo)
+  await clear('outbox')
   await tell()
   const read = 'update public.messages set read = true where not read'
   await trigger('after delete on private.outbox for each statement', read)

@@ -126,7 +126,11 @@ export const stopStack = async (process_: ChildProcess): Promise<void> => {
  * functions if FUNCTIONS_DENO is set.
  */
 export default async (project: TestProject) => {
-  const { TEST_DATABASE_URL: databaseUrl, FUNCTIONS_DENO } = { ...process.env, ...project.config.env }
+  // With all tests the root's is that of the projects on PGlite.
+  const isForPglite = process.env.ALL_TESTS && project.isRootProject()
+  const { TEST_DATABASE_URL: databaseUrl, FUNCTIONS_DENO }: Record<string, string | undefined> = isForPglite
+    ? {}
+    : { ...process.env, ...project.config.env }
   const prepared = mkdtempSync(join(tmpdir(), 'stacks-'))
   process.env.STACK_DATA = prepared
   const { base, process: process_, dashboard } = await startStack({

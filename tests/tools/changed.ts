@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process'
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+
+const head = git('rev-parse', 'HEAD')
+/** A number of the commit's. It chooses samples, so that each run tries others and the same commit the same ones. */
+export const seed = parseInt(head.slice(0, 8), 16)
+
+const findBase = (): string | null => {
+  try {
+    if (process.env.BASE_COMMIT) return git('rev-parse', '--verify', `${process.env.BASE_COMMIT}^{commit}`)
+    const main = git('for-each-ref', '--format=%(objectname)', 'refs/remotes/origin/main')
+    return main && main !== head ? git('merge-base', head, main) : git('rev-parse', '--verify', `${head}~1`)
+  } catch {
+    return null
+  }
+}
+/**
+ * What the commit is compared with: BASE_COMMIT, else where its branch left the main one, else, on that, the commit
+ * before. Null if the clone does not have it.
+ */
+export const base = findBase()
+
+/**
+ * Whether what is long, and guards just these files and folders, has to run: one of them differs from the base, in a
+ * commit or not yet in one, or there is no base. Only with all tests (npm run test:all) may it not have to.
+ */
+export const isDue = (...paths: string[]): boolean =>
+  !process.env.ALL_TESTS || !base || git('diff', '--name-only', base, '--', ...paths) !== '' ||
+  git('ls-files', '--others', '--exclude-standard', '--', ...paths) !== ''
