@@ -151,7 +151,7 @@ declare
   answer jsonb;
 begin
   perform tests.become_role('edge_functions');
-  execute format('select case when private.act_as($1, $1 is not null) then api.%s::jsonb end', call)
+  execute format('select case when private.act_as($1, $1 is not null) then nullif(api.%s::text, '''')::jsonb end', call)
   into answer
   using tests.claims_of(person);
   perform tests.become_role('edge_functions');
