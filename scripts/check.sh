@@ -13,7 +13,7 @@ deno check --quiet functions supabase clients tests embedder bench/*.ts bench/*/
 # The clients also run in browsers: check them without the types of Deno and Node.
 deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check
-deno run -A scripts/write_baseline.ts --check
+node scripts/check_migrations.mjs
 deno run -A scripts/write_settings.ts --check
 node scripts/check_packages.mjs
 node scripts/check_style.mjs

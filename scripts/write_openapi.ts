@@ -9,6 +9,7 @@ import embed from '../functions/embed/index.ts'
 import notify from '../functions/notify/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
+import packageJson from '../package.json' with { type: 'json' }
 import { joinReference, tagList } from './join_reference.ts'
 
 // `npm run check` prints nothing but errors.
@@ -21,7 +22,7 @@ const document = {
   openapi: '3.1.0',
   info: {
     title: 'Messaging and profiles for voyagers and locals',
-    version: '1',
+    version: packageJson.version,
     description: read('introduction.md'),
     license: { name: 'MIT', identifier: 'MIT' },
   },

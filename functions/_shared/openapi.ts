@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
 import type { OperationId } from '../../docs/reference/index.ts'
+import { release } from './release.ts'
 import { codeOf, type ErrorCode, errorCodeSchema, statuses } from './error_codes.ts'
 
 /** The headers of answers, and what they say. */
@@ -221,7 +222,7 @@ export const openApiDocument = (app: Hono, title: string) => {
   }
   const document = {
     openapi: '3.1.0',
-    info: { title, version: '1' },
+    info: { title, version: release },
     paths,
     components: {
       schemas: { ErrorCode: toJsonSchema(errorCodeSchema, 'output') },

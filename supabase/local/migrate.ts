@@ -21,8 +21,8 @@ const essence = (text: string): string => text.replaceAll(/[ \t\r\n;]+/g, '')
 
 /**
  * Applies pending migrations, as `supabase db push` does, each in its own transaction, or without one if it builds an
- * index concurrently. Until the first release the baseline may change; a database made from another one, or of which
- * that is not known, is refused, and stays as it is.
+ * index concurrently. A database with a migration of another text, or one that is not here, is refused and stays as it
+ * is.
  */
 export const migrate = async (database: Database): Promise<void> => {
   await database.run(`
@@ -46,9 +46,11 @@ export const migrate = async (database: Database): Promise<void> => {
   const own = new Map(migrations.map(({ version, sql }) => [version, essence(sql)]))
   for (const [version, text] of applied) {
     if (own.get(version) === text) continue
+    const wrong = own.has(version)
+      ? 'was made by another text of a migration than the one of this folder'
+      : 'is of a newer release than this folder'
     throw new CannotStart(
-      `The database was made by an earlier version of the schema (migration ${version}); ` +
-        'move DATA_DIR away or choose another folder (with DATABASE_URL: another database), and start again',
+      `The database ${wrong} (${version}); start that release, or choose another DATA_DIR (or DATABASE_URL)`,
     )
   }
   for (const { version, name, sql } of migrations) {

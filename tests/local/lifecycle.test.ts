@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
+import { checkOutRelease } from '../tools/release.ts'
 import { dashboardCookie, startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
@@ -157,10 +158,15 @@ describe('a data folder', { timeout }, () => {
   const env = { DATA_DIR, JWT_SECRET: '', SUPABASE_PUBLISHABLE_KEY: '', SUPABASE_SECRET_KEY: '' }
   const account = { email: 'ana@example.com', password: 'correct horse' }
   const checkout = join(folder(), 'checkout')
+  const release = checkOutRelease()
+  folders.push(release)
   let stack: Awaited<ReturnType<typeof startStack>>
   let token = ''
   let session = ''
   const signIn = async (base = stack.base) => (await call('POST', `${base}/auth/login`, account)).status
+  const readMessages = async () =>
+    (await call('GET', `${stack.base}/conversations/1/messages`, undefined, { token })).body
+  let messages: unknown[] = []
   const expectProfile = async () => {
     const { body } = await call('GET', `${stack.base}/users/me`, undefined, { token })
     expect(body).toMatchObject({ email: account.email, name: 'Ana' })
@@ -178,10 +184,20 @@ describe('a data folder', { timeout }, () => {
     await once(first, 'exit')
     expect(fs.existsSync(join(DATA_DIR, 'postgres.making'))).toBe(true)
     fs.chmodSync(DATA_DIR, 0o777)
-    stack = await startStack(env)
+    // By the last release; what follows upgrades it.
+    stack = await startStack(env, release)
     const { status, body } = await call('POST', `${stack.base}/auth/signup`, { ...account, name: 'Ana' })
     expect(status).toBe(201)
     token = body.access_token
+    const { body: { user: ben } } = await call('POST', `${stack.base}/auth/signup`, {
+      ...account,
+      email: 'ben@example.com',
+      name: 'Ben',
+    })
+    await call('POST', `${stack.base}/conversations`, { other_user_id: ben.id }, { token })
+    await call('POST', `${stack.base}/conversations/1/messages`, { content: 'Hello' }, { token })
+    messages = await readMessages()
+    expect(messages).toMatchObject([{ content: 'Hello' }])
     session = (await dashboardCookie(stack.dashboard)).split('=')[1]!
   })
 
@@ -190,7 +206,7 @@ describe('a data folder', { timeout }, () => {
     expect(await run({ DATA_DIR })).toMatchObject(refusal(inUse))
   })
 
-  test('of another baseline is refused, and stays as it is', async () => {
+  test('of another text of a migration is refused, and stays as it is', async () => {
     stack.process.kill('SIGKILL')
     await once(stack.process, 'exit')
     fs.cpSync('.', checkout, {
@@ -200,13 +216,13 @@ describe('a data folder', { timeout }, () => {
     fs.symlinkSync(`${process.cwd()}/node_modules`, join(checkout, 'node_modules'))
     const baseline = `supabase/migrations/${fs.readdirSync('supabase/migrations').sort()[0]}`
     fs.appendFileSync(join(checkout, baseline), '\nselect 1;\n')
-    const line = /The database was made by an earlier version of the schema \(migration \d+\); move DATA_DIR away .+/
+    const line = /The database was made by another text of a migration than the one of this folder \(\d+\); start .+/
     expect(await run({ DATA_DIR }, [], checkout)).toMatchObject(refusal(line))
     // The next test opens it with the sources that made it.
     fs.cpSync(baseline, join(checkout, baseline))
   })
 
-  test('keeps acknowledged writes and the keys after a kill, but not the link of the dashboard', async () => {
+  test('keeps acknowledged writes and the keys after a kill and an upgrade, but no link of the dashboard', async () => {
     fs.chmodSync(join(DATA_DIR, 'postgres'), 0o755)
     const link = new URL(stack.dashboard)
     stack = await startStack(env)
@@ -217,6 +233,7 @@ describe('a data folder', { timeout }, () => {
     expect((await fetch(`${origin}/_system/info`, { headers })).status).toBe(404)
     await expectProfile()
     expect(await signIn()).toBe(200)
+    expect(await readMessages()).toEqual(messages)
   })
 
   test('is stopped when the requests in flight are done, but one that hangs; new ones are rejected', async () => {
@@ -239,7 +256,7 @@ describe('a data folder', { timeout }, () => {
     expect(modeOf(DATA_DIR, 'postgres')).toBe(0o700)
   })
 
-  test('is backed up by a copy, which takes later migrations, also of a concurrent index', async () => {
+  test('is backed up by a copy, which takes a later migration, of a concurrent index, and no way back', async () => {
     const copy = folder()
     fs.cpSync(DATA_DIR, copy, { recursive: true })
     const script = 'create index concurrently later_idx on public.messages (created_at)'
@@ -250,6 +267,9 @@ describe('a data folder', { timeout }, () => {
     await expectProfile()
     const metrics = await fetch(`${stack.base}/health/metrics`, { headers: { apikey: testKeys.secretKey } })
     expect(await metrics.text()).toMatch(/^database_migration\{version="99990101000000",sha256="\w{64}"\} 1$/m)
+    await stopStack(stack.process)
+    const line = /The database is of a newer release than this folder \(99990101000000\); start that release, .+/
+    expect(await run({ DATA_DIR: copy })).toMatchObject(refusal(line))
   })
 
   test('is used by npm start, which forwards a signal to the server', async () => {

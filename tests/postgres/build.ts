@@ -9,6 +9,18 @@ declare module 'vitest' {
   }
 }
 
+/** Builds `pushed` and `migrated`, and returns what the CLI says of the first. */
+export const buildSchemas = async (): Promise<Outcome> => {
+  const push = await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`])
+  await connected(platform('migrated'), async (sql) => {
+    const files = readdirSync('sql/schema', { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.sql')
+    )
+    for (const file of files.sort()) await sql.unsafe(readFileSync(`sql/schema/${file}`, 'utf8'))
+  })
+  return push
+}
+
 /**
  * Creates the databases before the stack and all tests, one after the other, because roles are shared by the whole
  * server. Whoever needs another one asks for a copy of `migrated` (tests/tools/copies.ts).
@@ -19,13 +31,10 @@ declare module 'vitest' {
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
 export default async (project: TestProject) => {
-  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`]))
-  await connected(platform('migrated'), async (sql) => {
-    const files = readdirSync('sql/schema', { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.sql')
-    )
-    for (const file of files.sort()) await sql.unsafe(readFileSync(`sql/schema/${file}`, 'utf8'))
-    await sql`select private.load_places(${readFileSync('sql/data/places.tsv', 'utf8')})`
-  })
+  project.provide('push', await buildSchemas())
+  await connected(
+    platform('migrated'),
+    (sql) => sql`select private.load_places(${readFileSync('sql/data/places.tsv', 'utf8')})`,
+  )
   await copyDatabase('scripted')
 }

@@ -79,8 +79,9 @@ export const openDeployedProject = async () => {
   closes.push(management.close)
 
   let stack: Awaited<ReturnType<typeof startStack>> | undefined
-  const startServices = async (): Promise<void> => {
-    stack = await startStack({ DATABASE_URL: databaseUrl('supabase_admin') })
+  /** Starts those of the stack in this folder, which may be of an older release. */
+  const startServices = async (folder?: string): Promise<void> => {
+    stack = await startStack({ DATABASE_URL: databaseUrl('supabase_admin') }, folder)
     closes.push(() => stopStack(stack!.process))
   }
 

@@ -42,7 +42,7 @@ test.runIf(isDue('tests/recipes', ...changed))('applied to a copy, they pass its
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
   inCopy('git', ['init', '--quiet'])
   for (const recipe of recipes) inCopy('git', ['apply', resolve('tests/recipes', recipe)])
-  deno('run', '-A', 'scripts/write_baseline.ts')
+  inCopy('npm', ['run', 'migration', '--', 'recipes'])
   const DATABASE_URL = await makeDatabase('recipes')
   // The first who opens the database migrates it.
   const runIn = (script: string, ...args: string[]) =>

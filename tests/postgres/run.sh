@@ -2,7 +2,8 @@
 # Runs the test suite on a Postgres 17 server of its own: pgTAP, the HTTP tests on the functions' bundles under the
 # platform's Deno (with BUNDLES=both under both versions, each on a fresh database), and tests that need a server: the
 # Supabase CLI's checks, deployment, a pooler.
-#   usage: tests/postgres/run.sh [arguments of vitest] | mutants [arguments of tests/mutants/run.ts] | install
+#   usage: tests/postgres/run.sh [arguments of vitest] | mutants [arguments of tests/mutants/run.ts] |
+#     migration NAME | install
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/postgres/own_server.sh
@@ -29,6 +30,10 @@ if [ -n "${RESTORED:-}" ]; then
 fi
 if [ "${1:-}" = mutants ]; then
   DATABASE_URL=$url/mutants npx deno run -A tests/mutants/run.ts "${@:2}"
+  exit
+fi
+if [ "${1:-}" = migration ]; then
+  PLATFORM_URL=$url npx deno run -A tests/postgres/write_migration.ts "${@:2}"
   exit
 fi
 npm run --silent build

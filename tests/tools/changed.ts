@@ -10,16 +10,12 @@ export const seed = parseInt(head.slice(0, 8), 16)
 const findBase = (): string | null => {
   try {
     if (process.env.BASE_COMMIT) return git('rev-parse', '--verify', `${process.env.BASE_COMMIT}^{commit}`)
-    const main = git('for-each-ref', '--format=%(objectname)', 'refs/remotes/origin/main')
-    return main && main !== head ? git('merge-base', head, main) : git('rev-parse', '--verify', `${head}~1`)
+    return git('log', '-1', '--format=%H', `${head}~1`, '--', 'supabase/released.sha256') || null
   } catch {
     return null
   }
 }
-/**
- * What the commit is compared with: BASE_COMMIT, else where its branch left the main one, else, on that, the commit
- * before. Null if the clone does not have it.
- */
+/** What the commit is compared with: BASE_COMMIT, else the last release before it. Null if the clone has none. */
 export const base = findBase()
 
 /**
