@@ -16,6 +16,9 @@ const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
+// A file of it is an address of its own.
+const reservationPath = '/:id/reservations/:rid{(?!.*\\.ics$)[^/]+}'
+
 /** What two participants offer each other and agree on. */
 export const reservations = new Hono()
 
@@ -36,7 +39,6 @@ reservations.post(
       )`),
 )
 
-// Before the next one, which takes any name.
 reservations.get(
   '/:id/reservations/:rid{[^/]+\\.ics}',
   route('getReservationFile', 'What is agreed, as a file for a calendar', {
@@ -68,7 +70,7 @@ reservations.get(
 )
 
 reservations.get(
-  '/:id/reservations/:rid',
+  reservationPath,
   route('getReservation', 'A reservation with its history', {
     200: shape.reservationWithHistory,
     404: reservationNotFound,
@@ -79,7 +81,7 @@ reservations.get(
 )
 
 reservations.patch(
-  '/:id/reservations/:rid',
+  reservationPath,
   route('counterReservation', 'Make a counter-offer, which the other participant answers', {
     200: shape.reservation,
     403: cannotReserve,
