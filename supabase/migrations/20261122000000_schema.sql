@@ -1,4 +1,4 @@
--- Derived from sql/schema by `npm run baseline`; edit the schema instead.
+-- As released in 1.0.0: to change it, edit sql/schema and add a migration (CONTRIBUTING.md).
 
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them

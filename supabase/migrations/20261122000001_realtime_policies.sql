@@ -1,4 +1,4 @@
--- Derived from sql/schema by `npm run baseline`; edit the schema instead.
+-- As released in 1.0.0: to change it, edit sql/schema and add a migration (CONTRIBUTING.md).
 
 -- Realtime authorization: who can receive and send on which topic. Realtime asks when a client joins.
 --   user:<id>                 that user receives; only the database sends
