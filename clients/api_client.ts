@@ -14,9 +14,15 @@ type Operation<Of extends Method, Path extends keyof paths> = paths[Path] extend
   ? Given
   : never
 
-type Params<Of> = Of extends { parameters: infer Given }
-  ? Partial<Given> extends Given ? { params?: Given } : { params: Given }
-  : never
+/** Where one of a query is 'true' or 'false' or another word, a boolean is one, too: generators have no such type. */
+type Query<Given> = {
+  [Name in keyof Given]: string extends Given[Name] ? Given[Name]
+    : 'true' extends Given[Name] ? Given[Name] | boolean
+    : Given[Name]
+}
+type Typed<Given> = { [Part in keyof Given]: Part extends 'query' ? Query<Given[Part]> : Given[Part] }
+type Params<Of> = Of extends { parameters: infer Given } ? ParamsOf<Typed<Given>> : never
+type ParamsOf<Given> = Partial<Given> extends Given ? { params?: Given } : { params: Given }
 type Body<Of> = Of extends { requestBody?: never } ? { body?: never }
   : Of extends { requestBody: { content: { 'application/json': infer Json } } } ? { body: Json }
   : Of extends { requestBody?: { content: { 'application/json': infer Json } } } ? { body?: Json }

@@ -4174,7 +4174,7 @@ export interface operations {
                  * @description Only the archived conversations, or only the others; absent or all: both
                  * @example false
                  */
-                archived?: boolean | "all";
+                archived?: "true" | "false" | "all";
                 /** @description Pinned conversations come before the rest */
                 pinned?: "first";
                 /**

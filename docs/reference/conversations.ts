@@ -5,7 +5,7 @@ export const conversations = {
     tag: 'Conversations',
     description: "The inbox. `Messages` has the conversation's latest message, and is empty before the first one. " +
       'Without `limit` all conversations.',
-    example: { as: 'tomas', query: { limit: 1, archived: false } },
+    example: { as: 'tomas', query: { limit: 1, archived: 'false' } },
   },
   openConversation: {
     tag: 'Conversations',

@@ -99,8 +99,7 @@ export const messageParams = z.object({ id: conversationId, messageId: id.descri
 export const listPage = z.object({
   limit: limit(100).optional().describe('How many; by default all, and more than 100 are taken as 100'),
   offset: offset.optional().describe('How many to skip'),
-  archived: z.enum(['true', 'false', 'all'])
-    .meta({ jsonSchema: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: ['all'] }] } }).optional()
+  archived: z.enum(['true', 'false', 'all']).optional()
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
   partner: flag('Adds the other participant, with profile id and photo'),

@@ -18,6 +18,8 @@ export const send = async (id: number): Promise<Message | undefined> => {
   return data
 }
 
+export const archived = () => api.GET('/conversations', { params: { query: { archived: true } } })
+
 export const names = async (): Promise<(string | null)[] | undefined> =>
   (await supabase.from('profiles').select('first_name')).data?.map(({ first_name }) => first_name)
 
