@@ -1,8 +1,8 @@
 // Files, as an app uses them with supabase-js: on the Storage of one machine, and on Supabase's own (tests/platform).
 // Which rows of storage.objects a role may write is in tests/db/storage/rights.test.sql, and what the functions do
 // while Storage fails in tests/postgres/files.test.ts.
-import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { addressOf, attachmentOf, upload } from '../../clients/uploads.ts'
 import { claimsOf, signToken } from '../tools/jwt.ts'
 import { call, type Person } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
@@ -176,18 +176,17 @@ describe('an attachment', () => {
   })
 
   const names = ['größe.png', '地図.png', '🗺️.jpg', 'map [1].pdf', '~map.png']
-  test('of any name is sent, and saved under it, by the example of docs/deploy.md', async () => {
-    const [, example] = /^## Files.*?```js\n(.*?)```/ms.exec(readFileSync('docs/deploy.md', 'utf8'))!
-    const code = `return (async () => { ${example}; return { path, link } })()`
-    const run = new Function('supabase', 'api', 'conversationId', 'file', code)
+  test('of any name is sent, and saved under it', async () => {
     const { ana: sender, conversation } = await pair()
+    const client = openClient(origin, sender.token)
     for (const name of [...names, 'map', 'a#b?c%.png', '.png', "it's (1).png"]) {
-      const answers: unknown[] = []
-      const api = { post: async (path: string, body: object) => answers.push(await sender.call('POST', path, body)) }
       const file = new File([png], name, { type: 'image/png' })
-      const { path, link } = await run(openClient(origin, sender.token), api, conversation, file)
-      const attachment = { url: path, name, mime_type: 'image/png', size: png.length }
-      expect(answers).toMatchObject([{ status: 201, body: { attachment } }])
+      const attachment = attachmentOf(conversation, crypto.randomUUID(), file)
+      const path = attachment.url
+      await upload(client, { access_token: sender.token }, 'attachments', path, file, {})
+      expect(await sender.call('POST', `/conversations/${conversation}/messages`, { attachment }))
+        .toMatchObject({ status: 201, body: { attachment } })
+      const link = `${await addressOf(client, attachment)}&download=${encodeURIComponent(name)}`
       const disposition = (await fetch(link)).headers.get('Content-Disposition')!
       expect(decodeURIComponent(/^attachment;.*filename\*=UTF-8''([^;]+)/.exec(disposition)![1]!)).toBe(name)
       // By the link of one file nobody gets another.
