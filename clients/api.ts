@@ -142,9 +142,18 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     messagesAfter: (id: number, after_id: number, signal: AbortSignal) =>
       messages(id, { after_id, limit: 100 }, signal),
     /** Resolves when the file is in Storage, by this try or by an earlier one. */
-    upload: async ({ url, mime_type: type }: Attachment, file: Blob, options: UploadOptions) =>
+    upload: async ({ url, mime_type: type }: Attachment, file: Blob, options: UploadOptions) => {
       // Not every storage keeps the type.
-      upload(client, await session.current(), 'attachments', url, new Blob([file], { type }), options),
+      const typed = new Blob([file], { type })
+      const current = await session.current()
+      try {
+        await upload(client, current, 'attachments', url, typed, options)
+      } catch (error) {
+        // A token that Storage rejects is one of these as well.
+        if (![400, 401, 403].includes(toServiceError(error).status ?? 0)) throw error
+        await upload(client, await session.refreshed(current), 'attachments', url, typed, options)
+      }
+    },
     send: async (id: number, { content, attachment = null }: Draft, client_id: string, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { content, attachment, client_id } }
       const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })

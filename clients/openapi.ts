@@ -5383,7 +5383,7 @@ export interface operations {
                      *     SEQUENCE:2
                      *     DTSTAMP:20260514T160000Z
                      *     DTSTART:20260514T160000Z
-                     *     DTEND:20260514T160000Z
+                     *     DTEND:20260514T190000Z
                      *     SUMMARY:Morning in the tile workshop
                      *     STATUS:CONFIRMED
                      *     END:VEVENT

@@ -1,4 +1,4 @@
-import type { ServiceError } from './errors.ts'
+import { ServiceError } from './errors.ts'
 import { withLock } from './lock.ts'
 import type { KeyValueStorage } from './storage.ts'
 import type { Attachment, Message } from './types.ts'
@@ -111,7 +111,7 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   let channel: BroadcastChannel | null = null
   let lastRun: Promise<void> = Promise.resolve()
   // Each has a key of its own, because all else is written with every keystroke.
-  const files = new Map<string, { file: Blob; isStored: boolean }>()
+  const files = new Map<string, { file: Blob; isTried: boolean }>()
   const deleteFiles = async (clientIds: string[]) => {
     for (const id of clientIds) files.delete(id)
     await lastRun
@@ -153,8 +153,10 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
     const changes = unsaved
     try {
       for (const [id, kept] of files) {
-        if (!kept.isStored) await withTimeout(Promise.resolve(storage.set(`${name}:${id}`, kept.file)))
-        kept.isStored = true
+        if (kept.isTried) continue
+        kept.isTried = true
+        // One that is too large for the storage must not keep the rest from it. After a reload its message is refused.
+        await withTimeout(Promise.resolve(storage.set(`${name}:${id}`, kept.file))).catch(() => {})
       }
       const saved = changes.length
         ? await withTimeout(update(storage, name, (stored) => applyAll(changes, stored)))
@@ -211,11 +213,13 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
       return isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
     announce: (outcome) => channel?.postMessage(outcome),
-    keepFile: (clientId, file) => void files.set(clientId, { file, isStored: false }),
+    keepFile: (clientId, file) => void files.set(clientId, { file, isTried: false }),
     async fileOf(clientId) {
       const kept = files.get(clientId)
       if (kept || !storage) return kept?.file ?? null
-      return await withTimeout(Promise.resolve(storage.get(`${await key}:${clientId}`))) as Blob | undefined ?? null
+      const stored = await withTimeout(Promise.resolve(storage.get(`${await key}:${clientId}`))) ?? null
+      if (stored !== null && !(stored instanceof Blob)) throw new ServiceError('This device has not kept the file')
+      return stored
     },
     dropFile: (clientId) => deleteFiles([clientId]),
     subscribe(listener) {
@@ -223,12 +227,15 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
       return () => void listeners.delete(listener)
     },
     async clear() {
-      const clientIds = current.messages.map(({ client_id }) => client_id)
+      const known = current.messages
       unsaved = []
       current = empty
       closed = isCleared = true
-      await deleteFiles(clientIds)
+      await lastRun
       try {
+        // Also what this page has not read yet.
+        const stored = await withTimeout(Promise.resolve(storage?.get(await key))).catch(() => null)
+        await deleteFiles([...known, ...parse(stored).messages].map(({ client_id }) => client_id))
         await storage?.delete(await key)
       } catch {
         // It is forbidden or broken, so nothing more can be done.

@@ -55,6 +55,26 @@ const post = (url: string, headers: Record<string, string>, file: Blob, { onProg
     request.send(file)
   })
 
+const longestUpload = 5 * 60_000
+
+/** Where there is no XMLHttpRequest: supabase-js takes no signal. */
+const postWithoutProgress = async (
+  sent: Promise<{ error: unknown }>,
+  { signal }: UploadOptions,
+): Promise<number> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const ended = new Promise<number>((resolve) => {
+    timer = setTimeout(resolve, longestUpload, 0)
+    signal?.addEventListener('abort', () => resolve(0))
+  })
+  const status = sent.then(({ error }) => error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200)
+  try {
+    return await Promise.race([status, ended])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 const wording = (status: number): string => {
   if (status === 413) return 'The file is too large.'
   if (status === 415) return 'Files of this kind cannot be sent.'
@@ -72,10 +92,9 @@ export const upload = async (
 ): Promise<void> => {
   const files = storage.from(bucket)
   const headers = { Authorization: `Bearer ${access_token}` }
-  let status = 200
+  let status: number
   if (typeof XMLHttpRequest === 'undefined') {
-    const { error } = await files.upload(path, file, { headers })
-    if (error) status = Number((error as { statusCode?: string }).statusCode ?? 0)
+    status = await postWithoutProgress(files.upload(path, file, { headers }), options)
   } else {
     const url = files.getPublicUrl(path).data.publicUrl.replace('/object/public/', '/object/')
     const apikey = realtime.apiKey ?? ''

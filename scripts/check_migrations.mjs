@@ -12,6 +12,7 @@ const present = readdirSync(new URL('supabase/migrations', root)).sort().map((na
 const early = present.slice(0, released.length).filter((path, i) => path !== released[i][2])
 
 const faults = [
+  ...(released.length === 0 ? ['supabase/released.sha256 lists no migration'] : []),
   ...changed.map(([, , path]) => `${path} is released, and has changed: add a migration (CONTRIBUTING.md)`),
   ...early.map((path) => `${path} is not released, and older than one that is: rename it`),
 ]

@@ -44,4 +44,5 @@ writeFileSync('supabase/released.sha256', [`# ${version}, ${today}`, ...lines, '
 
 console.log(`Version ${version} is in ${run('git', 'diff', '--name-only').trim().split('\n').join(', ')} and
 supabase/released.sha256, which freezes ${migrations.length} migrations. If .ci/run passes:
-  git add --all && git commit -m 'Release ${version}' && git tag v${version} && git push --follow-tags`)
+  git add --all && git commit -m 'Release ${version}'
+  git tag -a v${version} -m 'Release ${version}' && git push --follow-tags`)

@@ -65,7 +65,8 @@ reservations.get(
     })
     const name = `attachment; filename="reservation-${rid}.ics"`
     const headers = { 'Content-Type': 'text/calendar; charset=utf-8', 'Content-Disposition': name }
-    return c.body(calendar.toString(), 200, headers)
+    // RFC 5545: each line ends with CRLF, the last one as well.
+    return c.body(`${calendar}\r\n`, 200, headers)
   },
 )
 

@@ -48,9 +48,10 @@ export const migrate = async (database: Database): Promise<void> => {
     if (own.get(version) === text) continue
     const wrong = own.has(version)
       ? 'was made by another text of a migration than the one of this folder'
-      : 'is of a newer release than this folder'
+      : 'has a migration that is not in this folder'
     throw new CannotStart(
-      `The database ${wrong} (${version}); start that release, or choose another DATA_DIR (or DATABASE_URL)`,
+      `The database ${wrong} (${version}); start from the folder that made it, ` +
+        'or choose another DATA_DIR (or DATABASE_URL)',
     )
   }
   for (const { version, name, sql } of migrations) {

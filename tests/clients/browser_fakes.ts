@@ -63,7 +63,14 @@ export const fakePage = () => {
 export const openOrigin = () => {
   const values = new Map<string, unknown>()
   const openPage = () => {
-    const control = { fails: false, hangs: false, latency: 1, capacity: Infinity, isKilled: false }
+    const control = {
+      fails: false,
+      hangs: false,
+      latency: 1,
+      capacity: Infinity,
+      largestFile: Infinity,
+      isKilled: false,
+    }
     const access = async <Result>(work: () => Result): Promise<Result> => {
       const pause = () => new Promise((resolve) => setTimeout(resolve, control.latency / 2))
       await pause()
@@ -75,7 +82,10 @@ export const openOrigin = () => {
       return result
     }
     const put = (key: string, value: unknown) => {
-      if (JSON.stringify(value ?? null).length > control.capacity) throw new DOMException('Full', 'QuotaExceededError')
+      const isTooLarge = value instanceof Blob && value.size > control.largestFile
+      if (isTooLarge || JSON.stringify(value ?? null).length > control.capacity) {
+        throw new DOMException('Full', 'QuotaExceededError')
+      }
       if (value === undefined) values.delete(key)
       else values.set(key, structuredClone(value))
     }

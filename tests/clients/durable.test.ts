@@ -58,6 +58,9 @@ playAll([
     [string, (scene: Scene) => void][]).map(([how, act]): Row => [
     `another user finds nothing after this one ${how}`, inBrowser,
     offline, sendPhoto, draft('A draft of Ana'), 100, kept(2), act, 100, kept(0)]),
+  ['nor after this one signs out before what was left could be read', inBrowser,
+    offline, sendPhoto, 100, kept(2), leave,
+    ({ openPage }) => void openPage(), ({ client }) => client.signOut(), 2000, kept(0)],
   ['another user finds nothing even if the storage hung while this one signed out', inBrowser,
     fault({ latency: 40_000 }), draft('A draft of Ana'), 100, fault({ latency: 1 }),
     ({ client }) => client.signOut(), 60_000, kept(0)],
@@ -67,6 +70,9 @@ playAll([
     send('Still from Ana'),
     60_000, kept(0), ({ requestsWith }) => expect(requestsWith('POST')).toEqual([])],
 
+  ['a file that is too large for the storage keeps nothing else from it', inBrowser,
+    fault({ largestFile: 2 }), offline, sendPhoto, send('One'), 20_000, isDurable(true), leave, network(), openPage,
+    60_000, { stored: ['One'], outgoing: [{ content: 'Look', state: 'refused' }] }],
   ...Object.entries({ 'is forbidden': { fails: true }, hangs: { hangs: true }, 'is full': { capacity: 10 } })
     .map(([what, faults]): Row => [
       `a storage that ${what} leaves all in memory and says so, and gets it as soon as it works again`, inBrowser,

@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const read = (path: string) => readFileSync(path, 'utf8')
@@ -31,4 +34,25 @@ test('the pipeline runs commands of the page on deploying, in its order', () => 
   // The first deployment includes the seed, an upgrade does not.
   const places = commands.map((command) => page.replaceAll(' --include-seed', '').indexOf(command))
   expect(places).toEqual(places.filter((place) => place > 0).toSorted((one, other) => one - other))
+})
+
+test('a released migration that has changed is refused, and so is a new one before it, or an empty list', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+  const check = () => spawnSync('node', [join(folder, 'scripts/check_migrations.mjs')], { encoding: 'utf8' }).stderr
+  for (const path of ['scripts/check_migrations.mjs', 'supabase/migrations', 'supabase/released.sha256']) {
+    cpSync(path, join(folder, path), { recursive: true })
+  }
+  expect(check()).toBe('')
+  const path = (name: string) => join(folder, 'supabase/migrations', name)
+  const [released] = readdirSync('supabase/migrations').sort()
+  writeFileSync(path('20200101000000_early.sql'), '')
+  expect(check()).toMatch(/20200101000000_early\.sql is not released, and older/)
+  rmSync(path('20200101000000_early.sql'))
+  writeFileSync(path('99990101000000_late.sql'), '')
+  expect(check()).toBe('')
+  writeFileSync(path(released!), `${read(`supabase/migrations/${released}`)} `)
+  expect(check()).toMatch(/_schema\.sql is released, and has changed/)
+  writeFileSync(join(folder, 'supabase/released.sha256'), '')
+  expect(check()).toMatch(/lists no migration/)
+  rmSync(folder, { recursive: true })
 })

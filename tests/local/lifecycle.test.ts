@@ -268,7 +268,7 @@ describe('a data folder', { timeout }, () => {
     const metrics = await fetch(`${stack.base}/health/metrics`, { headers: { apikey: testKeys.secretKey } })
     expect(await metrics.text()).toMatch(/^database_migration\{version="99990101000000",sha256="\w{64}"\} 1$/m)
     await stopStack(stack.process)
-    const line = /The database is of a newer release than this folder \(99990101000000\); start that release, .+/
+    const line = /The database has a migration that is not in this folder \(99990101000000\); start from .+/
     expect(await run({ DATA_DIR: copy })).toMatchObject(refusal(line))
   })
 

@@ -34,33 +34,39 @@ const inCopy = (program: string, args: string[], env: Record<string, string> = {
 const deno = (...args: string[]) => inCopy('node_modules/.bin/deno', args)
 
 const changed = [...new Set(recipes.flatMap(filesOf))]
-// What a recipe uses is used in the files that it changes, so whatever breaks it changes them, too.
-test.runIf(isDue('tests/recipes', ...changed))('applied to a copy, they pass its checks and its rules', async () => {
-  for (const path of execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n')) {
-    cpSync(path, join(copy, path), { preserveTimestamps: true })
-  }
-  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
-  inCopy('git', ['init', '--quiet'])
-  for (const recipe of recipes) inCopy('git', ['apply', resolve('tests/recipes', recipe)])
-  inCopy('npm', ['run', 'migration', '--', 'recipes'])
-  const DATABASE_URL = await makeDatabase('recipes')
-  // The first who opens the database migrates it.
-  const runIn = (script: string, ...args: string[]) =>
-    inCopy('node_modules/.bin/deno', ['run', '-A', script, ...args], { DATABASE_URL })
-  const rules = changed.flatMap((path) => /^tests\/rules\/(\w+\.)rules\.ts$/.exec(path)?.[1] ?? [])
-  const printed = runIn('tests/rules/run.ts', ...rules)
-  const results: { name: string; error: string | null }[] = JSON.parse(printed.slice(printed.indexOf('[{')))
-  expect(results.length).toBeGreaterThan(50)
-  expect(results.filter(({ error }) => error)).toEqual([])
-  expect(runIn('tests/db/run.ts', 'privacy')).toMatch(/"ok (?!.*"not ok )/)
-  // As schema.test.ts.
-  const types = await connected(DATABASE_URL, async (sql) => {
-    const query = async (text: string) => ({ rows: await sql.unsafe(text) })
-    return await generateTypescript(sortGeneratorMetadata(await introspect({ query }, { includedSchemas: ['public'] })))
-  })
-  writeFileSync(join(copy, 'functions/_shared/database.types.ts'), types)
-  deno('run', '-A', 'scripts/write_openapi.ts')
-  deno('fmt', '--check', '--quiet', ...changed.filter((path) => path.endsWith('.ts')))
-  deno('check', '--quiet', 'functions', 'docs')
-  deno('check', '--quiet', '--config', 'scripts/browser.json', 'demo')
-})
+// What a recipe uses is used in the files that it changes, or by the command that writes its migration.
+const tools = ['run.sh', 'build.ts', 'write_migration.ts'].map((name) => `tests/postgres/${name}`)
+test.runIf(isDue('tests/recipes', 'supabase/migrations', ...tools, ...changed))(
+  'applied to a copy, they pass its checks and its rules',
+  async () => {
+    for (const path of execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n')) {
+      cpSync(path, join(copy, path), { preserveTimestamps: true })
+    }
+    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
+    inCopy('git', ['init', '--quiet'])
+    for (const recipe of recipes) inCopy('git', ['apply', resolve('tests/recipes', recipe)])
+    inCopy('npm', ['run', 'migration', '--', 'recipes'])
+    const DATABASE_URL = await makeDatabase('recipes')
+    // The first who opens the database migrates it.
+    const runIn = (script: string, ...args: string[]) =>
+      inCopy('node_modules/.bin/deno', ['run', '-A', script, ...args], { DATABASE_URL })
+    const rules = changed.flatMap((path) => /^tests\/rules\/(\w+\.)rules\.ts$/.exec(path)?.[1] ?? [])
+    const printed = runIn('tests/rules/run.ts', ...rules)
+    const results: { name: string; error: string | null }[] = JSON.parse(printed.slice(printed.indexOf('[{')))
+    expect(results.length).toBeGreaterThan(50)
+    expect(results.filter(({ error }) => error)).toEqual([])
+    expect(runIn('tests/db/run.ts', 'privacy')).toMatch(/"ok (?!.*"not ok )/)
+    // As schema.test.ts.
+    const types = await connected(DATABASE_URL, async (sql) => {
+      const query = async (text: string) => ({ rows: await sql.unsafe(text) })
+      return await generateTypescript(
+        sortGeneratorMetadata(await introspect({ query }, { includedSchemas: ['public'] })),
+      )
+    })
+    writeFileSync(join(copy, 'functions/_shared/database.types.ts'), types)
+    deno('run', '-A', 'scripts/write_openapi.ts')
+    deno('fmt', '--check', '--quiet', ...changed.filter((path) => path.endsWith('.ts')))
+    deno('check', '--quiet', 'functions', 'docs')
+    deno('check', '--quiet', '--config', 'scripts/browser.json', 'demo')
+  },
+)

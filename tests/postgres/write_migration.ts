@@ -1,6 +1,6 @@
 /**
  * Writes the migration that takes a database from what supabase/migrations build to what sql/schema says, by the CLI's
- * comparison of the two. One of the same name that is not released yet is made anew.
+ * comparison of the two. One of the same name that is not released yet is made anew, without what was added by hand.
  *   npm run migration -- NAME
  */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,16 +10,22 @@ import { buildSchemas } from './build.ts'
 const folder = 'supabase/migrations'
 const list = 'supabase/released.sha256'
 
-const fail = (text: string): never => {
-  console.error(text)
-  Deno.exit(1)
-}
-
 const name = Deno.args[0] ?? ''
-if (!/^[a-z][a-z0-9_]*$/.test(name)) fail('usage: npm run migration -- NAME (of a-z, 0-9 and _)')
+if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+  console.error('usage: npm run migration -- NAME (of a-z, 0-9 and _)')
+  Deno.exit(2)
+}
 const released = existsSync(list) ? readFileSync(list, 'utf8') : ''
-for (const file of readdirSync(folder)) {
-  if (file.endsWith(`_${name}.sql`) && !released.includes(file)) rmSync(`${folder}/${file}`)
+const before = readdirSync(folder).find((file) =>
+  new RegExp(`^[0-9]+_${name}[.]sql$`).test(file) && !released.includes(file)
+)
+const text = before && readFileSync(`${folder}/${before}`, 'utf8')
+if (before) rmSync(`${folder}/${before}`)
+
+const fail = (reason: string): never => {
+  if (before) writeFileSync(`${folder}/${before}`, text!)
+  console.error(reason)
+  Deno.exit(1)
 }
 
 const push = await buildSchemas()

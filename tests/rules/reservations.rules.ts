@@ -261,6 +261,7 @@ test('what is agreed is a file for a calendar, of the two and nobody else, and n
   await accept(ben, path)
   const answer = await ben.ask('GET', file)
   equal([answer.status, answer.headers.get('Content-Type')], [200, 'text/calendar; charset=utf-8'])
+  is(answer.text, /\r\nEND:VCALENDAR\r\n$/)
   is(answer.headers.get('Content-Disposition')!, /^attachment; filename="reservation-\d+\.ics"$/)
   const lines = answer.text.split('\r\n')
   // deno-fmt-ignore

@@ -30,7 +30,10 @@ export const toExample = (value: unknown, requests: string, field = ''): unknown
   if (typeof value === 'string') {
     if (moment.test(value)) return requests.includes(value) ? value : moments[field] ?? moments.default
     // Those of a file for a calendar, and the service that it is from.
-    return value.replace(/\d{8}T\d{6}Z/g, '20260514T160000Z').replace(/@127\.0\.0\.1:\d+/, '@127.0.0.1:54321')
+    return value.replace(/\d{8}T\d{6}Z/g, '20260514T160000Z').replace(/(?<=DTEND:\d{8}T)16/, '19').replace(
+      /@127\.0\.0\.1:\d+/,
+      '@127.0.0.1:54321',
+    )
   }
   if (Array.isArray(value)) {
     return value.slice(0, value.length > 5 ? 2 : 5).map((item) => toExample(item, requests))
