@@ -13,9 +13,11 @@ const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8'
 const heading = '## [Unreleased]\n'
 const changes = readFileSync('CHANGELOG.md', 'utf8')
 const unreleased = changes.split(heading)[1]?.split(/^## /m)[0].trim()
+const last = changes.match(/^## \[(\d[^\]]*)\]/m)?.[1]
+const isLater = !last || last.localeCompare(version, 'en', { numeric: true }) < 0
 const refusals = [
   [!/^\d+\.\d+\.\d+$/.test(version ?? ''), 'usage: npm run release -- VERSION (as 1.1.0)'],
-  [changes.includes(`## [${version}]`), `CHANGELOG.md has ${version} already`],
+  [!isLater, `The last release is ${last}`],
   [!unreleased, `CHANGELOG.md says nothing under ${heading.trim()}`],
   [run('git', 'status', '--porcelain') !== '', 'Commit or stash your changes first'],
 ]

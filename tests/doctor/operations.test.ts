@@ -36,7 +36,7 @@ test('the pipeline runs commands of the page on deploying, in its order', () => 
   expect(places).toEqual(places.filter((place) => place > 0).toSorted((one, other) => one - other))
 })
 
-test('a released migration that has changed is refused, and so is a new one before it, or an empty list', () => {
+test('a released migration that has changed or is gone is refused, a new one before it, and an empty list', () => {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
   const check = () => spawnSync('node', [join(folder, 'scripts/check_migrations.mjs')], { encoding: 'utf8' }).stderr
   for (const path of ['scripts/check_migrations.mjs', 'supabase/migrations', 'supabase/released.sha256']) {
@@ -51,6 +51,8 @@ test('a released migration that has changed is refused, and so is a new one befo
   writeFileSync(path('99990101000000_late.sql'), '')
   expect(check()).toBe('')
   writeFileSync(path(released!), `${read(`supabase/migrations/${released}`)} `)
+  expect(check()).toMatch(/_schema\.sql is released, and has changed/)
+  rmSync(path(released!))
   expect(check()).toMatch(/_schema\.sql is released, and has changed/)
   writeFileSync(join(folder, 'supabase/released.sha256'), '')
   expect(check()).toMatch(/lists no migration/)
