@@ -202,6 +202,19 @@ export const checks = [
     say: 'attachments are private, avatars public',
   },
   {
+    name: 'schedule',
+    needs: 'secretKey',
+    ask: { 'the jobs': query('rpc/describe_schedule', { as: 'secretKey' }) },
+    wrong: ([{ body }], { isLoopback }) => ({
+      'there is no job': body.length === 0 && !isLoopback,
+      ...Object.fromEntries(
+        body.map(({ job, last_status, last_message }) => [`${job}: ${last_message}`, last_status === 'failed']),
+      ),
+    }),
+    say: ([{ body }]) =>
+      body.length > 0 ? `${body.length} jobs, none failed at its latest run` : 'timers of this machine',
+  },
+  {
     name: 'embedding queue',
     needs: 'secretKey',
     ask: { metrics },

@@ -123,8 +123,8 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   hashInSecondThread()
   handler = (request, info) => gateway.fetch(request, info.remoteAddr.hostname)
 
-  // On Supabase a schedule calls the functions embed and notify.
-  const stopJobs = startJobs(database, () => {
+  // On Supabase the schedule calls the functions embed and notify.
+  const stopJobs = await startJobs(database, () => {
     functions.drain()
     functions.notify()
   })

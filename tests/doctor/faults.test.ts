@@ -86,6 +86,8 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
     storage(/public\/attachments\//, 400, storageRefusals.notFound.body), /may be public/],
   ['storage', 'avatars have no bucket', storage(/public\/avatars\//, 400, storageRefusals.noBucket.body), /not public/],
   ['storage', 'attachments can be listed', storage(/list/, 200, [{ name: '1' }]), /can list/],
+  ['schedule', 'a job failed',
+    on(/describe_schedule/, json(200, [{ job: 'send', last_status: 'failed', last_message: 'key' }])), /send: key/],
   ['embedding queue', 'it is old', metric('embedding_queue_oldest_seconds', 4000), /schedule does not run/],
   ['embedding queue', 'there are dead letters', metric('embedding_queue_dead', 2), /2 dead$/],
   ['embedding queue', 'there is no database', metric('database_up', 0), /does not answer/],
@@ -108,6 +110,7 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
 test.each([
   ['releases', 'the sources are deployed', /^FAIL not built/],
   ['auth settings', 'addresses are not confirmed', /^FAIL Confirm email is off/],
+  ['schedule', 'there is no job', /^FAIL there is no job/],
 ])('on another machine %s fails if %s', async (check, _, line) => {
   expect((await diagnose(origin, check, { url: 'https://project.example' }))[check]).toMatch(line)
 })

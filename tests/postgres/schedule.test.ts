@@ -1,5 +1,5 @@
-// supabase/schedule.sql, with the secrets of docs/deploy.md, on pg_cron and stand-ins for pg_net and Vault, which
-// Debian does not package.
+// The jobs, with the secrets of docs/deploy.md, on pg_cron and stand-ins for pg_net and Vault, which Debian does not
+// package.
 import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
@@ -21,12 +21,17 @@ test('the schedule calls the functions embed and notify as often as their queues
   try {
     await owner.unsafe(standIns)
     providePgNet()
-    await sql.unsafe(secrets! + readFileSync('supabase/schedule.sql', 'utf8'))
+    await sql.unsafe(readFileSync('sql/schema/90_operations/50_schedule.sql', 'utf8'))
+    await sql`select private.schedule_jobs()`
+    // As each migration does.
+    await sql`select private.schedule_jobs()`
     // In public the Data API would show it, and the advisors warn.
     expect(await sql`select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_net'`)
       .toEqual([{ schema: 'extensions' }])
     const [job] = await sql`select schedule, command from cron.job where jobname = 'drain the embedding queue'`
     expect(job!.schedule).toBe('10 seconds')
+    await expect(sql.unsafe(job!.command)).rejects.toThrow('Vault has no secret project_url')
+    await sql.unsafe(secrets!)
     await sql.unsafe(job!.command)
     expect(await sql`select from net.sent`).toHaveLength(0)
     await sql`insert into private.embedding_queue default values`
@@ -54,7 +59,8 @@ test('the schedule calls the functions embed and notify as often as their queues
       expect({ due, sent }).toEqual({ due, sent: Array(calls).fill(call) })
     }
     // What one machine runs by itself (tests/local/database.checks.ts).
-    const own = await sql`select schedule, command from cron.job where command like 'select private.%' order by command`
+    const own =
+      await sql`select schedule, command from cron.job where command like 'select private.%()' order by command`
     expect(own).toEqual([
       { schedule: '37 * * * *', command: 'select private.count_words()' },
       { schedule: '47 3 * * *', command: 'select private.forget_changes()' },
@@ -67,9 +73,8 @@ test('the schedule calls the functions embed and notify as often as their queues
     // What admins see of it, on the real tables of pg_cron.
     const definition = /create function public\.describe_schedule[^]*?\n\$\$;/
     await sql.unsafe(definition.exec(readFileSync('sql/schema/90_operations/40_describe.sql', 'utf8'))![0])
-    const jobs = ['count words', 'drain the embedding queue', 'forget dead letters', 'forget old changes']
-    const others = ['forget old runs', 'purge evidence', 'send notifications', 'settle reservations']
-    expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job)).toEqual([...jobs, ...others])
+    expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job))
+      .toEqual((await sql`select name from private.list_jobs() order by name`).map(({ name }) => name))
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})
     await sql`drop function if exists public.describe_schedule`.catch(() => {})

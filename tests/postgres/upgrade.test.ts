@@ -2,7 +2,7 @@
 // folder, and back to the functions of the release.
 //   MESSAGES=1000000 npm run test:postgres -- tests/postgres/upgrade
 import { randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rateNames } from '../../functions/_shared/setting_rules.ts'
@@ -30,7 +30,8 @@ beforeAll(async () => {
   for (const line of pageLines(/^npm run deploy$|edge_functions password|EDGE_DATABASE_URL/)) {
     await release.succeed(line)
   }
-  grow()
+  await project.sql.unsafe(walk.filledIn(pageLines(/^select vault.create_secret/)[0]!))
+  await grow()
   // These people do more than people may.
   for (const name of rateNames) project.management.secrets.set(name, 'off')
   await project.startFunctions()
@@ -68,8 +69,8 @@ const sampleMigrations = {
   '99990101000002_index.sql': 'create index concurrently messages_added_idx on public.messages (added, id);',
 }
 
-/** Adds people, conversations and messages as the bench does, and nobody who can be found. */
-const grow = (): void => {
+/** Adds people, conversations and messages as the bench does, nobody of whom can be found, and the demo data. */
+const grow = async (): Promise<void> => {
   const sizes = { users: messages / 100, conversations: messages / 50, messages }
   const variables = Object.entries(sizes).flatMap(([name, value]) => ['-v', `${name}=${Math.max(value, 1000)}`])
   project.psql(...variables, '-f', join(release.folder, 'bench/endpoints/fixture.sql'))
@@ -77,6 +78,12 @@ const grow = (): void => {
     ...['-c', 'set session_replication_role = replica', '-c', 'update public.profiles set is_searchable = false'],
     ...['-c', 'drop schema bench cascade'],
   )
+  // Everything that a conversation can have: reservations in all states, reports, read markers.
+  for (const name of ['people_1', 'people_2', 'conversations', 'moderation']) {
+    const text = readFileSync(join(release.folder, `sql/seed/demo_${name}.sql`), 'utf8')
+    // Only one machine may have a photo at its own address.
+    await project.sql.unsafe(text.replaceAll('http://127.0.0.1:54321', 'https://project.example'))
+  }
 }
 
 /** How long statements wait for a lock on a table, at most, in milliseconds. */

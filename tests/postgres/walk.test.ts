@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { projectRef } from '../tools/management_api.ts'
 import { call, signUp } from '../tools/people.ts'
-import { providePgNet } from '../tools/pg_net.ts'
 import { testKeys } from '../tools/stack.ts'
 import type { Outcome } from '../tools/supabase.ts'
 import { commands, notHere } from './walked_page.ts'
@@ -64,7 +63,6 @@ const promised: [line: RegExp, check: (outcome: Outcome) => unknown][] = [
 ]
 
 const runSql = async (text: string): Promise<void> => {
-  if (text.includes('create extension')) providePgNet()
   await project.sql.unsafe(`set role postgres; ${walk.filledIn(text)}; reset role`)
 }
 

@@ -10,7 +10,7 @@ export const notHere: Record<string, string> = {
   'npm run build': '`npm run deploy` runs it',
   'npm run data': 'step 1 runs it, with the address of the database',
   'npx supabase domains create --custom-hostname api.example.com': 'asks a name server on the Internet',
-  'drop extension pg_net': 'only after a mistake',
+  'select private.schedule_jobs()': 'only after a mistake',
   'revoke execute on function … from public, anon': 'no function is named',
   'git checkout <commit>': 'tests/postgres/upgrade.test.ts goes back',
   'git clone https://github.com/supabase/auth ../auth': 'needs the Internet',
@@ -26,7 +26,7 @@ const isCommand = /^(\w+=\S+ )*(npx|npm|supabase|git|node|curl|select|drop|revok
 
 const isSql = /^(select|drop|revoke|alter|create|update|delete) /
 
-/** Its commands in the order of the page, each once: lines of shell, scripts of SQL or links to one, what is quoted. */
+/** Its commands in the order of the page, each once: lines of shell, scripts of SQL, what is quoted. */
 export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string }[] => {
   const found = new Map<string, 'sh' | 'sql'>()
   const add = (language: 'sh' | 'sql', text: string) => found.has(text) || found.set(text, language)
@@ -34,9 +34,6 @@ export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string
     const [, language, block, prose] = part
     if (language === 'sql') add('sql', block!.trim())
     if (language === 'sh') block!.replaceAll(/\\\n\s*/g, '').trim().split('\n').forEach((line) => add('sh', line))
-    for (const [, path] of prose?.matchAll(/\]\(\.\.\/(supabase\/\w+\.sql)\)/g) ?? []) {
-      add('sql', readFileSync(path!, 'utf8'))
-    }
     for (const [, span] of prose?.matchAll(/`([^`]+)`/g) ?? []) {
       const text = span!.replaceAll(/\s+/g, ' ')
       if (isCommand.test(text)) add(isSql.test(text) ? 'sql' : 'sh', text)

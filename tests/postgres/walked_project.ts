@@ -5,6 +5,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'vitest'
 import { projectRef } from '../tools/management_api.ts'
+import { providePgNet } from '../tools/pg_net.ts'
 import { testKeys } from '../tools/stack.ts'
 import type { Outcome } from '../tools/supabase.ts'
 import { openDeployedProject } from './deployed_project.ts'
@@ -21,6 +22,7 @@ export const copyRepository = (): string => {
 }
 
 export const openWalk = async () => {
+  providePgNet()
   const project = await openDeployedProject()
   const folders: string[] = []
   let token = ''

@@ -41,6 +41,6 @@ if (statements === '') {
   const file = `${folder}/${version}_${name}.sql`
   // Without pgvector's library role postgres may not set its parameters, as some functions do.
   const header = ["set local lock_timeout = '500ms';", "select '[1]'::extensions.vector;"]
-  writeFileSync(file, `${header.join('\n')}\n\n${statements}\n`)
+  writeFileSync(file, `${header.join('\n')}\n\n${statements}\n\nselect private.schedule_jobs();\n`)
   console.log(`${file}: read it, and compare it with CONTRIBUTING.md, "Add a migration"`)
 }

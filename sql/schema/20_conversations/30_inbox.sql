@@ -92,11 +92,16 @@ comment on function private.refresh_entries(bigint) is
   'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written,
 and unmarks nobody.';
 
-create function private.handle_changed_conversation()
+create function private.handle_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  if tg_op = 'INSERT' then
+    insert into private.inbox_entries (conversation_id, user_id, active_at)
+    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
+    return null;
+  end if;
   perform private.refresh_entries(new.id);
   if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
     if exists (
@@ -135,11 +140,13 @@ begin
   return null;
 end
 $$;
-comment on function private.handle_changed_conversation() is
-  'An admin changed the participants or the time of a conversation. Refuses to take away somebody whose message or
-reservation is in it: others would read it as somebody else''s. Definer, because nobody has a grant on inbox_entries.';
+comment on function private.handle_conversation() is
+  'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
+to take away somebody whose message or reservation is in it: others would read it as somebody else''s. Definer, because
+nobody has a grant on inbox_entries.';
 
-create trigger handle_changed_conversation
-  after update of voyager_id, local_id, created_at on public.conversations
+-- Before record_conversation, by its name: whoever is told finds it.
+create trigger handle_conversation
+  after insert or update of voyager_id, local_id, created_at on public.conversations
   for each row
-  execute function private.handle_changed_conversation();
+  execute function private.handle_conversation();

@@ -87,10 +87,6 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if tg_op = 'INSERT' then
-    insert into private.inbox_entries (conversation_id, user_id, active_at)
-    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-  end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
   from (
@@ -110,9 +106,8 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened, which puts it into both inboxes, and of which user_id of the event is the voyager, who
-opened it; or changed or removed by an admin. Whoever took part in it before is told too. Definer, because nobody has a
-grant on inbox and log.';
+  'A conversation was opened: user_id of the event is the voyager, who opened it; or changed or removed by an admin.
+Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
