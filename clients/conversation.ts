@@ -1,15 +1,15 @@
 import type { Api } from './api.ts'
-import type { ServiceError } from './errors.ts'
+import type { CachedPage } from './cache.ts'
+import { createDetails } from './details.ts'
+import { type ServiceError, toServiceError } from './errors.ts'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRepeats } from './repeats.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
-import { stepsOf } from './reservations.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
-import type { Realtime, Reservation, ReservationWithHistory } from './types.ts'
-import type { Status } from './types.ts'
+import type { Realtime, Status } from './types.ts'
 import { createTyping } from './typing.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
@@ -25,6 +25,8 @@ export interface ConversationView {
   hasOlder: boolean
   /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
   loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
   /** Whether the other participant is typing. */
   typing: boolean
   /** The other participant. */
@@ -84,6 +86,8 @@ export interface Dependencies {
   /** Tells that this message exists, so that its event must come. */
   expectEvent(conversation: number, message: number): void
   readBlocks(): void
+  /** Keeps this for a start without a network. */
+  cachePage(page: ConversationView): void
   /** Whether the caller has blocked this user; null until the blocks are loaded. */
   isBlocked(user: number): boolean | null
   /**
@@ -104,6 +108,8 @@ export interface OpenConversation extends Conversation {
   handleChanges(changes: readonly Change[], join: number): void
   /** The list names this message as the newest. */
   handleListed(message: number): void
+  /** Shows what an earlier page has left, until the service has answered. */
+  showCached(page: CachedPage, me: Person): void
   /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
   readAll(anew: boolean): void
   rejoin(): void
@@ -146,6 +152,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     draft: unsent.current.drafts[id]?.text ?? '',
     hasOlder: false,
     loaded: false,
+    asOf: null,
     typing: false,
     other: null,
     blocked: false,
@@ -199,9 +206,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     isStale = false
     try {
       const { messages, more } = await api.newestMessages(id, signal)
-      addPage(messages, { loaded: true, hasOlder: more }, isReplacing ? [] : undefined)
+      addPage(messages, { loaded: true, asOf: null, hasOlder: more }, isReplacing ? [] : undefined)
     } catch (error) {
       isStale ||= isReplacing
+      // It is not the user's any more.
+      if (store.view.asOf && toServiceError(error).status === 404) {
+        store.set({ messages: [], reservations: [], other: null, loaded: false, asOf: null })
+      }
       throw error
     }
   }
@@ -256,32 +267,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     else fetchedUpTo = Math.max(fetchedUpTo, eventId)
     updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
-  }, setResult)
-
-  let reservations: ReservationWithHistory[] = []
-  /** What has ended changes only if an admin corrects it. */
-  const knownReservation = ({ id, title, price, date, status }: Reservation): ReservationWithHistory | undefined =>
-    reservations.find((known) =>
-      known.id === id && known.status === status && known.title === title && known.price === price &&
-      known.date === date && status !== 'pending' && status !== 'accepted'
-    )
-  const showReservations = (me: number) => {
-    const shown = reservations.map((one) => ({ ...one, can: stepsOf(one, me, isReachable()) }))
-    if (JSON.stringify(shown) !== JSON.stringify(store.view.reservations)) store.set({ reservations: shown })
-  }
-
-  const detailLoop = createRetryLoop(async (signal) => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
-    if (signal.aborted) return
-    store.set({ other: Voyager.id === myId ? Local : Voyager })
-    updateReach()
-    const read = await Promise.all(
-      Reservations.map((one) => knownReservation(one) ?? api.reservation(id, one.id, signal)),
-    )
-    if (signal.aborted) return
-    reservations = read.filter((one) => one !== null)
-    showReservations(myId)
+  }, (error) => {
+    setResult(error)
+    cachePage()
   })
+  const cachePage = () => {
+    const { loaded, asOf } = store.view
+    // Not what is about to be read again.
+    if (loaded && !asOf && messageLoop.isDone && !corrected.size) dependencies.cachePage(store.view)
+  }
+  store.subscribe(cachePage)
 
   const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
     setResult(error)
@@ -303,10 +298,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const { other, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
-    if (myId) showReservations(myId)
+    if (myId) details.show(myId)
     if (isReachable()) typing.join()
     else typing.leave()
   }
+  const details = createDetails(id, {
+    ...{ api, me, isReachable },
+    onOther(other) {
+      store.set({ other })
+      updateReach()
+    },
+    onReservations: (reservations) => store.set({ reservations }),
+  })
   const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
     isClosed = true
     updateReach()
@@ -340,7 +343,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   }
 
   messageLoop.run()
-  detailLoop.run()
+  details.run()
 
   const conversation: OpenConversation = {
     id,
@@ -365,7 +368,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     typing: () => typing.typed(),
     refresh() {
       dependencies.readBlocks()
-      detailLoop.runNow()
+      details.runNow()
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
@@ -394,13 +397,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
         messageLoop.run()
-      } else if (event === 'reservation.changed') detailLoop.run()
+      } else if (event === 'reservation.changed') details.run()
     },
     joinChanged: () => void (hasGap = true),
     connectionChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
       for (const { kind, id: changed } of changes) {
-        if (kind === 'reservation' || kind === 'conversation') detailLoop.runNow()
+        if (kind === 'reservation' || kind === 'conversation') details.runNow()
         else if (kind === 'message.removed') remove(changed)
         else if (kind === 'read') {
           readEventCount++
@@ -426,11 +429,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       latestEventId = Math.max(latestEventId, message)
       messageLoop.run()
     },
+    showCached({ messages, hasOlder, other, reservations, asOf }, person) {
+      if (store.view.loaded) return
+      myId = person.id
+      isStale = true
+      details.begin(reservations)
+      store.set({ messages, outgoing: outgoing(messages), hasOlder, other, asOf, loaded: true })
+    },
     readAll(anew) {
       isStale ||= anew
       rereadShown = true
       messageLoop.runNow()
-      detailLoop.runNow()
+      details.runNow()
     },
     updateReach,
     rejoin: typing.rejoin,
@@ -440,7 +450,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       typing.close()
       repeats.stop()
       messageLoop.close()
-      detailLoop.close()
+      details.close()
       store.close()
     },
   }
