@@ -1,6 +1,6 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
 import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
-import { formatShort, formatWhole, pluralize } from './format.ts'
+import { formatAsOf, formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
@@ -14,6 +14,9 @@ type Entry = InboxView['conversations'][number] & {
   /** Whether a reservation waits for the user's answer. */
   isWaiting: boolean
 }
+
+/** Whether there is no network, as far as this page has tried. */
+export const isOffline = ({ view }: Inbox): boolean => view.error?.code === 'offline' || !navigator.onLine
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
 export const openConversations = (
@@ -58,12 +61,14 @@ export const openConversations = (
     update()
   }, 'link')
   archive.hidden = true
-  const node = el('div', {}, note, list, archive)
+  const asOf = el('p', { class: 'hint as-of', hidden: true })
+  const node = el('div', {}, asOf, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
     const { me, conversations, loaded } = inbox.view
     if (!loaded || !me) return
+    setText(asOf, inbox.view.asOf && isOffline(inbox) ? formatAsOf(inbox.view.asOf) : '')
     // A message brings an archived conversation back.
     if (conversations !== listed) states.refresh()
     listed = conversations

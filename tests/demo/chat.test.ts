@@ -29,7 +29,7 @@ const cutConnection = async (side: Side) => {
 }
 
 describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
-  const { open, openOne, openTwo, base } = openDemo()
+  const { open, openOne, openTwo, base, url } = openDemo()
 
   test('is live: messages, unread count, who types, what is read, and what is announced', async () => {
     const [ines, tomas] = await openTwo()
@@ -139,6 +139,54 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await ines.logIn()
     await ines.openWith('Tomáš Novák')
     expect(await ines.box.inputValue()).toBe('')
+  })
+
+  test('opens without a network: with the list and the messages, and as of when they are', async () => {
+    const you = await openOne('/demo/c/1', { refusals: [504] })
+    const { page } = you
+    await you.find('.message', 'a jazz evening').waitFor()
+    // Its second load is the first that the worker answers.
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    await expectSoon(() => page.evaluate(storedText)).toContain('a jazz evening')
+    await page.reload()
+    await you.waitUntilLive()
+    // What waits for an answer is not kept.
+    const previews = async () =>
+      (await you.find('.preview').allTextContents()).map((text) => text.replace('Your answer? ', ''))
+    const before = await previews()
+    await page.context().setOffline(true)
+    for (const path of ['/demo/c/1', '/demo']) {
+      await page.goto(url(path))
+      await you.find('.bar .status', 'offline').waitFor({ state: 'attached' })
+      await you.toList()
+      await you.find('.as-of', /^As of \d\d:\d\d\. No network\.$/).waitFor()
+      expect(await previews()).toEqual(before)
+    }
+    await you.openWith('Tomáš Novák')
+    await you.find('.message', 'a jazz evening').waitFor()
+    await you.find('.chat-bar .status', /^As of \d\d:\d\d\. No network\.$/).waitFor()
+    await you.send('From a tunnel')
+    await you.find('.message.waiting', 'From a tunnel').waitFor()
+    // A token that has expired meanwhile changes nothing.
+    const expire = () => {
+      const session = JSON.parse(localStorage.getItem('demo')!)
+      localStorage.setItem('demo', JSON.stringify({ ...session, expires_at: 1 }))
+    }
+    await page.evaluate(expire)
+    await page.reload()
+    await you.find('.message', 'a jazz evening').waitFor()
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('jazz')
+    await page.context().setOffline(false)
+    await you.stored('From a tunnel').node.waitFor()
+    await you.waitUntilLive()
+    await expectSoon(() => you.node.getByText('No network').filter({ visible: true }).count()).toBe(0)
+
+    await you.logOut()
+    await expectSoon(() => page.evaluate(storedText)).toBe('[]')
+    await page.context().setOffline(true)
+    await page.reload()
+    await you.button('Log in').waitFor()
+    expect(await you.find('.entry').count()).toBe(0)
   })
 
   test('keeps a refused message where it was written, to be tried again, copied or discarded', async () => {
