@@ -57,6 +57,13 @@ export interface Conversation {
    * request in flight is not cancelled, but it is not retried.
    */
   discard(clientId: string): void
+  /**
+   * Corrects the text of a message that the user has sent, within 15 minutes by default. Resolves to what it is then;
+   * rejects with the service's refusal, or without a network. The view shows what the service has.
+   */
+  edit(message: number, content: string): Promise<Message>
+  /** Takes back a message that the user has sent, within a day by default; else as `edit`. Its `deletedAt` is then set. */
+  unsend(message: number): Promise<void>
   /** Loads a page of older messages, if there are any; rejects if that fails. */
   older(): Promise<void>
   /** Keeps what the user is writing. Resolves when it is stored, if the inbox is durable. */
@@ -138,7 +145,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let olderPage: Promise<void> | null = null
   // Whether the messages shown are to be replaced.
   let isStale = false
-  /** Messages shown that an admin may have corrected. */
+  /** Messages shown that may have been corrected or taken back. */
   const corrected = new Set<number>()
   /** Messages that an admin has removed. A page that was read before that may still hold them. */
   const removed = new Set<number>()
@@ -200,6 +207,21 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     isStale ||= hasOlder && !left.length
     discardRemoved()
   }
+
+  /** A message is new, or another than before. */
+  const changed = (message: number) => {
+    removed.delete(message)
+    changedMeanwhile.add(message)
+    const { messages, hasOlder } = store.view
+    if (message > lastKnown()) latestEventId = Math.max(latestEventId, message)
+    else if (!hasOlder || message >= (messages[0]?.id ?? 0)) corrected.add(message)
+  }
+  /** Shows what has become of a message, also where the answer was lost. */
+  const showAfter = <Result>(message: number, change: Promise<Result>): Promise<Result> =>
+    change.finally(() => {
+      changed(message)
+      messageLoop.run()
+    })
 
   const loadNewest = async (signal: AbortSignal) => {
     const isReplacing = isStale
@@ -332,12 +354,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
     const countBefore = readEventCount
-    const changed = changedMeanwhile = new Set()
+    const meanwhile = changedMeanwhile = new Set()
     const page = await api.messagesBefore(id, known[0]!.id, closed.signal)
     addPage(page.messages, { hasOlder: page.more })
     // What has changed during the request may concern this page.
-    for (const id of changed) corrected.add(id)
-    if (readEventCount === countBefore && !changed.size) return
+    for (const id of meanwhile) corrected.add(id)
+    if (readEventCount === countBefore && !meanwhile.size) return
     rereadUnread ||= readEventCount !== countBefore
     messageLoop.run()
   }
@@ -358,6 +380,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: (clientId) => outbox.retry(id, clientId),
     discard: (clientId) => outbox.discard(id, clientId),
+    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed.signal)),
+    unsend: (message) => showAfter(message, api.unsend(id, message, closed.signal)),
     older() {
       if (olderPage) return olderPage
       olderPage = loadOlder().finally(() => olderPage = null)
@@ -389,6 +413,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
         messageLoop.run()
+      } else if (event === 'message.changed') {
+        changed(payload.id)
+        messageLoop.run()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
@@ -402,19 +429,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     joinChanged: () => void (hasGap = true),
     connectionChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
-      for (const { kind, id: changed } of changes) {
+      for (const { kind, id } of changes) {
         if (kind === 'reservation' || kind === 'conversation') details.runNow()
-        else if (kind === 'message.removed') remove(changed)
+        else if (kind === 'message.removed') remove(id)
         else if (kind === 'read') {
           readEventCount++
           rereadUnread = true
-        } else if (kind === 'message') {
-          removed.delete(changed)
-          changedMeanwhile.add(changed)
-          const { messages, hasOlder } = store.view
-          if (changed > lastKnown()) latestEventId = Math.max(latestEventId, changed)
-          else if (!hasOlder || changed >= (messages[0]?.id ?? 0)) corrected.add(changed)
-        }
+        } else if (kind === 'message' || kind === 'message.changed') changed(id)
       }
       if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !messageLoop.isDone) {
         messageLoop.runNow()

@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     }
     await you.openWith('Tomáš Novák')
     await you.find('.message', 'a jazz evening').waitFor()
-    await you.find('.chat-bar .status', /^As of \d\d:\d\d\. No network\.$/).waitFor()
+    await you.find('.chat-bar .status', /^As of \d\d:\d\d\. No network\.$/).waitFor({ state: 'attached' })
     await you.send('From a tunnel')
     await you.find('.message.waiting', 'From a tunnel').waitFor()
     // A token that has expired meanwhile changes nothing.
