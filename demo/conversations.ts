@@ -2,6 +2,7 @@ import type { Inbox, InboxView } from '../clients/inbox.ts'
 import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatAsOf, formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
+import { takenBack } from './message.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 import { ownPhoto } from './storage.ts'
@@ -82,7 +83,9 @@ export const openConversations = (
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
       const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A photo or file'}`
+        ? `${latest.user_id === me.id ? 'You: ' : ''}${
+          latest.deletedAt ? takenBack : latest.content || 'A photo or file'
+        }`
         : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId

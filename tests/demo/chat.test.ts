@@ -189,6 +189,31 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     expect(await you.find('.entry').count()).toBe(0)
   })
 
+  test('has messages corrected and taken back, by the keyboard and for both; a refusal is told in words', async () => {
+    const [ines, tomas] = await openTwo({ refusals: [400] })
+    await ines.openWith('Tomáš Novák')
+    await tomas.openWith('Inês Carvalho')
+    await ines.send('Let us meet at nien.')
+    const own = ines.stored('Let us meet at')
+    const menu = own.find('summary')
+    await menu.focus()
+    await ines.keys('Enter', 'Tab', 'Enter')
+    await ines.dialog.press('Correct', { fill: { Message: ' ' }, alerts: /^The message must not be blank/ })
+    await ines.dialog.press('Correct', { fill: { Message: 'Let us meet at nine.' } })
+    await own.shows('edited')
+    const received = tomas.stored('Let us meet at nine.')
+    await received.shows('edited')
+    expect(await received.find('summary').count()).toBe(0)
+    await expectSoon(() => isFocused(menu)).toBe(true)
+
+    await ines.keys('Enter', 'Tab', 'Tab', 'Enter')
+    await ines.dialog.press('Take back')
+    for (const side of [ines, tomas]) await side.find('.message em', 'Message taken back').waitFor()
+    await tomas.entry('Inês Carvalho').getByText('Message taken back').waitFor({ state: 'attached' })
+    await expectSoon(() => isFocused(ines.find('.scroller'))).toBe(true)
+    expect(await ines.find('.message', 'meet at nine').count()).toBe(0)
+  })
+
   test('keeps a refused message where it was written, to be tried again, copied or discarded', async () => {
     const ines = await openOne('/demo', { refusals: [400], permissions: ['clipboard-read', 'clipboard-write'] })
     await ines.openWith('Stavroula Mantzari')
@@ -360,7 +385,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     const registrations: { registrationId: string; scopeURL: string }[] = []
     devtools.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations))
     await devtools.send('ServiceWorker.enable')
-    await expectSoon(() => registrations[0]?.scopeURL).toBe(`${origin}/demo/`)
+    await expectSoon(() => registrations[0]?.scopeURL).toBe(`${origin}/demo`)
     const { registrationId } = registrations[0]!
     const shown = () =>
       page.evaluate(async () => {
