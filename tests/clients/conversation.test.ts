@@ -100,7 +100,8 @@ playAll([
     { requests: ['1 GET conversations/changes?limit=100&after=c3'], status: 'live', inbox: { status: 'live' } }],
   ['after an absence only what has changed is read', { ...untilResync, messages: 3 },
     disconnect, hear('Missed'), 5000, (scene) => expect(readBesideChanges(scene)).toEqual([
-      expect.stringMatching(/messages\?after_id/), '1 GET conversations/unread', '1 GET conversations?partner=true&states=true',
+      expect.stringMatching(/messages\?after_id/), '1 GET conversations/unread',
+      '1 GET conversations?partner=true&states=true',
     ]),
     { isComplete: true, status: 'live', inbox: { status: 'live' } },
     forget, disconnect, offer(), 5000, (scene) =>

@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { block, disconnect, forget, hear, network, offline, older, playAll, type Scene } from './fixture.ts'
 import { send, useFakeTime, withoutPolling } from './fixture.ts'
+import { refusal } from './simulated_service.ts'
 
 useFakeTime()
 
@@ -28,7 +29,7 @@ playAll([
     send('Helo', 'Nonsense'), 1000, edit(0, 'Hello'), 100,
     { isComplete: true, messages: [{ content: 'Hello', editedAt: time }, {}], answers: ['Helo', 'Nonsense', 'Hello'] },
     { bob: { messages: [{ content: 'Hello', editedAt: time, deletedAt: null }, { content: 'Nonsense' }] } },
-    unsend(1), 1000, { isComplete: true, messages: [{}, { content: '', deletedAt: time }], answers: ['Helo', 'Nonsense', 'Hello', 'done'] },
+    unsend(1), 1000, { isComplete: true, messages: [{}, { content: '', deletedAt: time }] }, { answers: ['Helo', 'Nonsense', 'Hello', 'done'] },
     { bob: { messages: [{}, { content: '', deletedAt: time }] } },
     ({ inbox }) => expect(inbox.view.conversations[0]!.Messages[0]).toMatchObject({ content: '', deletedAt: time })],
   ['what is taken back is not unread any more', { ...open, messages: 3 },
@@ -36,7 +37,8 @@ playAll([
   ['a refusal has its status and code, and changes nothing', { ...open, messages: 1 },
     send('Mine', 'Also'), 1000, edit(1, ' '), 100, edit(0, 'Not mine'), 100, unsend(0), 1000,
     { answers: ['Mine', 'Also', '400 invalid', '404 not_found', '404 not_found'], isComplete: true, error: null },
-    unsend(1), 1000, edit(1, 'Too late'), 1000, block(2), edit(2, 'Blocked'), 1000, unsend(2), 1000, { isComplete: true },
+    unsend(1), 1000, edit(1, 'Too late'), 1000, block(2), edit(2, 'Blocked'), 1000, unsend(2), 1000,
+    { isComplete: true },
     ({ answers }) => expect(answers.slice(5)).toEqual(['done', '409 conflict', '403 forbidden', 'done'])],
   ['without a network it is refused, and nothing changes', open,
     send('Mine'), 1000, offline, edit(0, 'Better'), unsend(0), 10_000,
@@ -46,7 +48,8 @@ playAll([
     { answers: ['Mine', '0 offline'], isComplete: true, texts: [''] }],
   ['without an event it is shown within a minute, and after an absence as soon as the client is back',
     { resyncJitter: 0, messages: 3 },
-    network({ eventLoss: 1 }), bobEdits(1), bobUnsends(2), 61_000, { isComplete: true, texts: ['Message 1', 'Better', ''] },
+    network({ eventLoss: 1 }), bobEdits(1), bobUnsends(2), 61_000,
+    { isComplete: true, texts: ['Message 1', 'Better', ''] },
     disconnect, bobUnsends(0), 5000, { isComplete: true, unread: 1 }],
   ['what is written and corrected during an absence is shown', { ...open, messages: 1 },
     disconnect, hear('Helo'), bobEdits(1), 5000, { isComplete: true, texts: ['Message 1', 'Better'], status: 'live' }],
@@ -62,8 +65,8 @@ playAll([
   ['a service of 1.0 knows none of it, and all else works', { ...open, messages: 3 },
     ({ service, server }) => {
       service.knowsStates = false
-      server.intercept = (method, _, path) =>
-        /messages.\d+$/.test(path) ? Response.json({ error: 'Not found' }, { status: 404, headers: { 'X-Error-Code': 'not_found' } }) : null
+      server.intercept = (_, __, path) =>
+        /messages.\d+$/.test(path) ? refusal('not_found', 'Not found') : null
     },
     send('Mine'), 1000, edit(3, 'Better'), unsend(3), 1000, { answers: ['Mine', '404 not_found', '404 not_found'] },
     hear('Next'), 1000, { texts: ['Message 1', 'Message 2', 'Message 3', 'Mine', 'Next'], status: 'live', error: null },
