@@ -49,7 +49,7 @@ from (
     ('private.stored_replies', 'erase', 'reservation_id report_id'),
     ('public.conversations', 'export', 'id voyager_id local_id created_at'), ('public.interests', 'none', 'id name'),
     ('public.messages', 'export', 'id conversation_id user_id content attachment read created_at'),
-    ('public.messages', 'none', 'client_id'), ('public.profile_interests', 'both', 'profile_id interest_id'),
+    ('public.messages', 'export', 'edited_at deleted_at'), ('public.messages', 'none', 'client_id'), ('public.profile_interests', 'both', 'profile_id interest_id'),
     ('public.profiles', 'both', 'id user_id first_name last_name age biography country city image_url is_searchable'),
     ('public.reservations', 'export', 'id conversation_id title price date status ends_at host_id'),
     ('public.reservations', 'export', 'offered_by revision created_at updated_at'),
