@@ -105,8 +105,9 @@ from (
   values
     (
       'in a message', 'nobody',
-      'insert into public.messages (conversation_id, user_id, content, attachment) values ({own}, tests.id_of(''ana''), '
-      || '''x'', ''{"url": "attachments/{own}/{uuid}/map.png", "name": "x", "mime_type": "image/png", "size": 2048}'')'
+      'insert into public.messages (conversation_id, user_id, content, attachment) values '
+      || '({own}, tests.id_of(''ana''), ''x'', ''{"url": "attachments/{own}/{uuid}/map.png", "name": "x", '
+      || '"mime_type": "image/png", "size": 2048}'')'
     ),
     (
       'in evidence', 'nobody',
