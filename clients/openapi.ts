@@ -664,15 +664,15 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a message of one's own back, within UNSEND_HOURS (24)
-         * @description For both. In its place stays a message with empty `content`, without attachment, `read`, because nothing is left to read. Its file is removed. What was reported before stays with the moderators.
+         * Take a message of one's own back
+         * @description For both, within a day (UNSEND_HOURS). In its place stays a message with empty `content`, without attachment, and `read`, because nothing is left to read. Its file is removed. What was reported before stays with the moderators.
          */
         delete: operations["unsendMessage"];
         options?: never;
         head?: never;
         /**
-         * Correct a message of one's own, within EDIT_MINUTES (15)
-         * @description Replaces the text; a file stays, and so does whether it was read. The other participant gets an event, and no new notification.
+         * Correct a message of one's own
+         * @description Replaces the text within 15 minutes (EDIT_MINUTES); a file stays, and so does whether it was read. The other participant gets an event, and no new notification.
          */
         patch: operations["editMessage"];
         trace?: never;
@@ -4253,7 +4253,7 @@ export interface operations {
                      *         "Messages": [
                      *           {
                      *             "id": 50,
-                     *             "content": "Yes please, a chair near the piano!",
+                     *             "content": "Yes please, a chair near the window!",
                      *             "user_id": 63,
                      *             "read": false,
                      *             "createdAt": "2026-04-02T08:53:43.046Z"
@@ -5198,6 +5198,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 50,
+                     *       "user_id": 63,
+                     *       "conversation_id": 1,
+                     *       "content": "Yes please, a chair near the window!",
+                     *       "attachment": null,
+                     *       "read": false,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "Sender": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák"
+                     *       },
+                     *       "editedAt": "2026-04-02T08:53:43.046Z",
+                     *       "deletedAt": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Message"];
                 };
             };

@@ -42,8 +42,9 @@ export const conversations = {
   // Last, so that the inbox shows what was sent.
   unsendMessage: {
     tag: 'Messages',
-    description: 'For both. In its place stays a message with empty `content`, without attachment, `read`, because ' +
-      'nothing is left to read. Its file is removed. What was reported before stays with the moderators.',
+    description: 'For both, within a day (UNSEND_HOURS). In its place stays a message with empty `content`, without ' +
+      'attachment, and `read`, because nothing is left to read. Its file is removed. What was reported before stays ' +
+      'with the moderators.',
     example: { as: 'tomas', path: { id: 1, messageId: 50 } },
   },
 } as const satisfies Record<string, Reference>
@@ -73,8 +74,8 @@ export const messages = {
   },
   editMessage: {
     tag: 'Messages',
-    description: 'Replaces the text; a file stays, and so does whether it was read. The other participant gets an ' +
-      'event, and no new notification.',
+    description: 'Replaces the text within 15 minutes (EDIT_MINUTES); a file stays, and so does whether it was read. ' +
+      'The other participant gets an event, and no new notification.',
     example: {
       as: 'tomas',
       path: { id: 1, messageId: 50 },

@@ -157,7 +157,7 @@ conversations.post(
 
 conversations.patch(
   '/:id/messages/:messageId',
-  route('editMessage', "Correct a message of one's own, within EDIT_MINUTES (15)", {
+  route('editMessage', "Correct a message of one's own", {
     200: shape.message,
     403: `${forbidden}, or the other account was erased, or the message is too old`,
     404: ownMessageNotFound,
@@ -177,7 +177,7 @@ conversations.patch(
 
 conversations.delete(
   '/:id/messages/:messageId',
-  route('unsendMessage', "Take a message of one's own back, within UNSEND_HOURS (24)", {
+  route('unsendMessage', "Take a message of one's own back", {
     204: 'Taken back, also if it was before',
     403: 'The message is too old',
     404: ownMessageNotFound,

@@ -242,11 +242,11 @@ $$;
 comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
 archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block; with_states says of each message when it was corrected or taken
-back; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there is
-one.';
-grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) to edge_functions;
+with_partner each has the other participant, with their public profile unless there is a block; with_states says when
+a message was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
+response metadata holds the offset of the next page if there is one.';
+grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
+  to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json

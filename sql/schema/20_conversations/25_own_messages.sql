@@ -19,8 +19,8 @@ begin
 end
 $$;
 comment on function private.lock_own_message(bigint, bigint) is
-  'The caller''s message in this conversation, locked. Raises 404, the same whether there is none, somebody else has sent
-it, or the conversation is not the caller''s.';
+  'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
+the conversation is not the caller''s.';
 
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer, with_states boolean
@@ -52,7 +52,8 @@ begin
     returning * into own;
   end if;
   return private.print_message(
-    own, json_build_object('id', me, 'name', (select name from public.users where id = me)), with_states
+    private.to_message_view(own, json_build_object('id', me, 'name', (select name from public.users where id = me))),
+    with_states
   );
 end
 $$;
@@ -106,8 +107,8 @@ begin
 end
 $$;
 comment on function private.record_own_change() is
-  'A sender has corrected a message or taken it back: logs it, broadcasts message.changed and tells the webhook; across a
-block the sender alone. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+  'A sender has corrected a message or taken it back: logs it and broadcasts message.changed, across a block for the
+sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
 
 create trigger record_own_change
   after update of edited_at, deleted_at on public.messages

@@ -76,7 +76,8 @@ begin
       from (
         select * from public.messages where conversation_id = conversation order by id desc limit 100
       ) as latest
-      where latest.created_at > step.created_at and (latest.user_id = person or latest.read and latest.deleted_at is null)
+      where latest.created_at > step.created_at
+        and (latest.user_id = person or latest.read and latest.deleted_at is null)
     )
   then
     return null;

@@ -97,7 +97,7 @@ begin
     select
       string_agg(
         private.print_message(
-          message, case user_id when entry.voyager_id then entry.voyager else entry.local end,
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
           with_states => coalesce(edited_at, deleted_at) is not null
         )::text,
         ','

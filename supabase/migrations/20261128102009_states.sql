@@ -74,7 +74,8 @@ begin
     returning * into own;
   end if;
   return private.print_message(
-    own, json_build_object('id', me, 'name', (select name from public.users where id = me)), with_states
+    private.to_message_view(own, json_build_object('id', me, 'name', (select name from public.users where id = me))),
+    with_states
   );
 end
 $function$;
@@ -159,7 +160,7 @@ begin
     select
       string_agg(
         private.print_message(
-          message, case user_id when entry.voyager_id then entry.voyager else entry.local end,
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
           with_states => coalesce(edited_at, deleted_at) is not null
         )::text,
         ','
@@ -302,8 +303,7 @@ declare
   participants record;
   voyager json;
   local json;
-  with_states boolean := coalesce((page ->> 'states')::boolean, false);
-  listed json[];
+  listed private.message_view[];
 begin
   -- Empty for non-participants, so the second query runs only before a refusal.
   select * into participants from private.participants_of(array[conversation]);
@@ -316,7 +316,7 @@ begin
   -- Read one row more than the page to know whether another page follows.
   if oldest_first then
     select array_agg(
-      private.print_message(entry, case user_id when participants.voyager_id then voyager else local end, with_states)
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
       order by entry.id
     )
     into listed
@@ -330,7 +330,7 @@ begin
     ) as entry;
   else
     select array_agg(
-      private.print_message(entry, case user_id when participants.voyager_id then voyager else local end, with_states)
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
       order by entry.id desc
     )
     into listed
@@ -344,7 +344,10 @@ begin
     ) as entry;
   end if;
 
-  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
+  if (page ->> 'states')::boolean then
+    return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
+  end if;
+  return private.to_page(listed, page_limit, next => listed[page_limit].id);
 end
 $function$;
 
@@ -396,10 +399,10 @@ begin
         message = 'You cannot write to this person',
         hint = private.refusal_code(me, partner);
     end if;
-    -- What was sent at first is not kept, so a message that has changed since is not compared with it.
-    if coalesce(sent.edited_at, sent.deleted_at) is null
-      and (sent.conversation_id, sent.content, sent.attachment)
-        is distinct from (conversation, draft ->> 'content', draft_attachment) then
+    -- Of a message that its sender has changed since, what was sent at first is not kept to be compared with.
+    if sent.conversation_id <> conversation
+      or coalesce(sent.edited_at, sent.deleted_at) is null
+        and (sent.content, sent.attachment) is distinct from (draft ->> 'content', draft_attachment) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
@@ -701,29 +704,17 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.print_message (
-  message     public.messages,
-  sender      json,
+  shown       private.message_view,
   with_states boolean
 )
   RETURNS json
-  LANGUAGE sql
+  LANGUAGE plpgsql
   STABLE
+  SET search_path TO ''
   AS $function$
-  select case
-    when with_states then to_json(row(
-      message.id,
-      message.user_id,
-      message.conversation_id,
-      message.content,
-      message.attachment,
-      message.read,
-      private.iso(message.created_at),
-      sender,
-      private.iso(message.edited_at),
-      private.iso(message.deleted_at)
-    )::private.message_with_states)
-    else to_json(private.to_message_view(message, sender))
-  end
+begin
+  return case when with_states then to_json((private.with_states(array[shown]))[1]) else to_json(shown) end;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.record_own_change()
@@ -774,7 +765,8 @@ begin
       from (
         select * from public.messages where conversation_id = conversation order by id desc limit 100
       ) as latest
-      where latest.created_at > step.created_at and (latest.user_id = person or latest.read and latest.deleted_at is null)
+      where latest.created_at > step.created_at
+        and (latest.user_id = person or latest.read and latest.deleted_at is null)
     )
   then
     return null;
@@ -833,6 +825,27 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.with_states (
+  listed private.message_view[]
+)
+  RETURNS private.message_with_states[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return array(
+    select row(
+      shown.id, shown.user_id, shown.conversation_id, shown.content, shown.attachment, shown.read, shown."createdAt",
+      shown."Sender", private.iso(messages.edited_at), private.iso(messages.deleted_at)
+    )::private.message_with_states
+    from unnest(listed) with ordinality as shown
+    join public.messages on messages.id = shown.id
+    order by shown.ordinality
+  );
+end
+$function$;
+
 ALTER DOMAIN "private"."outbox_event"
   ADD CONSTRAINT "outbox_event_check"
     CHECK
@@ -840,7 +853,8 @@ ALTER DOMAIN "private"."outbox_event"
     'message.changed'::text])));
 
 ALTER TABLE "public"."messages"
-  ADD CONSTRAINT "a message says something or carries an attachment" CHECK ((((content ~ '[^[:space:][:cntrl:]]'::text) OR (attachment IS NOT NULL)) = (deleted_at IS NULL)));
+  ADD CONSTRAINT "a message says something or carries an attachment" CHECK ((((content ~ '[^[:space:][:cntrl:]]'::text) OR (attachment IS NOT NULL)) = (deleted_at IS NULL)))
+  NOT VALID;
 
 CREATE TRIGGER record_own_change
   AFTER UPDATE OF edited_at, deleted_at ON public.messages
@@ -864,19 +878,20 @@ messages.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
 archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block; with_states says of each message when it was corrected or taken
-back; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there is
-one.';
+with_partner each has the other participant, with their public profile unless there is a block; with_states says when
+a message was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
+response metadata holds the offset of the next page if there is one.';
 
-COMMENT ON FUNCTION "api"."list_messages"(bigint, jsonb) IS 'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with after_id or
-order asc. The response metadata holds the last id of the page if another page follows. Definer, because the policy on
-messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part first.';
+COMMENT ON FUNCTION "api"."list_messages"(bigint, jsonb) IS 'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
+after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
+policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part
+first.';
 
 COMMENT ON FUNCTION "api"."send_message"(bigint, jsonb) IS 'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
-that message again, as it was sent, or was corrected or taken back since, and sets replayed in the response metadata. Raises 403 if one of the two has blocked
-the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
-reached. Definer, because no caller has a grant to insert messages: only this function does.';
+that message again, as it was sent, or was corrected or taken back since, and sets replayed in the response metadata.
+Raises 403 if one of the two has blocked the other or the partner is erased, without saying which, or if the partner has
+not written yet and the limit is reached. Definer, because no caller has a grant to insert messages: only this function
+does.';
 
 COMMENT ON FUNCTION "api"."unsend_message"(bigint, bigint, integer) IS 'Leaves a stone of a message that the caller has sent in the last hours, also across a block; of a stone nothing is
 changed, whenever. The response metadata holds the file that is to be removed from Storage, which takes no deletion in
@@ -886,20 +901,23 @@ COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file o
 evidence of a report. Definer, because nobody can read evidence. The whole conversation is read: an index would cost
 each send with a file.';
 
-COMMENT ON FUNCTION "private"."lock_own_message"(bigint, bigint) IS 'The caller''s message in this conversation, locked. Raises 404, the same whether there is none, somebody else has sent
-it, or the conversation is not the caller''s.';
+COMMENT ON FUNCTION "private"."lock_own_message"(bigint, bigint) IS 'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
+the conversation is not the caller''s.';
 
 COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) IS 'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
 
-COMMENT ON FUNCTION "private"."print_message"(public.messages, json, boolean) IS 'The JSON of a message, with_states or without. Without `set search_path`, as to_message_view.';
+COMMENT ON FUNCTION "private"."print_message"(private.message_view, boolean) IS 'The JSON of one message.';
 
-COMMENT ON FUNCTION "private"."record_own_change"() IS 'A sender has corrected a message or taken it back: logs it, broadcasts message.changed and tells the webhook; across a
-block the sender alone. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+COMMENT ON FUNCTION "private"."record_own_change"() IS 'A sender has corrected a message or taken it back: logs it and broadcasts message.changed, across a block for the
+sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
 
-COMMENT ON TYPE "private"."message_with_states" IS 'As message_view, for whoever asks for states.';
+COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'These messages, each with when it was corrected and taken back. A second step, because whoever does not ask for it
+must not pay for it: a case for each row made a page a third dearer.';
+
+COMMENT ON TYPE "private"."message_with_states" IS 'A message as it is shown to whoever asks for its states.';
 
 REVOKE ALL ON FUNCTION "api"."edit_message"(bigint, bigint, text, boolean, integer, boolean) FROM PUBLIC;
 
@@ -925,12 +943,16 @@ REVOKE ALL ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, bo
 
 GRANT EXECUTE ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) TO "authenticated", "postgres";
 
-REVOKE ALL ON FUNCTION "private"."print_message"(public.messages, json, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."print_message"(private.message_view, boolean) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."print_message"(public.messages, json, boolean) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."print_message"(private.message_view, boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."record_own_change"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."record_own_change"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."with_states"(private.message_view[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."with_states"(private.message_view[]) TO "postgres";
 
 GRANT USAGE ON TYPE "private"."message_with_states" TO "postgres";
