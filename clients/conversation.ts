@@ -62,7 +62,7 @@ export interface Conversation {
    * rejects with the service's refusal, or without a network. The view shows what the service has.
    */
   edit(message: number, content: string): Promise<Message>
-  /** Takes back a message that the user has sent, within a day by default, after which it has `deletedAt`; as `edit`. */
+  /** Takes back a message that the user has sent, within a day by default. It then has `deletedAt`. */
   unsend(message: number): Promise<void>
   /** Loads a page of older messages, if there are any; rejects if that fails. */
   older(): Promise<void>
