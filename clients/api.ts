@@ -56,13 +56,14 @@ const isChanges = (body: unknown): body is ChangePage =>
   has(body, 'more')
 const isBlocks = (body: unknown): body is { user_id: number }[] =>
   isList(body) && body.every((block) => has(block, 'user_id') && Number.isInteger(block.user_id))
+const isNothing = (body: unknown): body is undefined => body === undefined
 const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
 
 type Call = Promise<{ data?: unknown; error?: { error: string }; response: Response }>
 
 /** What the inbox calls, in the name of the user for whom it was opened. */
 export const createApi = (client: Client, session: InboxSession, timeout: number) => {
-  const { GET, POST } = createApiClient(client, session)
+  const { GET, POST, PATCH, DELETE } = createApiClient(client, session)
   const onSilence = () => answeringOf(client.auth).set({ answers: false })
 
   /** `isBody`: whether a body has the shape that this endpoint returns, as a proxy may answer with any. */
@@ -80,7 +81,8 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
 
   type PageQuery = { limit: number; before_id?: number; after_id?: number }
   const messages = async (id: number, query: PageQuery, signal: AbortSignal): Promise<Page> => {
-    const params = { path: { id }, query }
+    // A service of 1.0 knows no states, and leaves them out.
+    const params = { path: { id }, query: { ...query, states: true } }
     const { body, more } = await request(
       signal,
       isList<Message>,
@@ -97,7 +99,7 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       return { id, name }
     },
     conversations: async (signal: AbortSignal) => {
-      const params = { query: { partner: true } } as const
+      const params = { query: { partner: true, states: true } } as const
       return (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { params, signal })))
         .body
     },
@@ -158,6 +160,16 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       const options = { params: { path: { id } }, body: { content, attachment, client_id } }
       const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })
       return (await request(signal, hasId<Message>, call, 201)).body
+    },
+    edit: async (id: number, messageId: number, content: string, signal: AbortSignal) => {
+      const options = { params: { path: { id, messageId }, query: { states: true } }, body: { content } }
+      const call = (signal: AbortSignal) => PATCH('/conversations/{id}/messages/{messageId}', { ...options, signal })
+      return (await request(signal, hasId<Message>, call)).body
+    },
+    unsend: async (id: number, messageId: number, signal: AbortSignal) => {
+      const params = { path: { id, messageId } }
+      const call = (signal: AbortSignal) => DELETE('/conversations/{id}/messages/{messageId}', { params, signal })
+      await request(signal, isNothing, call, 204)
     },
     markRead: async (id: number, up_to_message_id: number, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { up_to_message_id } }

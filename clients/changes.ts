@@ -8,7 +8,7 @@ export type Changes = readonly Change[] | 'first' | 'lost'
 // With more than this, reading everything anew takes fewer requests.
 const mostPages = 50
 
-/** Reads what has changed in all conversations of the user. Keeps the cursor in memory, because the views are there. */
+/** Reads what has changed in all conversations of the user. The cursor is kept with what is seen (./cache.ts). */
 export const createChangeFeed = (api: Api) => {
   let cursor: string | null = null
   let outcome: 'first' | 'lost' = 'first'
@@ -33,8 +33,8 @@ export const createChangeFeed = (api: Api) => {
           return read.changes
         }
       } catch (error) {
-        // 410: the cursor is too old, or from before a restore of the database.
-        if (toServiceError(error).status !== 410) throw error
+        // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
+        if (![400, 410].includes(toServiceError(error).status)) throw error
       }
       cursor = null
       outcome = 'lost'
@@ -44,6 +44,11 @@ export const createChangeFeed = (api: Api) => {
   }
 
   return {
+    get cursor() {
+      return cursor
+    },
+    /** Goes on from a cursor of an earlier page, unless it has begun. */
+    begin: (from: string) => void (cursor ??= from),
     next,
     /** Whether there is a change that is not known; `next` has not passed it then. */
     async hasNew(isKnown: (change: Change) => boolean, signal: AbortSignal): Promise<boolean> {

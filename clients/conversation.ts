@@ -1,15 +1,15 @@
 import type { Api } from './api.ts'
-import type { ServiceError } from './errors.ts'
+import type { CachedPage } from './cache.ts'
+import { createDetails } from './details.ts'
+import { type ServiceError, toServiceError } from './errors.ts'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRepeats } from './repeats.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
-import { stepsOf } from './reservations.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
-import type { Realtime, Reservation, ReservationWithHistory } from './types.ts'
-import type { Status } from './types.ts'
+import type { Realtime, Status } from './types.ts'
 import { createTyping } from './typing.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
@@ -25,6 +25,8 @@ export interface ConversationView {
   hasOlder: boolean
   /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
   loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
   /** Whether the other participant is typing. */
   typing: boolean
   /** The other participant. */
@@ -55,6 +57,13 @@ export interface Conversation {
    * request in flight is not cancelled, but it is not retried.
    */
   discard(clientId: string): void
+  /**
+   * Corrects the text of a message that the user has sent, within 15 minutes by default. Resolves to what it is then;
+   * rejects with the service's refusal, or without a network. The view shows what the service has.
+   */
+  edit(message: number, content: string): Promise<Message>
+  /** Takes back a message that the user has sent, within a day by default. It then has `deletedAt`. */
+  unsend(message: number): Promise<void>
   /** Loads a page of older messages, if there are any; rejects if that fails. */
   older(): Promise<void>
   /** Keeps what the user is writing. Resolves when it is stored, if the inbox is durable. */
@@ -84,6 +93,8 @@ export interface Dependencies {
   /** Tells that this message exists, so that its event must come. */
   expectEvent(conversation: number, message: number): void
   readBlocks(): void
+  /** Keeps this for a start without a network. */
+  cachePage(page: ConversationView): void
   /** Whether the caller has blocked this user; null until the blocks are loaded. */
   isBlocked(user: number): boolean | null
   /**
@@ -104,6 +115,8 @@ export interface OpenConversation extends Conversation {
   handleChanges(changes: readonly Change[], join: number): void
   /** The list names this message as the newest. */
   handleListed(message: number): void
+  /** Shows what an earlier page has left, until the service has answered. */
+  showCached(page: CachedPage, me: Person): void
   /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
   readAll(anew: boolean): void
   rejoin(): void
@@ -132,7 +145,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let olderPage: Promise<void> | null = null
   // Whether the messages shown are to be replaced.
   let isStale = false
-  /** Messages shown that an admin may have corrected. */
+  /** Messages shown that may have been corrected or taken back. */
   const corrected = new Set<number>()
   /** Messages that an admin has removed. A page that was read before that may still hold them. */
   const removed = new Set<number>()
@@ -146,6 +159,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     draft: unsent.current.drafts[id]?.text ?? '',
     hasOlder: false,
     loaded: false,
+    asOf: null,
     typing: false,
     other: null,
     blocked: false,
@@ -194,14 +208,33 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     discardRemoved()
   }
 
+  /** A message is new, or another than before. */
+  const changed = (message: number) => {
+    removed.delete(message)
+    changedMeanwhile.add(message)
+    const { messages, hasOlder } = store.view
+    if (message > lastKnown()) latestEventId = Math.max(latestEventId, message)
+    else if (!hasOlder || message >= (messages[0]?.id ?? 0)) corrected.add(message)
+  }
+  /** Shows what has become of a message, also where the answer was lost. */
+  const showAfter = <Result>(message: number, change: Promise<Result>): Promise<Result> =>
+    change.finally(() => {
+      changed(message)
+      messageLoop.run()
+    })
+
   const loadNewest = async (signal: AbortSignal) => {
     const isReplacing = isStale
     isStale = false
     try {
       const { messages, more } = await api.newestMessages(id, signal)
-      addPage(messages, { loaded: true, hasOlder: more }, isReplacing ? [] : undefined)
+      addPage(messages, { loaded: true, asOf: null, hasOlder: more }, isReplacing ? [] : undefined)
     } catch (error) {
       isStale ||= isReplacing
+      // It is not the user's any more.
+      if (store.view.asOf && toServiceError(error).status === 404) {
+        store.set({ messages: [], reservations: [], other: null, loaded: false, asOf: null })
+      }
       throw error
     }
   }
@@ -256,32 +289,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     else fetchedUpTo = Math.max(fetchedUpTo, eventId)
     updateReach()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
-  }, setResult)
-
-  let reservations: ReservationWithHistory[] = []
-  /** What has ended changes only if an admin corrects it. */
-  const knownReservation = ({ id, title, price, date, status }: Reservation): ReservationWithHistory | undefined =>
-    reservations.find((known) =>
-      known.id === id && known.status === status && known.title === title && known.price === price &&
-      known.date === date && status !== 'pending' && status !== 'accepted'
-    )
-  const showReservations = (me: number) => {
-    const shown = reservations.map((one) => ({ ...one, can: stepsOf(one, me, isReachable()) }))
-    if (JSON.stringify(shown) !== JSON.stringify(store.view.reservations)) store.set({ reservations: shown })
-  }
-
-  const detailLoop = createRetryLoop(async (signal) => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
-    if (signal.aborted) return
-    store.set({ other: Voyager.id === myId ? Local : Voyager })
-    updateReach()
-    const read = await Promise.all(
-      Reservations.map((one) => knownReservation(one) ?? api.reservation(id, one.id, signal)),
-    )
-    if (signal.aborted) return
-    reservations = read.filter((one) => one !== null)
-    showReservations(myId)
+  }, (error) => {
+    setResult(error)
+    cachePage()
   })
+  const cachePage = () => {
+    const { loaded, asOf } = store.view
+    // Not what is about to be read again.
+    if (loaded && !asOf && messageLoop.isDone && !corrected.size) dependencies.cachePage(store.view)
+  }
+  store.subscribe(cachePage)
 
   const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
     setResult(error)
@@ -303,10 +320,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const { other, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
-    if (myId) showReservations(myId)
+    if (myId) details.show(myId)
     if (isReachable()) typing.join()
     else typing.leave()
   }
+  const details = createDetails(id, {
+    ...{ api, me, isReachable },
+    onOther(other) {
+      store.set({ other })
+      updateReach()
+    },
+    onReservations: (reservations) => store.set({ reservations }),
+  })
   const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
     isClosed = true
     updateReach()
@@ -329,18 +354,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
     const countBefore = readEventCount
-    const changed = changedMeanwhile = new Set()
+    const meanwhile = changedMeanwhile = new Set()
     const page = await api.messagesBefore(id, known[0]!.id, closed.signal)
     addPage(page.messages, { hasOlder: page.more })
     // What has changed during the request may concern this page.
-    for (const id of changed) corrected.add(id)
-    if (readEventCount === countBefore && !changed.size) return
+    for (const id of meanwhile) corrected.add(id)
+    if (readEventCount === countBefore && !meanwhile.size) return
     rereadUnread ||= readEventCount !== countBefore
     messageLoop.run()
   }
 
   messageLoop.run()
-  detailLoop.run()
+  details.run()
 
   const conversation: OpenConversation = {
     id,
@@ -355,6 +380,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: (clientId) => outbox.retry(id, clientId),
     discard: (clientId) => outbox.discard(id, clientId),
+    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed.signal)),
+    unsend: (message) => showAfter(message, api.unsend(id, message, closed.signal)),
     older() {
       if (olderPage) return olderPage
       olderPage = loadOlder().finally(() => olderPage = null)
@@ -365,7 +392,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     typing: () => typing.typed(),
     refresh() {
       dependencies.readBlocks()
-      detailLoop.runNow()
+      details.runNow()
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
@@ -386,6 +413,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
         messageLoop.run()
+      } else if (event === 'message.changed') {
+        changed(payload.id)
+        messageLoop.run()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
@@ -394,24 +424,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
         messageLoop.run()
-      } else if (event === 'reservation.changed') detailLoop.run()
+      } else if (event === 'reservation.changed') details.run()
     },
     joinChanged: () => void (hasGap = true),
     connectionChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
-      for (const { kind, id: changed } of changes) {
-        if (kind === 'reservation' || kind === 'conversation') detailLoop.runNow()
-        else if (kind === 'message.removed') remove(changed)
+      for (const { kind, id } of changes) {
+        if (kind === 'reservation' || kind === 'conversation') details.runNow()
+        else if (kind === 'message.removed') remove(id)
         else if (kind === 'read') {
           readEventCount++
           rereadUnread = true
-        } else if (kind === 'message') {
-          removed.delete(changed)
-          changedMeanwhile.add(changed)
-          const { messages, hasOlder } = store.view
-          if (changed > lastKnown()) latestEventId = Math.max(latestEventId, changed)
-          else if (!hasOlder || changed >= (messages[0]?.id ?? 0)) corrected.add(changed)
-        }
+        } else if (kind === 'message' || kind === 'message.changed') changed(id)
       }
       if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !messageLoop.isDone) {
         messageLoop.runNow()
@@ -426,11 +450,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       latestEventId = Math.max(latestEventId, message)
       messageLoop.run()
     },
+    showCached({ messages, hasOlder, other, reservations, asOf }, person) {
+      if (store.view.loaded) return
+      myId = person.id
+      isStale = true
+      details.begin(reservations)
+      store.set({ messages, outgoing: outgoing(messages), hasOlder, other, asOf, loaded: true })
+    },
     readAll(anew) {
       isStale ||= anew
       rereadShown = true
       messageLoop.runNow()
-      detailLoop.runNow()
+      details.runNow()
     },
     updateReach,
     rejoin: typing.rejoin,
@@ -440,7 +471,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       typing.close()
       repeats.stop()
       messageLoop.close()
-      detailLoop.close()
+      details.close()
       store.close()
     },
   }

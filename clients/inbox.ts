@@ -1,5 +1,6 @@
 import { createApi } from './api.ts'
 import { answeringOf } from './api_client.ts'
+import { openCache } from './cache.ts'
 import { createChangeFeed } from './changes.ts'
 import { openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
@@ -33,6 +34,8 @@ export interface InboxView {
   unread: number
   /** Whether the list has been read once. */
   loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
   status: Status
   /** The error of the last request; null after one that succeeded. */
   error: ServiceError | null
@@ -75,8 +78,8 @@ export interface Options {
    */
   resyncJitter?: number
   /**
-   * Where unsent messages, read markers and drafts are kept, under a key for each user; null for memory alone. By
-   * default IndexedDB, or memory where there is none.
+   * Where unsent messages, read markers and drafts are kept, under a key for each user, and what the user has seen, for
+   * a start without a network; null for memory alone. By default IndexedDB, or memory where there is none.
    */
   storage?: KeyValueStorage | null
 }
@@ -116,9 +119,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const closed = new AbortController()
   const session = openSession(supabase, () => {
     unsent.clear()
+    cache.clear()
     close()
   })
   const unsent = openUnsentStore(storage, session.owner)
+  const cache = openCache(storage, session.owner)
   const api = createApi(supabase, session, timeout)
   const outbox = createOutbox(api, unsent)
   const readMarkers = createReadMarkers(api, unsent, () => listLoop.run())
@@ -142,6 +147,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     conversations: [],
     unread: 0,
     loaded: false,
+    asOf: null,
     status: 'offline',
     error: null,
     isDurable: false,
@@ -174,7 +180,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsubscribeService = service.subscribe(() => {
     showConnection()
     // It asks until there is an answer, and reads at once when somebody else has got one.
-    if (store.view.me) feedLoop.runNow()
+    if (channel) feedLoop.runNow()
     else identityLoop.runNow()
   })
   const onSilence = () => service.set({ answers: false })
@@ -195,7 +201,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       const unread = new Map(counts.conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
-      store.set({ conversations: entries, unread: total, loaded: true })
+      store.set({ conversations: entries, unread: total, loaded: true, asOf: null })
       const missing = expected.filter(([id, message]) => newestListed(id) < message)
       const isIncomplete = listRepeats.awaits(Math.max(0, ...missing.map(([, message]) => message)))
       for (const [id, message] of isIncomplete ? [] : expected) if (told.get(id) === message) told.delete(id)
@@ -208,7 +214,10 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
         conversations.get(id)?.conversation.handleListed(latest.id)
       }
     },
-    setResult,
+    (error) => {
+      setResult(error)
+      if (!error) keepList()
+    },
     listInterval,
   )
 
@@ -224,6 +233,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   })
 
   const feed = createChangeFeed(api)
+  /** The cursor may be older than the list, and never newer. */
+  const keepList = () => {
+    const { me, conversations, unread, asOf } = store.view
+    if (!me || !feed.cursor || asOf || !listLoop.isDone) return
+    cache.setInbox({ me, conversations, unread, cursor: feed.cursor, asOf: new Date().toISOString() })
+  }
   let isOut = false
   const feedLoop = createRetryLoop(async (signal) => {
     const join = currentJoin
@@ -231,10 +246,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     const changes = await feed.next(signal)
     if (signal.aborted) return
     if (typeof changes === 'string') {
+      cache.forget()
       listLoop.runNow()
       blockLoop.runNow()
       return forEachOpen((conversation) => conversation.readAll(changes === 'lost'))
     }
+    cache.change(changes)
     for (const { kind, conversation_id, id } of changes) {
       if (kind !== 'message') continue
       if (wasBehind || !join || join !== currentJoin) delivery.seen(conversation_id, id)
@@ -245,7 +262,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
     const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
     if (isListed || !listLoop.isDone) listLoop.runNow()
-    else if (join && join === currentJoin) isBehind = told.size > 0
+    else {
+      store.set({ asOf: null })
+      keepList()
+      if (join && join === currentJoin) isBehind = told.size > 0
+    }
     for (const [id, { conversation }] of conversations) {
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === id), join)
     }
@@ -324,7 +345,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
 
   const identityLoop = createRetryLoop(async (signal) => {
-    if (store.view.me) return
+    if (channel) return
     const person = await api.me(signal)
     if (signal.aborted) return
     store.set({ me: person })
@@ -352,6 +373,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     statusOf,
     expectEvent: (conversation: number, message: number) => currentJoin && delivery.expect(conversation, message),
     readBlocks: () => blockLoop.runNow(),
+    cachePage: cache.setPage,
     isBlocked: (user: number) => blocked && blocked.has(user),
     hidesAddress: (user: number) =>
       !store.view.loaded ||
@@ -373,9 +395,32 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     },
   )
 
+  const showCached = (conversation: OpenConversation) => {
+    const page = cache.open(conversation.id)
+    if (page && store.view.me) conversation.showCached(page, store.view.me)
+  }
+  const openCached = (id: number): OpenConversation => {
+    const conversation = openConversation(id, dependencies)
+    showCached(conversation)
+    return conversation
+  }
+  /** Begins with what an earlier page has left, and asks what has changed since. */
+  const begin = async () => {
+    const cached = await cache.load()
+    if (closed.signal.aborted) return
+    if (!cached || store.view.loaded) return listLoop.run()
+    const { me, cursor, ...seen } = cached
+    store.set({ me, ...seen, loaded: true })
+    resolveMe(me)
+    feed.begin(cursor)
+    forEachOpen(showCached)
+    if (cache.isWhole()) feedLoop.run()
+    else listLoop.run()
+  }
+
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
-    const entry = conversations.get(id) ?? { conversation: openConversation(id, dependencies), references: 0 }
+    const entry = conversations.get(id) ?? { conversation: openCached(id), references: 0 }
     conversations.set(id, entry)
     entry.references++
     let released = false
@@ -402,6 +447,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     conversations.clear()
     channel?.close()
     listRepeats.stop()
+    cache.close()
     for (const loop of [identityLoop, feedLoop, recheckLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
     readMarkers.close()
@@ -412,7 +458,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
 
   for (const loop of [identityLoop, blockLoop]) loop.run()
-  listLoop.run()
+  begin()
 
   return {
     get view() {

@@ -578,7 +578,7 @@ export interface paths {
         };
         /**
          * What has changed since the last request, in all conversations
-         * @description Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, read what you show, and keep the cursor; from then on read only what each answer names. A message that an admin has corrected is `message` again. `state` is how you have arranged a conversation, or that you have blocked or unblocked the partner; nobody learns it of others.
+         * @description Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, read what you show, and keep the cursor; from then on read only what each answer names. A message that an admin has corrected is `message` again; one that its sender has corrected or taken back is `message.changed`. `state` is how you have arranged a conversation, or that you have blocked or unblocked the partner; nobody learns it of others.
          */
         get: operations["listChanges"];
         put?: never;
@@ -651,6 +651,30 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/conversations/{id}/messages/{messageId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a message of one's own back
+         * @description For both, within a day (UNSEND_HOURS). In its place stays a message with empty `content`, without attachment, and `read`, because nothing is left to read. Its file is removed. What was reported before stays with the moderators.
+         */
+        delete: operations["unsendMessage"];
+        options?: never;
+        head?: never;
+        /**
+         * Correct a message of one's own
+         * @description Replaces the text within 15 minutes (EDIT_MINUTES); a file stays, and so does whether it was read. The other participant gets an event, and no new notification.
+         */
+        patch: operations["editMessage"];
         trace?: never;
     };
     "/conversations/{id}/messages/{messageId}/read": {
@@ -1161,6 +1185,10 @@ export interface components {
                 id: number;
                 name: string;
             };
+            /** @description With states=true: when its sender last corrected it */
+            editedAt?: string | null;
+            /** @description With states=true: when its sender took it back; its content is empty since */
+            deletedAt?: string | null;
         };
         Attachment: {
             /** @description An https URL, or a path in the private bucket attachments */
@@ -1445,6 +1473,10 @@ export interface components {
                 read: boolean;
                 /** Format: date-time */
                 createdAt: string;
+                /** @description With states=true: when its sender last corrected it */
+                editedAt?: string | null;
+                /** @description With states=true: when its sender took it back; its content is empty since */
+                deletedAt?: string | null;
             }[];
             /** Format: date-time */
             createdAt: string;
@@ -1510,7 +1542,7 @@ export interface components {
             id: number;
         };
         /** @enum {string} */
-        ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+        ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed" | "message.changed";
         ConversationDetail: {
             /** Format: int64 */
             id: number;
@@ -4182,6 +4214,11 @@ export interface operations {
                  * @example true
                  */
                 partner?: boolean;
+                /**
+                 * @description Adds editedAt and deletedAt to each message
+                 * @example true
+                 */
+                states?: boolean;
             };
             header?: never;
             path?: never;
@@ -4216,7 +4253,7 @@ export interface operations {
                      *         "Messages": [
                      *           {
                      *             "id": 50,
-                     *             "content": "Yes please, a chair near the piano!",
+                     *             "content": "Yes please, a chair near the window!",
                      *             "user_id": 63,
                      *             "read": false,
                      *             "createdAt": "2026-04-02T08:53:43.046Z"
@@ -4817,6 +4854,11 @@ export interface operations {
                 before_id?: number;
                 /** @description Only messages newer than this one, oldest first; 0: from the first one on */
                 after_id?: number;
+                /**
+                 * @description Adds editedAt and deletedAt to each message
+                 * @example true
+                 */
+                states?: boolean;
             };
             header?: never;
             path: {
@@ -5034,6 +5076,201 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
+    unsendMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+                /**
+                 * @description The message's id
+                 * @example 50
+                 */
+                messageId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Taken back, also if it was before */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid"];
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The message is too old */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such message, or the caller has not sent it */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
+    editMessage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Adds editedAt and deletedAt to each message
+                 * @example true
+                 */
+                states?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+                /**
+                 * @description The message's id
+                 * @example 50
+                 */
+                messageId: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "Yes please, a chair near the window!"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Plain text; may be blank only beside an attachment, which stays */
+                    content: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 50,
+                     *       "user_id": 63,
+                     *       "conversation_id": 1,
+                     *       "content": "Yes please, a chair near the window!",
+                     *       "attachment": null,
+                     *       "read": false,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "Sender": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák"
+                     *       },
+                     *       "editedAt": "2026-04-02T08:53:43.046Z",
+                     *       "deletedAt": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["invalid"];
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the message is too old */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such message, or the caller has not sent it */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["method_not_allowed"];
+            /** @description The message was taken back */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal"];
             503: components["responses"]["unavailable"];

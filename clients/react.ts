@@ -3,6 +3,7 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { type Conversation, type ConversationView, type Inbox, type InboxView, openInbox } from './inbox.ts'
 import type { Options } from './inbox.ts'
+import { watchUser } from './session.ts'
 import type { Client } from './types.ts'
 
 interface Viewed<View> {
@@ -38,13 +39,13 @@ export const useInbox = (
       opened = user === null ? null : openInbox(supabase, options)
       setInbox(opened)
     }
-    const { data: { subscription } } = supabase.auth.onAuthStateChange((_, session) => {
+    const stop = watchUser(supabase.auth, (user) => {
       // The inbox of a user who signs out must hear of it before it is closed here, to delete what it has stored.
-      queueMicrotask(() => setOwner(session?.user.id ?? null))
+      queueMicrotask(() => setOwner(user))
     })
     return () => {
       ended = true
-      subscription.unsubscribe()
+      stop()
       opened?.close()
       setInbox(null)
     }

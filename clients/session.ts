@@ -23,6 +23,43 @@ export const refreshOnce = (auth: Client['auth']) => {
   return () => refreshing ??= auth.refreshSession().finally(() => refreshing = null)
 }
 
+interface StoringAuth {
+  storage?: { getItem: (key: string) => unknown }
+  storageKey?: string
+}
+/**
+ * The id in Auth of whoever is signed in on this device, or null. Without a network supabase-js does not tell once the
+ * token has expired, and tries to refresh it for half a minute first.
+ */
+const storedUser = async (auth: Client['auth']): Promise<string | null> => {
+  const { storage, storageKey = '' } = auth as unknown as StoringAuth
+  try {
+    return JSON.parse(`${await storage?.getItem(storageKey)}`).user.id ?? null
+  } catch {
+    return null
+  }
+}
+
+/** Tells who is signed in on this device, also without a network, and of each change. Returns how to end it. */
+export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => void): () => void => {
+  const stored = storedUser(auth)
+  let isKnown = false
+  const tellStored = async () => {
+    const user = await stored
+    if (!isKnown) onUser(user)
+  }
+  stored.then((user) => user ? tellStored() : undefined)
+  const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
+    if (event === 'INITIAL_SESSION' && !session) return void tellStored()
+    isKnown = true
+    onUser(session?.user.id ?? null)
+  })
+  return () => {
+    isKnown = true
+    subscription.unsubscribe()
+  }
+}
+
 /**
  * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
  * name.
@@ -52,6 +89,7 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
 
   // Determine the owner before anything can be sent.
   current().catch(() => {})
+  storedUser(auth).then((id) => id && isOwn({ user: { id } }))
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
     if (event === 'SIGNED_OUT' || !isOwn(session)) onEnd()
   })

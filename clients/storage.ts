@@ -23,3 +23,17 @@ export const browserStorage = (): KeyValueStorage | null => {
     update: (key, change) => update(key, change, store),
   }
 }
+
+// A browser's storage may hang instead of failing.
+export const storageTimeout = 5000
+export const withTimeout = async <Result>(work: Promise<Result>, milliseconds = storageTimeout): Promise<Result> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The storage did not answer')), milliseconds)
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -40,7 +40,10 @@ export interface Draft {
  */
 export type Status = 'live' | 'delayed' | 'catching up' | 'offline'
 
-export const eventNames = ['message.created', 'message.read', 'conversation.created', 'reservation.changed'] as const
+export const eventNames = [
+  ...['message.created', 'message.changed', 'message.read'] as const,
+  ...['conversation.created', 'reservation.changed'] as const,
+]
 export type EventName = typeof eventNames[number]
 
 /** An event says which row to read and carries no content. */

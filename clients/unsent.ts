@@ -1,6 +1,6 @@
 import { ServiceError } from './errors.ts'
 import { withLock } from './lock.ts'
-import type { KeyValueStorage } from './storage.ts'
+import { type KeyValueStorage, storageTimeout, withTimeout } from './storage.ts'
 import type { Attachment, Message } from './types.ts'
 
 /** The part of a ServiceError that can be stored. */
@@ -78,20 +78,6 @@ const parse = (stored: unknown): Unsent => {
 const isEmpty = ({ messages, readMarkers, drafts }: Unsent): boolean =>
   messages.length + Object.keys(readMarkers).length + Object.keys(drafts).length === 0
 const serialize = (unsent: Unsent) => isEmpty(unsent) ? undefined : { version, unsent }
-
-// A browser's storage may hang instead of failing.
-const storageTimeout = 5000
-const withTimeout = async <Result>(work: Promise<Result>): Promise<Result> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The storage did not answer')), storageTimeout)
-  })
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 // A little longer than the timeout of a request.
 const longestLockWait = 20_000

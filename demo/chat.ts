@@ -2,8 +2,10 @@ import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
+import { isOffline } from './conversations.ts'
 import { avatar, backButton, button, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
+import { formatAsOf } from './format.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
 import { unblockPerson } from './safety.ts'
@@ -124,8 +126,9 @@ export const openChat = (
     }
     drawComposer()
     composer.showDraft()
-    status.dataset.status = conversation.view.status
-    setText(status, conversation.view.status === 'live' ? '' : conversation.view.status)
+    const { status: now, asOf } = conversation.view
+    status.dataset.status = now
+    setText(status, now === 'live' ? '' : asOf && isOffline(inbox) ? formatAsOf(asOf) : now)
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
     messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other))
     onChange()

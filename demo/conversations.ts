@@ -1,7 +1,8 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
 import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
-import { formatShort, formatWhole, pluralize } from './format.ts'
+import { formatAsOf, formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
+import { takenBack } from './message.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 import { ownPhoto } from './storage.ts'
@@ -14,6 +15,9 @@ type Entry = InboxView['conversations'][number] & {
   /** Whether a reservation waits for the user's answer. */
   isWaiting: boolean
 }
+
+/** Whether there is no network, as far as this page has tried. */
+export const isOffline = ({ view }: Inbox): boolean => view.error?.code === 'offline' || !navigator.onLine
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
 export const openConversations = (
@@ -58,12 +62,14 @@ export const openConversations = (
     update()
   }, 'link')
   archive.hidden = true
-  const node = el('div', {}, note, list, archive)
+  const asOf = el('p', { class: 'hint as-of', hidden: true })
+  const node = el('div', {}, asOf, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
     const { me, conversations, loaded } = inbox.view
     if (!loaded || !me) return
+    setText(asOf, inbox.view.asOf && isOffline(inbox) ? formatAsOf(inbox.view.asOf) : '')
     // A message brings an archived conversation back.
     if (conversations !== listed) states.refresh()
     listed = conversations
@@ -77,7 +83,9 @@ export const openConversations = (
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
       const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A photo or file'}`
+        ? `${latest.user_id === me.id ? 'You: ' : ''}${
+          latest.deletedAt ? takenBack : latest.content || 'A photo or file'
+        }`
         : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId

@@ -40,14 +40,16 @@ export const openDialog = (
     alert,
     el('div', { class: 'actions' }, cancel, confirm),
   )
-  const focused = document.activeElement
+  const focused: HTMLElement[] = []
+  for (let node = document.activeElement; node instanceof HTMLElement; node = node.parentElement) focused.push(node)
   const close = () => dialog.close()
   const dialog = el('dialog', {
     'aria-label': title,
     close: () => {
       signal.removeEventListener('abort', close)
       dialog.remove()
-      if (focused instanceof HTMLElement) focused.focus()
+      // What asked may have been drawn anew meanwhile.
+      focused.find((node) => node.isConnected && node.tabIndex >= 0)?.focus()
     },
     // Escape closes the dialog and not the conversation behind it.
     keydown: (event: KeyboardEvent) => event.stopPropagation(),

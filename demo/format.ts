@@ -77,6 +77,13 @@ export const formatDay = (timestamp: string): string => {
   return isThisYear(moment) ? day.format(moment) : shortDayOfYear.format(moment)
 }
 
+/** As of when what is shown without a network was read, and why it is not newer. */
+export const formatAsOf = (timestamp: string): string => {
+  const now = new Date()
+  const moment = daysAgo(new Date(timestamp)) ? momentFormat([timestamp, now.toISOString()]) : formatTime
+  return `As of ${moment(timestamp)}. No network.`
+}
+
 /** The time, "Yesterday" or a short date, for the list of conversations. */
 export const formatShort = (timestamp: string): string => {
   const moment = new Date(timestamp)

@@ -10,9 +10,9 @@ export const createList = <Item>(
     const node = render(item)
     const focused = previous?.contains(document.activeElement) ? document.activeElement : null
     previous?.replaceWith(node)
-    const controls = [...node.querySelectorAll<HTMLElement>('button, a')]
+    const controls = [...node.querySelectorAll<HTMLElement>('button, a, summary')]
     const same = controls.find(({ textContent }) => textContent === focused?.textContent)
-    if (focused) (same ?? controls[0] ?? node).focus()
+    if (focused) (same ?? controls[0] ?? parent.closest<HTMLElement>('[tabindex]'))?.focus()
     return node
   }
 

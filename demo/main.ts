@@ -3,6 +3,7 @@ import { button, el } from './dom.ts'
 import { setCurrency } from './format.ts'
 import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
+import { register } from './push.ts'
 import type { Route } from './router.ts'
 import { errorText } from './errors.ts'
 
@@ -61,4 +62,6 @@ const start = async () => {
 
 // The link of a mail, opened in a tab of the page.
 addEventListener('hashchange', () => location.reload())
+// It keeps the page's files for a start without a network. Some browsers have none in private windows.
+if ('serviceWorker' in navigator) register().catch(() => {})
 start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, errorText(error))))

@@ -4,6 +4,7 @@ import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './errors.ts'
 import { linked } from './links.ts'
+import { openOwnMenu } from './own_message.ts'
 import type { Files } from './storage.ts'
 
 /** Browsers have a clipboard on https and on this machine alone. */
@@ -35,26 +36,33 @@ const showContent = (id: number, content: string): (Node | string | null)[] => {
   return [text, fold]
 }
 
+/** What is left of a message that its sender has taken back. */
+export const takenBack = 'Message taken back'
+
 /** A message that the service has. */
 export const renderMessage = (
   message: Message,
   own: boolean,
   follows: boolean,
+  conversation: Conversation,
   files: Files,
   signal: AbortSignal,
 ): HTMLElement => {
-  const { id, content, attachment, createdAt, read, Sender } = message
+  const { id, content, attachment, createdAt, read, Sender, editedAt, deletedAt } = message
   return el(
     'li',
     { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
     visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
+    deletedAt ? el('em', {}, takenBack) : null,
     ...(content === '' ? [] : showContent(id, content)),
     attachment && showAttachment(attachment, files, signal),
     el(
       'span',
       { class: 'foot' },
+      editedAt && !deletedAt && el('span', { title: formatWhole(editedAt) }, 'edited'),
       el('time', { datetime: createdAt, title: formatWhole(createdAt) }, formatTime(createdAt)),
-      own && mark(read ? 'read' : 'sent', read ? 'Read' : 'Sent'),
+      own && !deletedAt && mark(read ? 'read' : 'sent', read ? 'Read' : 'Sent'),
+      own && openOwnMenu(conversation, message, signal),
     ),
   )
 }

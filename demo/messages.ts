@@ -2,7 +2,7 @@ import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts
 import { button, el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { renderMessage, renderOutgoing } from './message.ts'
+import { renderMessage, renderOutgoing, takenBack } from './message.ts'
 import { errorText } from './errors.ts'
 import type { Card } from './reservations.ts'
 import type { Files } from './storage.ts'
@@ -77,7 +77,9 @@ export const openMessages = (
   const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
     if (item.kind === 'reservation') return renderCard(item.card)
-    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows, files, closed.signal)
+    if (item.kind === 'message') {
+      return renderMessage(item.message, item.own, item.follows, conversation, files, closed.signal)
+    }
     return renderOutgoing(item.outgoing, item.error, conversation)
   }
 
@@ -154,8 +156,8 @@ export const openMessages = (
     const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
     if (!received.length) return
-    const textOf = ({ content, attachment }: Message) =>
-      content || (attachment?.mime_type.startsWith('image/') ? 'A photo' : attachment?.name)
+    const textOf = ({ content, attachment, deletedAt }: Message) =>
+      deletedAt ? takenBack : content || (attachment?.mime_type.startsWith('image/') ? 'A photo' : attachment?.name)
     announcer.textContent = received.map((message) => `${other}: ${textOf(message)}`).join('\n')
     if (wasAtEnd) return
     newCount += received.length

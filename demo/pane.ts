@@ -1,5 +1,7 @@
-import { createClient, type Session } from '@supabase/supabase-js'
+import { createClient } from '@supabase/supabase-js'
 import { createApiClient } from '../clients/api_client.ts'
+import { forgetSeen } from '../clients/cache.ts'
+import { watchUser } from '../clients/session.ts'
 import type { Config } from './config.ts'
 import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
@@ -146,14 +148,14 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     pane.classList.add('logged-out')
     const done = async () => {
       mailLink = null
-      onSession((await supabase.auth.getSession()).data.session)
+      onUser((await supabase.auth.getSession()).data.session?.user.id ?? null)
     }
     content.replaceChildren(openMailLink(supabase, config.publishableKey, link, done))
   }
-  const onSession = (session: Session | null) => {
-    if (mailLink) return
-    const user = session?.user.id ?? null
-    if (user === shownUser) return
+  const onUser = (user: string | null) => {
+    if (mailLink || user === shownUser) return
+    // As after a crash before it could be deleted.
+    if (!user && isAlone) forgetSeen()
     // Keep the focus in this pane if it was here.
     const hadFocus = content.contains(document.activeElement) || bar.contains(document.activeElement)
     closeHome()
@@ -183,6 +185,6 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   let mailLink = isAlone ? takeMailLink() : null
   if (mailLink) showMailLink(mailLink)
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.
-  supabase.auth.onAuthStateChange((_, session) => void setTimeout(() => onSession(session)))
+  watchUser(supabase.auth, (user) => void setTimeout(() => onUser(user)))
   return pane
 }

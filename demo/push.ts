@@ -18,9 +18,11 @@ const scriptUrl = (): string => {
 
 let registering: Promise<ServiceWorkerRegistration> | null = null
 
-const register = (): Promise<ServiceWorkerRegistration> =>
+/** For `/demo` and all below it. */
+const scope = '/demo'
+export const register = (): Promise<ServiceWorkerRegistration> =>
   registering ??= (async () => {
-    const registration = await navigator.serviceWorker.register(scriptUrl())
+    const registration = await navigator.serviceWorker.register(scriptUrl(), { scope })
     const worker = registration.installing ?? registration.waiting
     if (worker && worker.state !== 'activated') {
       await new Promise<void>((resolve) =>
@@ -58,7 +60,7 @@ export const unsubscribe = async (api: ApiClient): Promise<void> => {
     await dataOf(api.DELETE('/users/me/devices/{device}', { params: { path: { device: deviceId() } } }))
   } finally {
     // Where the service cannot be reached it keeps the device, which then receives nothing.
-    const registration = await navigator.serviceWorker.getRegistration('/demo/')
+    const registration = await navigator.serviceWorker.getRegistration(scope)
     const subscription = await registration?.pushManager.getSubscription()
     await subscription?.unsubscribe()
   }

@@ -1,4 +1,4 @@
-// Shows pushes as notifications, also while no page is open.
+// Shows pushes as notifications, also while no page is open, and opens the page without a network.
 import { outcomes } from '../functions/notify/templates/outcomes.ts'
 
 /** What of a service worker is used here; the types of browsers' pages do not include it. */
@@ -10,11 +10,16 @@ interface Worker {
     ) => Promise<void>
   }
   clients: { openWindow: (url: string) => Promise<unknown> }
-  addEventListener: (type: 'push' | 'notificationclick', listener: (event: WorkerEvent) => void) => void
+  addEventListener: (
+    type: 'push' | 'notificationclick' | 'install' | 'fetch',
+    listener: (event: WorkerEvent) => void,
+  ) => void
 }
 
 interface WorkerEvent extends Event {
   waitUntil: (work: Promise<unknown>) => void
+  request: Request
+  respondWith: (response: Promise<Response>) => void
   data?: { json: () => Push } | null
   notification?: { close: () => void; data: string }
 }
@@ -37,6 +42,39 @@ const describe = ({ unread, status, title, date, text }: Push): string => {
   if (status) return `${title ? `“${title}”` : 'A reservation'}, ${moment.format(new Date(date!))}, ${outcomes[status]}`
   return text ?? (unread === 1 ? '1 unread message' : `${unread} unread messages`)
 }
+
+/** The files of the page. The HTML is the same at each of its addresses, and says which versions it wants. */
+const files = [
+  '/demo',
+  ...['main.js', 'style.css', 'arriving.js', 'icon.svg', 'config.json'].map((name) => `/demo/${name}`),
+]
+const nameOf = ({ method, mode, url }: Request): string | undefined => {
+  const { origin, pathname } = new URL(url)
+  if (method !== 'GET' || origin !== location.origin) return undefined
+  return mode === 'navigate' && !pathname.includes('.') ? '/demo' : files.find((name) => name === pathname)
+}
+
+worker.addEventListener('install', (event) => {
+  event.waitUntil(caches.open('demo').then((cache) => cache.addAll(files)))
+})
+
+// From the network first, so that nothing is older than the service; what was last seen is for whoever has none.
+worker.addEventListener('fetch', (event) => {
+  const name = nameOf(event.request)
+  if (!name) return
+  event.respondWith((async () => {
+    const cache = await caches.open('demo')
+    try {
+      const response = await fetch(event.request)
+      if (response.ok) event.waitUntil(cache.put(name, response.clone()))
+      return response
+    } catch (error) {
+      const kept = await cache.match(name)
+      if (!kept) throw error
+      return kept
+    }
+  })())
+})
 
 worker.addEventListener('push', (event) => {
   const push = event.data?.json()

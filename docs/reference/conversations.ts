@@ -34,9 +34,18 @@ export const conversations = {
     description:
       'Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, ' +
       'read what you show, and keep the cursor; from then on read only what each answer names. A message that an ' +
-      'admin has corrected is `message` again. `state` is how you have arranged a conversation, or that you have ' +
+      'admin has corrected is `message` again; one that its sender has corrected or taken back is ' +
+      '`message.changed`. `state` is how you have arranged a conversation, or that you have ' +
       'blocked or unblocked the partner; nobody learns it of others.',
     example: { as: 'tomas', query: { limit: 20 } },
+  },
+  // Last, so that the inbox shows what was sent.
+  unsendMessage: {
+    tag: 'Messages',
+    description: 'For both, within a day (UNSEND_HOURS). In its place stays a message with empty `content`, without ' +
+      'attachment, and `read`, because nothing is left to read. Its file is removed. What was reported before stays ' +
+      'with the moderators.',
+    example: { as: 'tomas', path: { id: 1, messageId: 50 } },
   },
 } as const satisfies Record<string, Reference>
 
@@ -61,6 +70,17 @@ export const messages = {
       path: { id: 1 },
       headers: { 'Idempotency-Key': '5b0e9f4c-2d0a-4f57-9b1e-2f6f0a4c7d11' },
       json: { content: 'Yes please, a chair near the piano!' },
+    },
+  },
+  editMessage: {
+    tag: 'Messages',
+    description: 'Replaces the text within 15 minutes (EDIT_MINUTES); a file stays, and so does whether it was read. ' +
+      'The other participant gets an event, and no new notification.',
+    example: {
+      as: 'tomas',
+      path: { id: 1, messageId: 50 },
+      query: { states: true },
+      json: { content: 'Yes please, a chair near the window!' },
     },
   },
   markMessageRead: {

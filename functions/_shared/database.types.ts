@@ -138,6 +138,8 @@ export type Database = {
           content: string
           conversation_id: number
           created_at: string
+          deleted_at: string | null
+          edited_at: string | null
           id: number
           read: boolean
           user_id: number
@@ -148,6 +150,8 @@ export type Database = {
           content: string
           conversation_id: number
           created_at?: string
+          deleted_at?: string | null
+          edited_at?: string | null
           id?: never
           read?: boolean
           user_id: number
@@ -158,6 +162,8 @@ export type Database = {
           content?: string
           conversation_id?: number
           created_at?: string
+          deleted_at?: string | null
+          edited_at?: string | null
           id?: never
           read?: boolean
           user_id?: number

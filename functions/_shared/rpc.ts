@@ -7,7 +7,14 @@ import type { Claims } from './token.ts'
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
 export interface RpcResult {
   body: string
-  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Record<string, number>; wait?: number }
+  metadata: {
+    next?: number
+    replayed?: boolean
+    existing?: boolean
+    place?: Record<string, number>
+    file?: string
+    wait?: number
+  }
 }
 
 /** Calls one function of schema `api` as the caller: db`send_message(${id}, ${draft})`. */

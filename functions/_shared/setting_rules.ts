@@ -118,7 +118,10 @@ const table = {
   },
   SEARCH_TIMEOUT: { parse: number(1, 5000), default: '2000', means: 'milliseconds after which a search ends with 503' },
   PUBLIC_USER_CREATION: { parse: onOff, default: 'on', means: '`off` leaves `POST /users` to the secret key' },
-  RATE_LIMIT_SEND: rate('60/60/10', 'messages; a repeat with the same `client_id` counts as well'),
+  RATE_LIMIT_SEND: rate(
+    '60/60/10',
+    'messages, corrections and messages taken back; a repeat with the same `client_id` counts as well',
+  ),
   RATE_LIMIT_OPEN: rate('20/3600', 'attempts to open a conversation'),
   RATE_LIMIT_RESERVE: rate('60/3600/20', 'offers, counter-offers and steps'),
   RATE_LIMIT_REPORT: rate('20/3600', 'reports'),
@@ -143,6 +146,16 @@ const table = {
     local: 'off',
     means: 'how many messages a person may send in a conversation in which the other one has never written; the next ' +
       'gets 403. `off` or 1 and more',
+  },
+  UNSEND_HOURS: {
+    parse: number(0, 999_999),
+    default: '24',
+    means: 'how long a sender may take a message back; 0: never',
+  },
+  EDIT_MINUTES: {
+    parse: number(0, 999_999),
+    default: '15',
+    means: 'how long a sender may correct one; 0: never',
   },
   PARTNER_EMAIL: {
     parse: oneOf('always', 'after_reply'),

@@ -1,6 +1,7 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
-import { validate } from '../_shared/validate.ts'
+import { removeFiles } from '../_shared/files.ts'
+import { isBlank, validate } from '../_shared/validate.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
@@ -14,6 +15,7 @@ import { reservations } from './reservations.ts'
 
 const conversations = createApp('conversations')
 const messageNotFound = 'No such message, or the caller is not a participant'
+const ownMessageNotFound = 'No such message, or the caller has not sent it'
 const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
 
 conversations.get(
@@ -24,11 +26,11 @@ conversations.get(
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
-    const { limit = null, offset = 0, archived = 'all', pinned, partner } = c.var.query
+    const { limit = null, offset = 0, archived = 'all', pinned, partner, states } = c.var.query
     const only = archived === 'all' ? null : archived === 'true'
     const call = c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
-      with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL})`
+      with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL}, with_states => ${states === true})`
     const page = await call
     if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
     return sendJson(c, page)
@@ -104,7 +106,14 @@ conversations.get(
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
 )
 
-type Page = { limit: number; offset?: number; order?: string; before_id?: number; after_id?: number }
+type Page = {
+  limit: number
+  offset?: number
+  order?: string
+  before_id?: number
+  after_id?: number
+  states?: boolean
+}
 
 /** The next page: by cursor if this page used one, else by offset. */
 const nextPage = (page: Page, lastId: number) => {
@@ -144,6 +153,46 @@ conversations.post(
       const message = { ...draft, first_contact_limit: settings.FIRST_CONTACT_LIMIT }
       return db`send_message(${c.var.params.id}, ${message})`
     }),
+)
+
+conversations.patch(
+  '/:id/messages/:messageId',
+  route('editMessage', "Correct a message of one's own", {
+    200: shape.message,
+    403: `${forbidden}, or the other account was erased, or the message is too old`,
+    404: ownMessageNotFound,
+    409: 'The message was taken back',
+  }, ['forbidden', 'blocked']),
+  requireUser,
+  validate({ params: shape.messageParams, query: shape.correctionQuery, json: shape.correction }),
+  rateLimit('RATE_LIMIT_SEND'),
+  async (c) => {
+    const { params: { id, messageId }, query: { states }, json: { content } } = c.var
+    const call = c.var.db`edit_message(
+      conversation => ${id}, message => ${messageId}, new_content => ${content}, is_blank => ${isBlank(content)},
+      minutes => ${settings.EDIT_MINUTES}, with_states => ${states === true})`
+    return sendJson(c, await call)
+  },
+)
+
+conversations.delete(
+  '/:id/messages/:messageId',
+  route('unsendMessage', "Take a message of one's own back", {
+    204: 'Taken back, also if it was before',
+    403: 'The message is too old',
+    404: ownMessageNotFound,
+  }, ['forbidden']),
+  requireUser,
+  validate({ params: shape.messageParams }),
+  rateLimit('RATE_LIMIT_SEND'),
+  async (c) => {
+    const { id, messageId } = c.var.params
+    const call = c.var.db`unsend_message(
+      conversation => ${id}, message => ${messageId}, hours => ${settings.UNSEND_HOURS})`
+    const { metadata: { file } } = await call
+    if (file) await removeFiles('attachments', [file], c.var.token)
+    return c.body(null, 204)
+  },
 )
 
 conversations.patch(

@@ -107,7 +107,11 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     return send(c, 'index.html', withVersions(`${await read('index.html')}`, files))
   })
   for (const name of ['main', 'service_worker']) {
-    page.get(`/${name}.js`, async (c) => send(c, `${name}.js`, await bundled(`${name}.ts`)))
+    page.get(`/${name}.js`, async (c) => {
+      // Otherwise it would not be for the page at /demo itself.
+      c.header('Service-Worker-Allowed', '/demo')
+      return send(c, `${name}.js`, await bundled(`${name}.ts`))
+    })
   }
   page.get('/style.css', async (c) => send(c, 'style.css', await readStyles()))
   page.get('/picture.webp', async (c) => send(c, 'picture.webp', await read('../docs/demo.webp')))

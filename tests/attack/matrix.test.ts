@@ -50,6 +50,9 @@ const exceptions: Record<string, (role: Role, ownership: Ownership) => number | 
       ? 403
       : role === 'erased' && 404,
   'POST /conversations': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 201,
+  // They have received it.
+  'PATCH /conversations/{id}/messages/{messageId}': () => 404,
+  'DELETE /conversations/{id}/messages/{messageId}': () => 404,
   'GET /conversations/{id}/reservations/{rid}.ics': (_, ownership) => ownership === 'own' && 409,
   'POST /conversations/{id}/reservations/{rid}/decline': (_, ownership) => ownership === 'own' && 409,
   'POST /conversations/{id}/reservations/{rid}/complete': (_, ownership) => ownership === 'own' && 409,

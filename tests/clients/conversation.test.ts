@@ -32,7 +32,7 @@ playAll([
   ['shows a new message within milliseconds, with one request', { messages: 3 },
     hear('Now'), 20, { isComplete: true },
     ({ requestsWith, table }) =>
-      expect(requestsWith('messages')).toEqual([`1 GET conversations/7/messages?after_id=${table[2]!.id}&limit=100`])],
+      expect(requestsWith('messages')).toEqual([`1 GET conversations/7/messages?after_id=${table[2]!.id}&limit=100&states=true`])],
   ['sends no request for an event of a message that is shown already', { messages: 3 },
     tell(idAt(1), idAt(0)), 100, reads('messages', 0)],
   ['sends one request for an event that arrives twice', { messages: 3 },
@@ -100,7 +100,8 @@ playAll([
     { requests: ['1 GET conversations/changes?limit=100&after=c3'], status: 'live', inbox: { status: 'live' } }],
   ['after an absence only what has changed is read', { ...untilResync, messages: 3 },
     disconnect, hear('Missed'), 5000, (scene) => expect(readBesideChanges(scene)).toEqual([
-      expect.stringMatching(/messages\?after_id/), '1 GET conversations/unread', '1 GET conversations?partner=true',
+      expect.stringMatching(/messages\?after_id/), '1 GET conversations/unread',
+      '1 GET conversations?partner=true&states=true',
     ]),
     { isComplete: true, status: 'live', inbox: { status: 'live' } },
     forget, disconnect, offer(), 5000, (scene) =>

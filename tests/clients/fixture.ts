@@ -149,12 +149,14 @@ export const overload = (retryAfter: number) => ({ setNetwork, server }: Scene) 
   server.retryAfter = retryAfter
 }
 export const intercept = (respond: Interceptor | null) => ({ server }: Scene) => server.intercept = respond
+/** What the answer to a send does not say. */
+const unchanged = { editedAt: null, deletedAt: null }
 /** Ana sends these. */
 export const send = (...texts: string[]) => ({ chat, answers, table }: Scene) => {
   for (const text of texts) {
     const place = answers.push('pending') - 1
     chat.send(text).then((message) => {
-      const isStored = isDeepStrictEqual(message, table.find(({ id }) => id === message.id))
+      const isStored = isDeepStrictEqual({ ...message, ...unchanged }, table.find(({ id }) => id === message.id))
       answers[place] = isStored ? message.content : 'not what is stored'
     }, ({ status, message }) => answers[place] = `${status} ${message}`)
   }

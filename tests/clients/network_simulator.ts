@@ -165,7 +165,7 @@ export const createSimulator = (seed = 1) => {
       const text = await response.text()
       await transfer(network.latency)
       if (random() < network.responseLoss) throw new TypeError('terminated')
-      return new Response(text, response)
+      return new Response(text || null, response)
     }
     const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
       const aborted = new Promise<never>((_, reject) => {

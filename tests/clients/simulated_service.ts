@@ -39,12 +39,19 @@ export const createService = (
     reservations: [] as Reservation[],
     /** Cursors before this one are refused, as after 30 days or a restore. */
     oldestCursor: 0,
+    /** False: as 1.0. */
+    knowsStates: true,
   }
   const blocks = new Map<string, string>()
   const states = new Map<number, Body>()
   const other = (me: number) => people.find(({ id }) => id !== me)!
   const nameOf = (person: number) => people.find(({ id }) => id === person)!.name
   const isCutOff = () => blocks.size > 0
+
+  const cannotWrite = (me: number) => {
+    const code = blocks.has(`${me} ${other(me).id}`) ? 'blocked' : 'forbidden'
+    return isCutOff() ? refusal(code, 'You cannot write to this person') : null
+  }
 
   const logChange = (kind: Change['kind'], id: number, owner: number | null = null) => {
     changes.push({ kind, conversation_id: conversation, id, owner })
@@ -61,6 +68,7 @@ export const createService = (
     const message = {
       ...{ id: takeId(), user_id: sender, conversation_id: conversation, content, attachment, read: false },
       ...{ createdAt: new Date().toISOString(), Sender: { id: sender, name: nameOf(sender) } },
+      ...{ editedAt: null, deletedAt: null },
     } as Message
     table.push(message)
     logChange('message', message.id)
@@ -99,6 +107,33 @@ export const createService = (
     message.content = content
     logChange('message', message.id)
   }
+  /** Its sender corrects a message or takes it back. */
+  const changeOwn = (me: number, id: number, change: (message: Message) => Partial<Message> | null | Response) => {
+    const message = table.find((one) => one.id === id && one.user_id === me)
+    if (!message) return refusal('not_found', 'Message not found')
+    const changed = change(message)
+    if (changed instanceof Response || !changed) return changed ?? message
+    Object.assign(message, changed)
+    const owner = isCutOff() ? me : null
+    logChange('message.changed', id, owner)
+    const previous_id = table.findLast((one) => one.id < id)?.id ?? null
+    tell(owner ? [me] : both, 'message.changed', { id, previous_id, user_id: me })
+    return message
+  }
+  const editMessage = (me: number, id: number, content: string) =>
+    changeOwn(me, id, (message) => {
+      if (message.deletedAt) return refusal('conflict', 'This message was taken back')
+      if (!content.trim()) return refusal('invalid', 'content: must not be blank unless there is an attachment')
+      if (message.content === content) return null
+      return cannotWrite(me) ?? { content, editedAt: new Date().toISOString() }
+    })
+  const unsendMessage = (me: number, id: number) =>
+    changeOwn(
+      me,
+      id,
+      ({ deletedAt }) =>
+        deletedAt ? null : { content: '', attachment: null, read: true, deletedAt: new Date().toISOString() },
+    )
   const removeMessage = (message: Message) => {
     table.splice(table.indexOf(message), 1)
     logChange('message.removed', message.id)
@@ -122,6 +157,8 @@ export const createService = (
     const changes = listed.filter(isLatest).map((change) => pick(change, 'kind', 'conversation_id', 'id'))
     return { changes, cursor: to < end ? `c${to}/${end}` : `c${to}`, more: to < end }
   }
+  const withStates = ({ editedAt, deletedAt, ...message }: Message, query: URLSearchParams) =>
+    service.knowsStates && query.get('states') === 'true' ? { ...message, editedAt, deletedAt } : message
   const listMessages = (query: URLSearchParams) => {
     const [after, before] = [Number(query.get('after_id')), Number(query.get('before_id') ?? Infinity)]
     // Most readers are near the end.
@@ -130,7 +167,7 @@ export const createService = (
       : visible().filter(({ id }) => id < before).reverse()
     const limit = Number(query.get('limit') ?? 50)
     const headers: HeadersInit = messages.length > limit ? { Link: '<?next>; rel="next"' } : {}
-    return Response.json(messages.slice(0, limit), { headers })
+    return Response.json(messages.slice(0, limit).map((one) => withStates(one, query)), { headers })
   }
   const send = (me: number, draft: Draft & { client_id?: string }) => {
     if (!draft.content.trim() && !draft.attachment) {
@@ -138,7 +175,7 @@ export const createService = (
     }
     const key = `${me} ${draft.client_id}`
     const known = table.find(({ id }) => id === sent.get(key))
-    if (known && known.content !== draft.content) {
+    if (known && known.content !== draft.content && !known.editedAt && !known.deletedAt) {
       return refusal('key_reused', 'This idempotency key was used for another message')
     }
     const { url = '', size, mime_type } = draft.attachment ?? {}
@@ -146,13 +183,12 @@ export const createService = (
     if (draft.attachment && (file?.size !== size || file?.type !== mime_type)) {
       return refusal('invalid', 'attachment: is not a file that you uploaded to this conversation')
     }
-    if (!known && isCutOff()) {
-      const code = blocks.has(`${me} ${other(me).id}`) ? 'blocked' : 'forbidden'
-      return refusal(code, 'You cannot write to this person')
-    }
+    const refused = known ? null : cannotWrite(me)
+    if (refused) return refused
     const message = known ?? insertMessage(me, draft)
     if (draft.client_id) sent.set(key, message.id)
-    return Response.json({ ...message, read: false }, { status: 201 })
+    const { editedAt: _, deletedAt, ...sentMessage } = message
+    return Response.json({ ...sentMessage, read: Boolean(deletedAt) }, { status: 201 })
   }
   const files = new Map<string, Blob>()
   const store = (path: string, body: FormData): Response => {
@@ -179,10 +215,11 @@ export const createService = (
     setBlocked(me, isBlocked)
     return new Response(null, { status: 204 })
   }
-  const listConversations = (me: number) => {
+  const listConversations = (me: number, query: URLSearchParams) => {
     // The other participant's address is empty across a block.
     const [Voyager, Local] = people.map((one) => one.id !== me && isCutOff() ? { ...one, email: '' } : one)
-    const Messages = visible().slice(-1).map((one) => pick(one, 'id', 'content', 'user_id', 'read', 'createdAt'))
+    const shown = ['id', 'content', 'user_id', 'read', 'createdAt', 'editedAt', 'deletedAt'] as const
+    const Messages = visible().slice(-1).map((one) => withStates(pick(one, ...shown) as Message, query))
     const partner = { ...pick(other(me), 'id', 'name'), profile: null }
     return [{ id: conversation, Voyager, Local, partner, Messages }]
   }
@@ -218,6 +255,14 @@ export const createService = (
     [`PUT ${own}/state`]: (me, _, body) => setState(me, body),
     [`GET ${own}/messages`]: (_, query) => listMessages(query),
     [`POST ${own}/messages`]: (me, _, body) => send(me, body as unknown as Draft),
+    [`PATCH ${own}/messages/:id`]: (me, query, { content }, id) => {
+      const answer = editMessage(me, id, content as string)
+      return answer instanceof Response ? answer : withStates(answer, query)
+    },
+    [`DELETE ${own}/messages/:id`]: (me, _, __, id) => {
+      const answer = unsendMessage(me, id)
+      return answer instanceof Response ? answer : new Response(null, { status: 204 })
+    },
     [`PATCH ${own}/messages/:id/read`]: (me, _, __, id) => mark(me, id, true),
     [`POST ${own}/read`]: (me, _, { up_to_message_id }) => mark(me, Number(up_to_message_id), false),
     [`GET ${own}/reservations/:id`]: (_, __, ___, reservation) =>
@@ -232,6 +277,6 @@ export const createService = (
 
   return Object.assign(service, {
     ...{ people, conversation, table, files, store, changesOf, respond, tell, insertMessage, markRead, setBlocked },
-    ...{ changeReservation, correctMessage, removeMessage },
+    ...{ changeReservation, correctMessage, removeMessage, editMessage, unsendMessage },
   })
 }

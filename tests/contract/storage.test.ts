@@ -65,9 +65,10 @@ describe('who may do what', () => {
     ...nobody, download: 'can', sign: 'can', signMany: [true], list: true, upload: 'can',
   }
 
-  test('an attachment is read and added to by participants; nobody replaces, moves or removes it', async () => {
+  test('an attachment is read and added to by participants; it goes with its message', async () => {
     const path = newPath()
     await can(put(ana.attachments, path))
+    const { body: sent } = await send(ana, { url: path })
     expect(await attempts(anonymous.from('attachments'), 'attachments', path)).toEqual(nobody)
     expect(await attempts(stranger.attachments, 'attachments', path)).toEqual(nobody)
     // Before the body has ended.
@@ -76,6 +77,16 @@ describe('who may do what', () => {
       expect(await attempts(who.attachments, 'attachments', path)).toEqual(reader)
     }
     expect(await statusOf(`${storageUrl}/object/public/attachments/${path}`)).toBe(400)
+    expect((await ana.call('DELETE', `/conversations/${conversation}/messages/${sent.id}`)).status).toBe(204)
+    for (const who of [ana, ben]) await expectOutcome(notFound, who.attachments.download(path))
+  })
+
+  test('who has uploaded a file and not sent it removes it, and nobody else does', async () => {
+    const path = newPath()
+    await can(put(ana.attachments, path))
+    for (const [who, removed] of [[ben, 0], [stranger, 0], [ana, 1]] as const) {
+      expect((await who.attachments.remove([path])).data).toHaveLength(removed)
+    }
   })
 
   test('an avatar is added, replaced, renamed and removed by its owner alone, and shown to everybody', async () => {

@@ -29,7 +29,7 @@ const cutConnection = async (side: Side) => {
 }
 
 describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
-  const { open, openOne, openTwo, base } = openDemo()
+  const { open, openOne, openTwo, base, url } = openDemo()
 
   test('is live: messages, unread count, who types, what is read, and what is announced', async () => {
     const [ines, tomas] = await openTwo()
@@ -139,6 +139,88 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await ines.logIn()
     await ines.openWith('Tomáš Novák')
     expect(await ines.box.inputValue()).toBe('')
+  })
+
+  test('opens without a network: with the list and the messages, and as of when they are', async () => {
+    const you = await openOne('/demo/c/1', { refusals: [504] })
+    const { page } = you
+    await you.find('.message', 'a jazz evening').waitFor()
+    // Its second load is the first that the worker answers.
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    await expectSoon(() => page.evaluate(storedText)).toContain('a jazz evening')
+    await page.reload()
+    await you.waitUntilLive()
+    // What waits for an answer is not kept.
+    const previews = async () =>
+      (await you.find('.preview').allTextContents()).map((text) => text.replace('Your answer? ', ''))
+    const before = await previews()
+    await page.context().setOffline(true)
+    for (const path of ['/demo/c/1', '/demo']) {
+      await page.goto(url(path))
+      await you.find('.bar .status', 'offline').waitFor({ state: 'attached' })
+      await you.toList()
+      await you.find('.as-of', /^As of \d\d:\d\d\. No network\.$/).waitFor()
+      expect(await previews()).toEqual(before)
+    }
+    await you.openWith('Tomáš Novák')
+    await you.find('.message', 'a jazz evening').waitFor()
+    await you.find('.chat-bar .status', /^As of \d\d:\d\d\. No network\.$/).waitFor({ state: 'attached' })
+    await you.send('From a tunnel')
+    await you.find('.message.waiting', 'From a tunnel').waitFor()
+    // A token that has expired meanwhile changes nothing.
+    const expire = () => {
+      const session = JSON.parse(localStorage.getItem('demo')!)
+      localStorage.setItem('demo', JSON.stringify({ ...session, expires_at: 1 }))
+    }
+    await page.evaluate(expire)
+    await page.reload()
+    await you.find('.message', 'a jazz evening').waitFor()
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('jazz')
+    await page.context().setOffline(false)
+    await you.stored('From a tunnel').node.waitFor()
+    await you.waitUntilLive()
+    await expectSoon(() => you.node.getByText('No network').filter({ visible: true }).count()).toBe(0)
+
+    await you.logOut()
+    await expectSoon(() => page.evaluate(storedText)).toBe('[]')
+    await page.context().setOffline(true)
+    await page.reload()
+    await you.button('Log in').waitFor()
+    expect(await you.find('.entry').count()).toBe(0)
+  })
+
+  test('has messages corrected and taken back, by the keyboard and for both; a refusal is told in words', async () => {
+    const [ines, tomas] = await openTwo({ refusals: [400] })
+    await ines.openWith('Tomáš Novák')
+    await tomas.openWith('Inês Carvalho')
+    await ines.send('Let us meet at nien.')
+    const own = ines.stored('Let us meet at')
+    const menu = own.find('summary')
+    // What is drawn anew closes its menu.
+    await own.node.getByTitle('Read').waitFor()
+    const choose = async (...tabs: string[]) => {
+      await menu.focus()
+      await ines.keys('Enter')
+      await own.button('Take back…').waitFor()
+      await ines.keys(...tabs, 'Enter')
+    }
+    await choose('Tab')
+    await ines.dialog.press('Correct', { fill: { Message: ' ' }, alerts: /^The message must not be blank/ })
+    await ines.dialog.press('Correct', { fill: { Message: 'Let us meet at nine.' } })
+    await own.shows('edited')
+    const received = tomas.stored('Let us meet at nine.')
+    await received.shows('edited')
+    expect(await received.find('summary').count()).toBe(0)
+    const isFocusAmongMessages = () =>
+      ines.find('.scroller').evaluate((node) => node.contains(node.ownerDocument.activeElement))
+    await expectSoon(isFocusAmongMessages).toBe(true)
+
+    await choose('Tab', 'Tab')
+    await ines.dialog.press('Take back')
+    for (const side of [ines, tomas]) await side.find('.message em', 'Message taken back').waitFor()
+    await tomas.entry('Inês Carvalho').getByText('Message taken back').waitFor({ state: 'attached' })
+    await expectSoon(isFocusAmongMessages).toBe(true)
+    expect(await ines.find('.message', 'meet at nine').count()).toBe(0)
   })
 
   test('keeps a refused message where it was written, to be tried again, copied or discarded', async () => {
@@ -312,7 +394,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     const registrations: { registrationId: string; scopeURL: string }[] = []
     devtools.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations))
     await devtools.send('ServiceWorker.enable')
-    await expectSoon(() => registrations[0]?.scopeURL).toBe(`${origin}/demo/`)
+    await expectSoon(() => registrations[0]?.scopeURL).toBe(`${origin}/demo`)
     const { registrationId } = registrations[0]!
     const shown = () =>
       page.evaluate(async () => {

@@ -110,17 +110,20 @@ describe('erasing an account', () => {
 })
 
 test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
-  'while Storage is %s, files are sent, and accounts are erased',
+  'while Storage is %s, files are sent, their messages are taken back, and accounts are erased',
   async (behaviour) => {
-    const { ana, url, send } = await pair()
+    const { ana, conversation, url, send } = await pair()
     await addAvatars(ana, 'me.png')
     storage.behaviour = behaviour
-    expect((await send()).status).toBe(201)
+    const { status, body } = await send()
+    expect(status).toBe(201)
+    const message = `${conversations.base}/conversations/${conversation}/messages/${body.id}`
+    expect((await ana.call('DELETE', message)).status).toBe(204)
     expect([(await erase(ana)).status, (await erase(ana)).status]).toEqual([204, 401])
     expect(users.log()).toContain('Avatars were left behind')
     // Storage answers 400 and says in the body what it means.
     if (behaviour === 'busy') expect(users.log()).toMatch(/Storage refused.*"status":544/)
-    expect(users.log()).not.toContain(ana.account)
+    for (const one of [conversations, users]) expect(one.log()).not.toContain(ana.account)
     expect(await filesOf(ana)).toEqual([url, `${ana.account}/me.png`].toSorted())
     // A redirect would take the token elsewhere.
     expect(storage.requests.filter(({ path }) => path === '/elsewhere')).toEqual([])

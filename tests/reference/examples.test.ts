@@ -153,7 +153,11 @@ test.skipIf(!hasBrowser)(
     const contents = page.getByRole('navigation', { name: 'Operations' })
     await contents.getByLabel('Search').fill('send a message')
     expect(await contents.getByRole('listitem').filter({ visible: true }).getByRole('link').allInnerTexts())
-      .toEqual(['Messages', 'Send a message; with an Idempotency-Key, exactly once'])
+      .toEqual([
+        'Messages',
+        'Send a message; with an Idempotency-Key, exactly once',
+        "Take a message of one's own back",
+      ])
 
     const me = await open(new URL(stack.base).origin, 'getMe')
     expect((await me.people.textContent())!).toMatch(/Inês.*Tomáš.*nobody/)

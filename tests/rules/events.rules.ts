@@ -62,6 +62,21 @@ test('both are told of each message once, with the one before it, and once of al
   await tells(ben.post(`${ab}/read`, { up_to_message_id: last }, 200), toBen)
 })
 
+test('both are told of what a sender corrects or takes back, across a block the sender alone', async () => {
+  const { ana, ben, ab, id, both } = await meet()
+  const [first, second] = [await write(ana, ab), await write(ana, ab)]
+  await sent()
+  const at = (message: number) => `${ab}/messages/${message}`
+  const correct = (content: string) => ana.patch(at(second), { content })
+  await tells(correct('Hi'), event(both, 'message.changed', id, second, first, ana.id))
+  await tells(correct('Hi'))
+  const gone = event(both, 'message.changed', id, first, null, ana.id)
+  for (const events of [gone, []]) await tells(ana.delete(at(first)), events)
+  await ana.put(`/users/me/blocks/${ben.id}`, undefined, 204)
+  await sent()
+  await tells(ana.delete(at(second)), event([ana], 'message.changed', id, second, first, ana.id))
+})
+
 test('both are told of each step of a reservation, also of the clock, and of nothing that is none', async () => {
   const { ana, ben, cat, ab, bc, id, both } = await meet()
   const draft = { title: 'A walk', price: 20, date: inDays(2) }

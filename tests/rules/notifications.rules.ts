@@ -415,7 +415,12 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
   const conversation_id = idOf(ab)
   for (const [user, recipient] of [[ana, ben], [ben, ana]] as const) {
     const id = await write(user)
-    await event('message.created', { conversation_id, id, user_id: user.id, recipient_id: recipient.id })
+    const data = { conversation_id, id, user_id: user.id, recipient_id: recipient.id }
+    await event('message.created', data)
+    await user.patch(`${ab}/messages/${id}`, { content: 'Hi' })
+    await event('message.changed', data)
+    await user.delete(`${ab}/messages/${id}`)
+    await event('message.changed', data)
   }
   const report = { user_id: ben.id, reason: 'scam' }
   const { id } = await ana.post('/users/me/reports', { ...report, note: 'Secret' }, 201)

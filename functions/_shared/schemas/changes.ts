@@ -13,9 +13,8 @@ export const changePage = z.object({
 })
 
 const change = z.strictObject({
-  kind: z.enum(['conversation', 'message', 'read', 'reservation', 'state', 'message.removed']).meta({
-    id: 'ChangeKind',
-  }),
+  kind: z.enum(['conversation', 'message', 'read', 'reservation', 'state', 'message.removed', 'message.changed'])
+    .meta({ id: 'ChangeKind' }),
   conversation_id: z.int(),
   id: z.int().describe(
     'Of the conversation, reservation or message; for read, of the newest message that was marked as read',

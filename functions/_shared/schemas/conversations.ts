@@ -34,10 +34,18 @@ const messageColumns = {
   read: z.boolean(),
 } satisfies Columns<'messages'>
 
+const messageStates = {
+  editedAt: timestamp.nullable().optional()
+    .meta({ description: 'With states=true: when its sender last corrected it' }),
+  deletedAt: timestamp.nullable().optional()
+    .meta({ description: 'With states=true: when its sender took it back; its content is empty since' }),
+}
+
 export const message = z.strictObject({
   ...messageColumns,
   createdAt: timestamp,
   Sender: person,
+  ...messageStates,
 }).meta({ id: 'Message' })
 
 export const conversation = z.strictObject({
@@ -53,6 +61,7 @@ export const conversation = z.strictObject({
       user_id: z.int(),
       read: z.boolean(),
       createdAt: timestamp,
+      ...messageStates,
     }),
   ),
   createdAt: timestamp,
@@ -96,6 +105,7 @@ export const success = z.strictObject({ success: z.boolean() })
 const conversationId = id.describe("The conversation's id")
 export const conversationParam = z.object({ id: conversationId })
 export const messageParams = z.object({ id: conversationId, messageId: id.describe("The message's id") })
+const states = flag('Adds editedAt and deletedAt to each message')
 export const listPage = z.object({
   limit: limit(100).optional().describe('How many; by default all, and more than 100 are taken as 100'),
   offset: offset.optional().describe('How many to skip'),
@@ -103,6 +113,7 @@ export const listPage = z.object({
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
   partner: flag('Adds the other participant, with profile id and photo'),
+  states,
 })
 export const messagePage = z.object({
   limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
@@ -110,6 +121,7 @@ export const messagePage = z.object({
   order: z.enum(['asc', 'desc']).optional().describe('By time; by default desc, the newest first'),
   before_id: id.optional().describe('Only messages older than this one, newest first'),
   after_id: idOrZero.optional().describe('Only messages newer than this one, oldest first; 0: from the first one on'),
+  states,
 })
   .refine(
     (page) => page.before_id === undefined || page.after_id === undefined,
@@ -142,4 +154,8 @@ export const newMessage = z.object({
   path: ['content'],
   message: 'must not be blank unless there is an attachment',
 })
+export const correction = z.object({
+  content: text(0, 5000).describe('Plain text; may be blank only beside an attachment, which stays'),
+})
+export const correctionQuery = z.object({ states })
 export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })

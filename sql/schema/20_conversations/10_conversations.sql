@@ -181,7 +181,7 @@ grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(
   page_limit integer, page_offset bigint, emails text, archived boolean default null,
-  pinned_first boolean default false, with_partner boolean default false
+  pinned_first boolean default false, with_partner boolean default false, with_states boolean default false
 )
 returns json
 language plpgsql stable security invoker set search_path = ''
@@ -201,8 +201,15 @@ begin
       to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
       case
         when page.latest_id is not null then format(
-          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"}',
-          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at)
+          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
+          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at),
+          case
+            when with_states then format(
+              ', "editedAt" : %s, "deletedAt" : %s',
+              coalesce(to_json(private.iso(page.latest_edited_at))::text, 'null'),
+              coalesce(to_json(private.iso(page.latest_deleted_at))::text, 'null')
+            )
+          end
         )
       end,
       private.iso(page.created_at),
@@ -232,13 +239,14 @@ begin
   return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $$;
-comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) is
+comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
 archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there is
-one.';
-grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean) to edge_functions;
+with_partner each has the other participant, with their public profile unless there is a block; with_states says when
+a message was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
+response metadata holds the offset of the next page if there is one.';
+grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
+  to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json

@@ -1,4 +1,5 @@
--- Messages: inserted by send_message and marked as read by their recipient; nothing else changes them.
+-- Messages: inserted by send_message, marked as read by their recipient, and corrected or taken back by their sender
+-- (25_own_messages.sql); nothing else changes them.
 create function private.is_attachment(value jsonb)
 returns boolean
 -- Strict, so that a message without an attachment does not pay the 95 µs of planning.
@@ -30,14 +31,20 @@ create table public.messages (
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
+  edited_at timestamptz,
+  deleted_at timestamptz,
+  -- A stone has neither.
   constraint "a message says something or carries an attachment"
-    check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
+    check ((content ~ '[^[:space:][:cntrl:]]' or attachment is not null) = (deleted_at is null))
 );
 comment on table public.messages is
   'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
 all before it.';
 comment on column public.messages.client_id is
   'The sender''s idempotency key: sending it again returns the message as it was sent and inserts nothing.';
+comment on column public.messages.edited_at is 'When its sender last corrected it.';
+comment on column public.messages.deleted_at is
+  'When its sender took it back. It is read then, because nothing is left to read, so no count has to know it.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
@@ -89,6 +96,50 @@ $$;
 comment on function private.to_message_view(public.messages, json) is
   'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
 private.iso.';
+
+create type private.message_with_states as (
+  id bigint,
+  user_id bigint,
+  conversation_id bigint,
+  content text,
+  attachment jsonb,
+  read boolean,
+  "createdAt" text,
+  "Sender" json,
+  "editedAt" text,
+  "deletedAt" text
+);
+comment on type private.message_with_states is 'A message as it is shown to whoever asks for its states.';
+
+create function private.with_states(listed private.message_view[])
+returns private.message_with_states[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select row(
+      shown.id, shown.user_id, shown.conversation_id, shown.content, shown.attachment, shown.read, shown."createdAt",
+      shown."Sender", private.iso(messages.edited_at), private.iso(messages.deleted_at)
+    )::private.message_with_states
+    from unnest(listed) with ordinality as shown
+    join public.messages on messages.id = shown.id
+    order by shown.ordinality
+  );
+end
+$$;
+comment on function private.with_states(private.message_view[]) is
+  'These messages, each with when it was corrected and taken back. A second step, because whoever does not ask for it
+must not pay for it: a case for each row made a page a third dearer.';
+
+create function private.print_message(shown private.message_view, with_states boolean)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case when with_states then to_json((private.with_states(array[shown]))[1]) else to_json(shown) end;
+end
+$$;
+comment on function private.print_message(private.message_view, boolean) is 'The JSON of one message.';
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
@@ -148,13 +199,17 @@ begin
     ) as entry;
   end if;
 
+  if (page ->> 'states')::boolean then
+    return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
+  end if;
   return private.to_page(listed, page_limit, next => listed[page_limit].id);
 end
 $$;
 comment on function api.list_messages(bigint, jsonb) is
-  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first; oldest first with after_id or
-order asc. The response metadata holds the last id of the page if another page follows. Definer, because the policy on
-messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part first.';
+  'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
+after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
+policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part
+first.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function api.send_message(conversation bigint, draft jsonb)
@@ -200,12 +255,14 @@ begin
         message = 'You cannot write to this person',
         hint = private.refusal_code(me, partner);
     end if;
-    if (sent.conversation_id, sent.content, sent.attachment)
-      is distinct from (conversation, draft ->> 'content', draft_attachment) then
+    -- Of a message that its sender has changed since, what was sent at first is not kept to be compared with.
+    if sent.conversation_id <> conversation
+      or coalesce(sent.edited_at, sent.deleted_at) is null
+        and (sent.content, sent.attachment) is distinct from (draft ->> 'content', draft_attachment) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
-    sent.read := false;
+    sent.read := sent.deleted_at is not null;
   end if;
 
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
@@ -213,9 +270,10 @@ end
 $$;
 comment on function api.send_message(bigint, jsonb) is
   'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
-that message again, as it was sent, and sets replayed in the response metadata. Raises 403 if one of the two has blocked
-the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
-reached. Definer, because no caller has a grant to insert messages: only this function does.';
+that message again, as it was sent, or was corrected or taken back since, and sets replayed in the response metadata.
+Raises 403 if one of the two has blocked the other or the partner is erased, without saying which, or if the partner has
+not written yet and the limit is reached. Definer, because no caller has a grant to insert messages: only this function
+does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)

@@ -150,7 +150,7 @@ begin
     select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
     from new_rows
     join old_rows using (id, conversation_id)
-    where new_rows.read and not old_rows.read
+    where new_rows.read and not old_rows.read and new_rows.deleted_at is null
     group by new_rows.conversation_id, new_rows.user_id
   ) as marked
   join public.conversations on conversations.id = marked.conversation_id;
@@ -165,6 +165,8 @@ begin
     or old_rows.read and not new_rows.read
     or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
       is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+      -- Otherwise its sender has changed it (25_own_messages.sql).
+      and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
   order by id;
   return null;
 end

@@ -6,7 +6,7 @@
 -- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
 -- the other.
 create type private.change_kind as enum (
-  'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
+  'conversation', 'message', 'read', 'reservation', 'state', 'message.removed', 'message.changed'
 );
 
 create table private.changes (

@@ -73,8 +73,7 @@ query its own table. It takes the row''s column, which is cheap as only inserts 
 counted: Storage lists a file once it is complete.';
 grant execute on function private.can_upload_attachment(text) to authenticated;
 
--- The path holds a UUID, so that no upload replaces a file. There is no update or delete policy: files are part of
--- messages.
+-- The path holds a UUID, so that no upload replaces a file. There is no update policy: files are part of messages.
 create policy "participants upload files to their conversations" on storage.objects
   for insert to authenticated
   with check (
@@ -83,6 +82,38 @@ create policy "participants upload files to their conversations" on storage.obje
     and owner_id = (select auth.uid())::text
     and (select private.is_upload())
     and private.can_upload_attachment(name)
+  );
+
+create function private.can_remove_attachment(path text)
+returns boolean
+language plpgsql stable strict security definer set search_path = ''
+as $$
+declare
+  urls constant text[] := array[path, 'attachments/' || path];
+begin
+  return exists (
+    select
+    from private.my_conversations() as mine
+    where mine::text = (storage.foldername(path))[1]
+      and not exists (
+        select from public.messages where conversation_id = mine and attachment ->> 'url' = any (urls)
+      )
+  )
+  and not exists (select from private.report_evidence where attachment ->> 'url' = any (urls));
+end
+$$;
+comment on function private.can_remove_attachment(text) is
+  'Whether a file of the caller''s conversations is in no message any more, because it was taken back, nor in the
+evidence of a report. Definer, because nobody can read evidence. The whole conversation is read: an index would cost
+each send with a file.';
+grant execute on function private.can_remove_attachment(text) to authenticated;
+
+create policy "senders remove files that no message has" on storage.objects
+  for delete to authenticated
+  using (
+    bucket_id = 'attachments'
+    and owner_id = (select auth.uid())::text
+    and private.can_remove_attachment(name)
   );
 
 create policy "users list their own avatars" on storage.objects

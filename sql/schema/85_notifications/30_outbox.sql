@@ -8,7 +8,8 @@
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
 create domain private.outbox_event as text check (
   value in (
-    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence'
+    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence',
+    'message.changed'
   )
 );
 

@@ -69,13 +69,15 @@ begin
       from public.reservation_history
       where reservation_id = step.reservation_id and id > step_id and by_id = person
     )
-    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
+    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What was
+    -- taken back may not have been read.
     or exists (
       select
       from (
         select * from public.messages where conversation_id = conversation order by id desc limit 100
       ) as latest
-      where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
+      where latest.created_at > step.created_at
+        and (latest.user_id = person or latest.read and latest.deleted_at is null)
     )
   then
     return null;

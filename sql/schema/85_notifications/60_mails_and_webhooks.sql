@@ -119,7 +119,7 @@ declare
 begin
   -- Another kind of event raises case_not_found.
   case entry.event
-    when 'message.created' then
+    when 'message.created', 'message.changed' then
       data := (
         select json_build_object(
           'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,

@@ -96,8 +96,9 @@ begin
     separator := ',';
     select
       string_agg(
-        to_json(
-          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end)
+        private.print_message(
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
+          with_states => coalesce(edited_at, deleted_at) is not null
         )::text,
         ','
         order by message.id

@@ -49,6 +49,7 @@ from (
     ('private.stored_replies', 'erase', 'reservation_id report_id'),
     ('public.conversations', 'export', 'id voyager_id local_id created_at'), ('public.interests', 'none', 'id name'),
     ('public.messages', 'export', 'id conversation_id user_id content attachment read created_at'),
+    ('public.messages', 'export', 'edited_at deleted_at'),
     ('public.messages', 'none', 'client_id'), ('public.profile_interests', 'both', 'profile_id interest_id'),
     ('public.profiles', 'both', 'id user_id first_name last_name age biography country city image_url is_searchable'),
     ('public.reservations', 'export', 'id conversation_id title price date status ends_at host_id'),
@@ -77,10 +78,11 @@ select set_eq(
   'every column is in the export, is erased, or has nothing to do with a person'
 );
 
--- The part of the export of each table; a person and a reservation of whom every column is filled in.
+-- The part of the export of each table; a person, a message and a reservation of whom every column is filled in.
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
+update public.messages set edited_at = now();
 create temp table export as select tests.ask('ana', 'export_me(null, $$always$$)') as body;
 select tests.become_owner();
 select is_empty(
@@ -101,7 +103,8 @@ select is_empty(
         "created_at": "createdAt", "updated_at": "updatedAt", "by_id": "by", "blocked_id": "user_id",
         "p256dh": "keys", "auth": "keys", "quiet_from": "quiet_hours", "quiet_to": "quiet_hours",
         "time_zone": "quiet_hours", "is_pinned": "pinned", "is_archived": "archived",
-        "shares_messages": "share_messages", "resolved_at": "resolvedAt"
+        "shares_messages": "share_messages", "resolved_at": "resolvedAt", "edited_at": "editedAt",
+        "deleted_at": "deletedAt"
       }'::jsonb ->> col,
       col
     ) is not true

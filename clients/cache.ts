@@ -1,0 +1,155 @@
+import { browserStorage, type KeyValueStorage, withTimeout } from './storage.ts'
+import type { Change, ListedConversation, Message, OwnReservation, Person } from './types.ts'
+
+/** The list, and the cursor of the changes that brings it up to date. */
+export interface CachedInbox {
+  me: Person
+  conversations: readonly (ListedConversation & { unread: number })[]
+  unread: number
+  cursor: string
+  /** When the service last said that nothing else has changed. */
+  asOf: string
+}
+
+/** The newest messages of a conversation that was open. */
+export interface CachedPage {
+  id: number
+  messages: readonly Message[]
+  hasOlder: boolean
+  other: Person | null
+  reservations: readonly OwnReservation[]
+  /** If something has changed that was not read: as of when this is. Null: as the list. */
+  asOf: string | null
+}
+
+interface Cached {
+  inbox: CachedInbox
+  /** In the order in which they were opened. */
+  pages: readonly CachedPage[]
+}
+
+// One key for whoever was here last, so that the next user of the browser overwrites it whatever came between.
+const key = 'voyagers-and-locals:seen'
+// Raised when the shape of what is stored changes, that of a message included.
+const version = 1
+const [mostConversations, mostPages, mostMessages] = [50, 20, 50]
+// Rather nothing than a wait: the service is asked then.
+const longestLoad = 1000
+const saveInterval = 1000
+// What has not changed is written only to say so.
+const confirmInterval = 5 * 60_000
+
+const parse = (stored: unknown, owner: string): Cached | null => {
+  const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
+  const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
+  const isWhole = isOwn && Array.isArray(inbox.conversations) && Array.isArray(pages) &&
+    pages.every((page) => Array.isArray(page?.messages))
+  return isWhole ? { inbox, pages } : null
+}
+
+/** Deletes what whoever was here last has seen, where nobody is signed in. */
+export const forgetSeen = async (): Promise<void> => {
+  await Promise.resolve(browserStorage()?.delete(key)).catch(() => {})
+}
+
+/**
+ * Keeps what the user has seen in the storage, for a start without a network. It is only what was: the first answer of
+ * the service replaces it. Where several pages are open, the last one that writes decides. A storage that fails keeps
+ * nothing, and nobody is told, as nothing is lost.
+ */
+export const openCache = (storage: KeyValueStorage | null, owner: Promise<string>) => {
+  let inbox: CachedInbox | null = null
+  let pages = new Map<number, CachedPage>()
+  let savedAt = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let lastWrite: Promise<unknown> = Promise.resolve()
+  let closed = false
+  let isCleared = false
+
+  const write = (work: (storage: KeyValueStorage) => unknown) =>
+    lastWrite = lastWrite.then(() => storage && withTimeout(Promise.resolve(work(storage)))).catch(() => {})
+  const save = () => {
+    if (!storage || closed) return
+    timer ??= setTimeout(async () => {
+      const name = await owner
+      timer = undefined
+      if (!inbox || closed) return
+      savedAt = Date.parse(inbox.asOf)
+      const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
+      const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
+      write(async (storage) => {
+        if (!closed) await storage.set(key, value)
+        // A storage that hangs may go on after the user has signed out.
+        if (isCleared) await storage.delete(key)
+      })
+    }, saveInterval)
+  }
+
+  return {
+    /** What is stored for this user, if it can be read soon; what was another's is deleted. Never rejects. */
+    async load(): Promise<CachedInbox | null> {
+      if (!storage) return null
+      const read = async () => parse(await storage.get(key), await owner)
+      const cached = await withTimeout(read(), longestLoad).catch(() => null)
+      if (closed || inbox) return null
+      if (!cached) write((storage) => closed || storage.delete(key))
+      inbox = cached?.inbox ?? null
+      pages = new Map(cached?.pages.map((page) => [page.id, page]))
+      return inbox
+    },
+    /** Whether the list holds all conversations of the user. */
+    isWhole: () => inbox !== null && inbox.conversations.length < mostConversations,
+    /** Of this conversation, which is opened now. */
+    open(id: number): CachedPage | null {
+      const page = pages.get(id)
+      if (!page || !inbox) return null
+      pages.delete(id)
+      pages.set(id, page)
+      return { ...page, asOf: page.asOf ?? inbox.asOf }
+    },
+    /** The service has said that this is all, up to the cursor. */
+    setInbox(next: CachedInbox) {
+      const isNew = next.conversations !== inbox?.conversations || next.unread !== inbox.unread
+      const listed = new Set(next.conversations.map(({ id }) => id))
+      for (const id of pages.keys()) if (!listed.has(id)) pages.delete(id)
+      inbox = next
+      if (isNew || Date.parse(next.asOf) - savedAt > confirmInterval) save()
+    },
+    /** The service has said that this is a conversation. */
+    setPage({ id, messages, hasOlder, other, reservations }: Omit<CachedPage, 'asOf'>) {
+      const newest = messages.slice(-mostMessages)
+      const known = pages.get(id)
+      const isKnown = known?.asOf === null && known.other === other && known.reservations === reservations &&
+        known.messages.length === newest.length && newest.every((message, place) => message === known.messages[place])
+      if (isKnown) return
+      const isCut = newest.length < messages.length
+      pages.set(id, { id, messages: newest, hasOlder: hasOlder || isCut, other, reservations, asOf: null })
+      if (pages.size > mostPages) pages.delete(pages.keys().next().value!)
+      save()
+    },
+    /** Nothing that was taken back may be shown again, and what lacks a message says as of when it is. */
+    change(changes: readonly Change[]) {
+      for (const { kind, conversation_id, id } of changes) {
+        const page = pages.get(conversation_id)
+        if (!page || !inbox || kind === 'state') continue
+        const messages = kind.startsWith('message')
+          ? page.messages.filter((message) => message.id !== id)
+          : page.messages
+        pages.set(conversation_id, { ...page, messages, asOf: page.asOf ?? inbox.asOf })
+      }
+    },
+    /** The service has forgotten what has changed since. */
+    forget: () => pages.clear(),
+    /** Deletes everything, and keeps nothing more. Never rejects. */
+    async clear() {
+      closed = isCleared = true
+      clearTimeout(timer)
+      await write((storage) => storage.delete(key))
+    },
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+export type Cache = ReturnType<typeof openCache>

@@ -1,0 +1,117 @@
+-- What senders do with their messages afterwards: correct them, and take them back. What is left then is a stone: a row
+-- without words and file in its place, so that ids, pages and keys stay what they were.
+create function private.lock_own_message(conversation bigint, message bigint)
+returns public.messages
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  own public.messages;
+begin
+  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify).
+  perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
+  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Message not found';
+  end if;
+  return own;
+end
+$$;
+comment on function private.lock_own_message(bigint, bigint) is
+  'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
+the conversation is not the caller''s.';
+
+create function api.edit_message(
+  conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer, with_states boolean
+)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  own public.messages := private.lock_own_message(conversation, message);
+  partner constant public.users := private.partner_in(me, conversation);
+begin
+  if own.deleted_at is not null then
+    raise sqlstate 'PT409' using message = 'This message was taken back';
+  elsif is_blank and own.attachment is null then
+    raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
+  end if;
+  if own.content <> new_content then
+    -- New words need what a send needs.
+    if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
+    elsif own.created_at <= private.present() - make_interval(mins => minutes) then
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
+    end if;
+    update public.messages
+    set content = new_content, edited_at = private.present()
+    where id = own.id
+    returning * into own;
+  end if;
+  return private.print_message(
+    private.to_message_view(own, json_build_object('id', me, 'name', (select name from public.users where id = me))),
+    with_states
+  );
+end
+$$;
+comment on function api.edit_message(bigint, bigint, text, boolean, integer, boolean) is
+  'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
+whenever. is_blank is whether the text shows nothing, which the Edge Function knows by the characters of Unicode. Raises
+409 for a stone, 403 as a send does, and when it is too late. Definer, because no caller has a grant to update
+messages.';
+grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, boolean) to edge_functions;
+
+create function api.unsend_message(conversation bigint, message bigint, hours integer)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  own constant public.messages := private.lock_own_message(conversation, message);
+  file constant text := regexp_replace(own.attachment ->> 'url', '^attachments/', '');
+begin
+  if own.deleted_at is not null then
+    return;
+  elsif own.created_at <= private.present() - make_interval(hours => hours) then
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
+  end if;
+  update public.messages
+  set content = '', attachment = null, read = true, deleted_at = private.present()
+  where id = own.id;
+  if private.can_remove_attachment(file) then
+    perform private.set_response_metadata(jsonb_build_object('file', file));
+  end if;
+end
+$$;
+comment on function api.unsend_message(bigint, bigint, integer) is
+  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; of a stone nothing is
+changed, whenever. The response metadata holds the file that is to be removed from Storage, which takes no deletion in
+SQL. Raises 403 when it is too late. Definer, as edit_message.';
+grant execute on function api.unsend_message(bigint, bigint, integer) to edge_functions;
+
+create function private.record_own_change()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.record_change(
+    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
+    previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
+  );
+  perform private.notify(
+    event => 'message.changed', conversation => new.conversation_id, subject => new.id, by_id => new.user_id
+  );
+  return null;
+end
+$$;
+comment on function private.record_own_change() is
+  'A sender has corrected a message or taken it back: logs it and broadcasts message.changed, across a block for the
+sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+
+create trigger record_own_change
+  after update of edited_at, deleted_at on public.messages
+  for each row
+  when ((old.edited_at, old.deleted_at) is distinct from (new.edited_at, new.deleted_at))
+  execute function private.record_own_change();
