@@ -589,6 +589,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The messages that have all words of a query, in all of the caller's conversations or one
+         * @description Newest first. Case and accents do not matter, the last word may be the beginning of one, and of words with 5 letters or more one may be wrong, but the first. A page may have fewer messages than `limit`, or none, and still have a Link: a search of a very long history looks at it in parts. A text without words finds nothing. Counts as a search for the rate limit.
+         */
+        get: operations["searchMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}/state": {
         parameters: {
             query?: never;
@@ -977,6 +997,8 @@ export interface components {
             /** Format: int64 */
             user_id: number;
             is_searchable: boolean;
+            /** @description With more=true: whether the public view has answers */
+            show_answers?: boolean;
             Interests: components["schemas"]["Interest"][];
         };
         Interest: {
@@ -1012,11 +1034,13 @@ export interface components {
                 /** Format: int64 */
                 user_id: number;
                 is_searchable: boolean;
+                show_answers: boolean;
             };
             interests: components["schemas"]["Interest"][];
             blocks: components["schemas"]["Block"][];
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
+            answers: ("within an hour" | "within a day" | "within a week") | null;
             conversations: {
                 /** Format: int64 */
                 id: number;
@@ -1416,6 +1440,11 @@ export interface components {
                 image_url: string | null;
                 interests: components["schemas"]["Interest"][];
             };
+            /**
+             * @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day
+             * @example within a day
+             */
+            answers?: ("within an hour" | "within a day" | "within a week") | null;
         };
         Conversation: {
             /** Format: int64 */
@@ -1511,6 +1540,29 @@ export interface components {
         };
         /** @enum {string} */
         ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+        FoundMessage: {
+            /** Format: int64 */
+            id: number;
+            /** Format: int64 */
+            user_id: number;
+            /** Format: int64 */
+            conversation_id: number;
+            content: string;
+            attachment: components["schemas"]["Attachment"] | null;
+            read: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            Sender: {
+                /** Format: int64 */
+                id: number;
+                name: string;
+            };
+            /**
+             * @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out
+             * @example Shall we meet at the station at nine?
+             */
+            _snippet: string;
+        };
         ConversationDetail: {
             /** Format: int64 */
             id: number;
@@ -1747,6 +1799,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2138,6 +2192,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2211,7 +2267,13 @@ export interface operations {
     };
     getMe: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Adds show_answers to the profile
+                 * @example true
+                 */
+                more?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3514,6 +3576,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                 };
@@ -4059,7 +4123,13 @@ export interface operations {
     };
     getPublicProfile: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Adds answers: how soon this person answers
+                 * @example true
+                 */
+                more?: boolean;
+            };
             header?: {
                 /** @description The ETag of an earlier answer: 304 if it is still the same */
                 "if-none-match"?: string;
@@ -4592,6 +4662,85 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
+    searchMessages: {
+        parameters: {
+            query: {
+                /**
+                 * @description Words, of which the first ten are looked for; the last one may be unfinished
+                 * @example piano
+                 */
+                q: string;
+                /** @description Only in this conversation */
+                conversation_id?: number;
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description Only messages older than this one */
+                before_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundMessage"][];
+                };
+            };
+            400: components["responses"]["invalid"];
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["method_not_allowed"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal"];
             503: components["responses"]["unavailable"];

@@ -49,6 +49,8 @@ select cron.schedule('settle reservations', '10 seconds', 'select private.settle
 select cron.schedule('forget old changes', '47 3 * * *', 'select private.forget_changes()');
 -- How rare the words are that a search looks for.
 select cron.schedule('count words', '37 * * * *', 'select private.count_words()');
+-- What public views say of how soon people answer.
+select cron.schedule('measure answers', '7 4 * * *', 'select private.measure_answers()');
 -- The evidence of reports, 180 days after an erasure.
 select cron.schedule('purge evidence', '29 3 * * *', 'select private.purge_evidence()');
 select cron.schedule('forget old runs', '17 3 * * *', $$
