@@ -289,6 +289,7 @@ export type Database = {
           image_url: string | null
           is_searchable: boolean
           last_name: string | null
+          show_answers: boolean
           user_id: number
         }
         Insert: {
@@ -301,6 +302,7 @@ export type Database = {
           image_url?: string | null
           is_searchable?: boolean
           last_name?: string | null
+          show_answers?: boolean
           user_id: number
         }
         Update: {
@@ -313,6 +315,7 @@ export type Database = {
           image_url?: string | null
           is_searchable?: boolean
           last_name?: string | null
+          show_answers?: boolean
           user_id?: number
         }
         Relationships: [

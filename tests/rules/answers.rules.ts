@@ -72,7 +72,7 @@ test('the median of five or more first messages says how soon somebody answers, 
   for (const role of ['authenticated', 'service_role']) await refuses('42501', 'denied', statements, role)
 })
 
-test('only what another person wrote first counts, whoever opened it, unless they are blocked or gone or took it back', async () => {
+test('what another person wrote first counts, unless they are blocked, have left or have taken it back', async () => {
   const { host } = await meet()
   await contact(host, times(5, '2 days', '5 minutes'), 'host')
   equal(await measured(host), 'within an hour')
@@ -81,8 +81,10 @@ test('only what another person wrote first counts, whoever opened it, unless the
       // As if the host had written first.
       `update public.messages set user_id = voyager_id + local_id - user_id
        from public.conversations where conversations.id = conversation_id and local_id = $1`,
-      'insert into private.blocks (blocker_id, blocked_id) select $1, voyager_id from public.conversations where local_id = $1',
-      'update public.users set is_active = false from public.conversations where voyager_id = users.id and local_id = $1',
+      `insert into private.blocks (blocker_id, blocked_id)
+       select $1, voyager_id from public.conversations where local_id = $1`,
+      `update public.users set is_active = false
+       from public.conversations where voyager_id = users.id and local_id = $1`,
       `update public.messages set content = ''
        from public.conversations where conversations.id = conversation_id and user_id = voyager_id and local_id = $1`,
     ]
@@ -97,7 +99,7 @@ test('only what another person wrote first counts, whoever opened it, unless the
   }
 })
 
-test('it can be switched off and on again; whoever is hidden or inactive has no view, and erasing removes it', async () => {
+test('it can be switched off and on again, is nowhere while the profile is hidden, and erasing removes it', async () => {
   const { host, other } = await meet(...times(5, '2 days', '5 minutes'))
   const choice = async () => (await host.get('/users/me?more=true')).Profile.show_answers
   equal([await measured(host), await choice()], ['within an hour', true])

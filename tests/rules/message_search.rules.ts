@@ -86,7 +86,7 @@ test('a snippet shows the words of a long message as plain text', async () => {
   }
 })
 
-test('pages have no message twice and leave out none, also where a search ends before it has read everything', async () => {
+test('pages repeat no message and leave out none, also where a search ends before it has read all', async () => {
   const { host, ids, paths: [first] } = await hostOf(3)
   const last = await send(host, first!, 'The last needle')
   await sql(

@@ -67,10 +67,10 @@ declare
   -- What is read between two looks at the clock: with the longest messages half a second.
   step constant integer := 100;
   mine bigint[] := array[chosen];
-  readable bigint[] := '{}';
+  readable bigint[] := array[]::bigint[];
   compared integer := 0;
-  listed private.message_view[] := '{}';
-  words text[] := '{}';
+  listed private.message_view[] := array[]::private.message_view[];
+  words text[] := array[]::text[];
   next bigint;
   hit record;
 begin
