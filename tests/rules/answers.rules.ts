@@ -99,7 +99,7 @@ test('what another person wrote first counts, unless they are blocked, have left
   }
 })
 
-test('it can be switched off and on again, is nowhere while the profile is hidden, and erasing removes it', async () => {
+test('it can be switched off and on again, is nowhere while a profile is hidden, and erasing removes it', async () => {
   const { host, other } = await meet(...times(5, '2 days', '5 minutes'))
   const choice = async () => (await host.get('/users/me?more=true')).Profile.show_answers
   equal([await measured(host), await choice()], ['within an hour', true])
