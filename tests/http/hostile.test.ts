@@ -41,9 +41,10 @@ beforeAll(async () => {
 
 /** Sends a request about Ana's own with this body or query. */
 const sendTo = (operation: Operation, sent: Sent & { query?: string } = {}) => {
-  const query = sent.query === undefined ? '' : `?${sent.query}`
+  const { path } = exampleRequest(operation, subject)
+  const query = sent.query === undefined ? '' : `${path.includes('?') ? '&' : '?'}${sent.query}`
   const token = operation.needsSecretKey ? secretKey : ana.token
-  return send(operation.method, exampleRequest(operation, subject).path + query, { token, ...sent })
+  return send(operation.method, path + query, { token, ...sent })
 }
 const sendBody = (operation: Operation, body: string) => sendTo(operation, { headers: json, body })
 const withBody = operations.filter(({ body }) => body)

@@ -64,16 +64,16 @@ comment on function private.measure_answers() is
 which another person wrote first, at least that long ago, if these are five or more. Called each night.';
 
 create function api.get_public_profile_and_answers(profile bigint)
-returns jsonb
+returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-  return api.get_public_profile(profile)::jsonb || jsonb_build_object('answers', (
-    select answers
+  return (left(api.get_public_profile(profile)::text, -1) || format(', "answers": %s}', coalesce((
+    select to_json(answers)::text
     from private.answer_spans
     join public.profiles on profiles.user_id = answer_spans.user_id
     where profiles.id = profile and show_answers
-  ));
+  ), 'null')))::json;
 end
 $$;
 comment on function api.get_public_profile_and_answers(bigint) is

@@ -33,19 +33,19 @@ $function$;
 CREATE OR REPLACE FUNCTION api.get_public_profile_and_answers (
   profile bigint
 )
-  RETURNS jsonb
+  RETURNS json
   LANGUAGE plpgsql
   STABLE
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
 begin
-  return api.get_public_profile(profile)::jsonb || jsonb_build_object('answers', (
-    select answers
+  return (left(api.get_public_profile(profile)::text, -1) || format(', "answers": %s}', coalesce((
+    select to_json(answers)::text
     from private.answer_spans
     join public.profiles on profiles.user_id = answer_spans.user_id
     where profiles.id = profile and show_answers
-  ));
+  ), 'null')))::json;
 end
 $function$;
 
