@@ -589,6 +589,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The messages that have all words of a query, in all of the caller's conversations or one
+         * @description Newest first. Case and accents do not matter, the last word may be the beginning of one, and of words with 5 letters or more one may be wrong, but the first. A page may have fewer messages than `limit`, or none, and still have a Link: a search of a very long history looks at it in parts. A text without words finds nothing. Counts as a search for the rate limit.
+         */
+        get: operations["searchMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}/state": {
         parameters: {
             query?: never;
@@ -1001,6 +1021,8 @@ export interface components {
             /** Format: int64 */
             user_id: number;
             is_searchable: boolean;
+            /** @description With more=true: whether the public view has answers */
+            show_answers?: boolean;
             Interests: components["schemas"]["Interest"][];
         };
         Interest: {
@@ -1036,11 +1058,13 @@ export interface components {
                 /** Format: int64 */
                 user_id: number;
                 is_searchable: boolean;
+                show_answers: boolean;
             };
             interests: components["schemas"]["Interest"][];
             blocks: components["schemas"]["Block"][];
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
+            answers: ("within an hour" | "within a day" | "within a week") | null;
             conversations: {
                 /** Format: int64 */
                 id: number;
@@ -1444,6 +1468,11 @@ export interface components {
                 image_url: string | null;
                 interests: components["schemas"]["Interest"][];
             };
+            /**
+             * @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day
+             * @example within a day
+             */
+            answers?: ("within an hour" | "within a day" | "within a week") | null;
         };
         Conversation: {
             /** Format: int64 */
@@ -1543,6 +1572,33 @@ export interface components {
         };
         /** @enum {string} */
         ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed" | "message.changed";
+        FoundMessage: {
+            /** Format: int64 */
+            id: number;
+            /** Format: int64 */
+            user_id: number;
+            /** Format: int64 */
+            conversation_id: number;
+            content: string;
+            attachment: components["schemas"]["Attachment"] | null;
+            read: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            Sender: {
+                /** Format: int64 */
+                id: number;
+                name: string;
+            };
+            /** @description With states=true: when its sender last corrected it */
+            editedAt?: string | null;
+            /** @description With states=true: when its sender took it back; its content is empty since */
+            deletedAt?: string | null;
+            /**
+             * @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out
+             * @example Shall we meet at the station at nine?
+             */
+            _snippet: string;
+        };
         ConversationDetail: {
             /** Format: int64 */
             id: number;
@@ -1779,6 +1835,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2170,6 +2228,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2243,7 +2303,13 @@ export interface operations {
     };
     getMe: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Adds show_answers to the profile
+                 * @example true
+                 */
+                more?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2421,7 +2487,8 @@ export interface operations {
                      *         "country": null,
                      *         "city": null,
                      *         "image_url": null,
-                     *         "is_searchable": false
+                     *         "is_searchable": false,
+                     *         "show_answers": true
                      *       },
                      *       "interests": [],
                      *       "blocks": [],
@@ -2433,6 +2500,7 @@ export interface operations {
                      *         "quiet_hours": null,
                      *         "previews": false
                      *       },
+                     *       "answers": null,
                      *       "conversations": [],
                      *       "reports": []
                      *     }
@@ -3546,6 +3614,8 @@ export interface operations {
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
+                    /** @description Whether the public view may say how soon one answers */
+                    show_answers?: boolean;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                 };
@@ -4091,7 +4161,13 @@ export interface operations {
     };
     getPublicProfile: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Adds answers: how soon this person answers
+                 * @example true
+                 */
+                more?: boolean;
+            };
             header?: {
                 /** @description The ETag of an earlier answer: 304 if it is still the same */
                 "if-none-match"?: string;
@@ -4119,14 +4195,13 @@ export interface operations {
                      * @example {
                      *       "id": 47,
                      *       "name": "Inês Carvalho",
+                     *       "answers": null,
                      *       "profile": {
                      *         "id": 47,
-                     *         "first_name": "Inês",
-                     *         "last_name": "Carvalho",
                      *         "age": 34,
-                     *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
-                     *         "country": "Portugal",
                      *         "city": "Lisbon",
+                     *         "country": "Portugal",
+                     *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
                      *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
                      *         "interests": [
                      *           {
@@ -4145,7 +4220,9 @@ export interface operations {
                      *             "id": 32,
                      *             "name": "Jazz"
                      *           }
-                     *         ]
+                     *         ],
+                     *         "last_name": "Carvalho",
+                     *         "first_name": "Inês"
                      *       }
                      *     }
                      */
@@ -4629,6 +4706,103 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
+        };
+    };
+    searchMessages: {
+        parameters: {
+            query: {
+                /**
+                 * @description Words, of which the first ten are looked for; the last one may be unfinished
+                 * @example piano
+                 */
+                q: string;
+                /** @description Only in this conversation */
+                conversation_id?: number;
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description Only messages older than this one */
+                before_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 44,
+                     *         "user_id": 47,
+                     *         "conversation_id": 1,
+                     *         "content": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?",
+                     *         "attachment": null,
+                     *         "read": true,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "Sender": {
+                     *           "id": 47,
+                     *           "name": "Inês Carvalho"
+                     *         },
+                     *         "_snippet": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["FoundMessage"][];
+                };
+            };
+            400: components["responses"]["invalid"];
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["method_not_allowed"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal"];
             503: components["responses"]["unavailable"];

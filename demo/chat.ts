@@ -110,6 +110,21 @@ export const openChat = (
     else if (next === 'blocked') composer.close(`You have blocked ${nameOfOther()}. `, unblock)
     else composer.close()
   }
+  let sought: number | null = null
+  /** Shows the message that is sought, once everything from it on has been read. */
+  const seek = (): void => {
+    const { loaded, hasOlder } = conversation.view
+    if (sought === null || !loaded || closed.signal.aborted) return
+    const message = node.querySelector<HTMLElement>(`[data-message="${sought}"]`)
+    if (!message && hasOlder) return void conversation.older().then(seek, () => sought = null)
+    sought = null
+    if (!message) return
+    node.querySelector('.found')?.classList.remove('found')
+    message.classList.add('found')
+    message.tabIndex = -1
+    message.focus({ preventScroll: true })
+    message.scrollIntoView({ block: 'center' })
+  }
   const update = () => {
     const other = nameOfOther()
     if (other && name.textContent !== other) {
@@ -131,6 +146,7 @@ export const openChat = (
     setText(status, now === 'live' ? '' : asOf && isOffline(inbox) ? formatAsOf(asOf) : now)
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
     messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other))
+    seek()
     onChange()
   }
   const unsubscribe = conversation.subscribe(update)
@@ -146,6 +162,11 @@ export const openChat = (
       return conversation.view
     },
     focus: () => isTouch() ? name.focus() : composer.focus(),
+    showMessage(message: number) {
+      sought = message
+      // After the page has moved the focus to the conversation.
+      setTimeout(seek)
+    },
     close() {
       closed.abort()
       unsubscribe()

@@ -7,6 +7,7 @@ import { firstMessages } from './first_message.ts'
 import { openFirstSteps } from './first_steps.ts'
 import { unsavedAbout } from './me/about.ts'
 import type { OwnChange } from './me/page.ts'
+import { openMessageSearch } from './message_search.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
@@ -106,7 +107,8 @@ export const openHome = (
   const states = openStates(api, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
-  const list = el('div', { class: 'panel' }, steps.node, conversations.node)
+  const found = openMessageSearch(api, inbox, navigation, (isSearching) => conversations.node.hidden = isSearching)
+  const list = el('div', { class: 'panel' }, steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
@@ -168,6 +170,7 @@ export const openHome = (
       }
       room.close()
       people.close()
+      found.close()
       states.close()
       closed.abort()
       inbox.close()

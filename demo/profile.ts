@@ -106,7 +106,7 @@ export const openProfile = (
     }[relation]
     action.replaceChildren(label!, visuallyHidden(hidden!))
   }
-  const show = ({ name, profile }: PublicProfile) => {
+  const show = ({ name, profile, answers }: PublicProfile) => {
     const { age, biography, city, country, image_url, interests } = profile
     heading.replaceChildren('Profile', visuallyHidden(` of ${name}`))
     const place = [city, country].filter(Boolean).join(', ')
@@ -121,6 +121,7 @@ export const openProfile = (
           el('p', { class: 'name' }, name),
           place !== '' && el('p', { class: 'where' }, place),
           age !== null && el('p', { class: 'where' }, `${age} years old`),
+          answers && el('p', { class: 'where' }, `Usually answers ${answers}`),
         ),
         action,
       ),
@@ -142,8 +143,9 @@ export const openProfile = (
   }
   const load = async () => {
     notice.show('')
+    const params = { path: { id }, query: { more: true } }
     try {
-      const profile = await dataOf(api.GET('/users/{id}', { params: { path: { id } }, signal: closed.signal }))
+      const profile = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal }))
       if (closed.signal.aborted) return
       shown = profile
       drawActions()

@@ -114,12 +114,14 @@ export const openRoom = (dependencies: Dependencies) => {
     node,
     show(route: Route) {
       const next = 'id' in route ? `${route.page} ${route.id}` : route.page
-      if (next === key) return
-      key = next
-      close()
-      page = open(route)
-      if (route.page === 'inbox') overview = openOverview(api, navigation)
-      node.replaceChildren(...[(page ?? overview)?.node].filter((shown) => shown !== undefined))
+      if (next !== key) {
+        key = next
+        close()
+        page = open(route)
+        if (route.page === 'inbox') overview = openOverview(api, navigation)
+        node.replaceChildren(...[(page ?? overview)?.node].filter((shown) => shown !== undefined))
+      }
+      if (route.page === 'conversation' && route.message) chat?.showMessage(route.message)
     },
     isOpen: () => page !== null,
     chat: () => chat,

@@ -10,7 +10,8 @@ export interface Search {
 
 export type Route =
   | { page: 'inbox' | 'me' | 'unknown' }
-  | { page: 'conversation' | 'profile'; id: number }
+  | { page: 'profile'; id: number }
+  | { page: 'conversation'; id: number; message?: number }
   | { page: 'people'; search: Search }
 
 export const everybody: Search = { q: '', interests: [], cities: [], countries: [], like: null }
@@ -27,9 +28,10 @@ export const parseRoute = (address: string): Route => {
   if (others.length) return { page: 'unknown' }
   if (second !== undefined) {
     const id = idOf(second)
-    return id && Object.hasOwn(folders, first)
-      ? { page: folders[first as keyof typeof folders], id }
-      : { page: 'unknown' }
+    if (!id || !Object.hasOwn(folders, first)) return { page: 'unknown' }
+    const page = folders[first as keyof typeof folders]
+    const message = idOf(searchParams.get('message') ?? '')
+    return page === 'conversation' && message ? { page, id, message } : { page, id }
   }
   if (first === '') return { page: 'inbox' }
   if (first === 'me') return { page: 'me' }
@@ -56,7 +58,7 @@ const formatSearch = ({ q, interests, cities, countries, like }: Search): string
 
 /** The address of a page, which parseRoute reads back. */
 export const formatRoute = (route: Route): string => {
-  if (route.page === 'conversation') return `${base}/c/${route.id}`
+  if (route.page === 'conversation') return `${base}/c/${route.id}${route.message ? `?message=${route.message}` : ''}`
   if (route.page === 'profile') return `${base}/people/${route.id}`
   if (route.page === 'people') return `${base}/people${formatSearch(route.search)}`
   return route.page === 'me' ? `${base}/me` : base

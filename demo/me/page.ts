@@ -42,7 +42,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
     notice.show('')
     try {
       const [me, settings, blocks, reports, { data: { session } }] = await Promise.all([
-        dataOf(api.GET('/users/me', { signal })),
+        dataOf(api.GET('/users/me', { params: { query: { more: true } }, signal })),
         dataOf(api.GET('/users/me/notifications', { signal })),
         dataOf(api.GET('/users/me/blocks', { signal })),
         dataOf(api.GET('/users/me/reports', { signal })),

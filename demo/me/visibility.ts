@@ -4,30 +4,44 @@ import type { Me } from './types.ts'
 
 const sentence = 'On: everybody can find you in the search and read your profile. Off: nobody can, and only those ' +
   'whom you write to see your name.'
+const answersSentence = 'On: your profile says whether you usually answer within an hour, a day or a week, once five ' +
+  'people have written to you first.'
 
-/** Whether others find the profile. A refused change takes the switch back. */
+/** Whether others find the profile, and what it says of answers. A refused change takes the switch back. */
 export const visibilitySection = (api: ApiClient, me: Me, onSaved: () => void): HTMLElement => {
   const { nodes, attempt } = openOutcome()
-  let saved = me.Profile.is_searchable
-  let isSaving = false
-  const save = (is_searchable: boolean) =>
-    attempt(async () => {
-      await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } })).catch((error) => {
-        control.checked = saved
-        throw error
-      })
-      saved = is_searchable
-      onSaved()
-      return is_searchable ? 'You can be found now.' : 'You are hidden now.'
-    })
-  const change = async () => {
-    if (isSaving) return
-    isSaving = true
-    // Again, if the switch is used while a change is being saved.
-    while (control.checked !== saved) await save(control.checked)
-    isSaving = false
+  const savedSwitch = (label: string, sentence: string, saved: boolean, save: (isOn: boolean) => Promise<string>) => {
+    let isSaving = false
+    const change = async () => {
+      if (isSaving) return
+      isSaving = true
+      // Again, if the switch is used while a change is being saved.
+      while (control.checked !== saved) {
+        const isOn = control.checked
+        await attempt(async () => {
+          const said = await save(isOn).catch((error) => {
+            control.checked = saved
+            throw error
+          })
+          saved = isOn
+          return said
+        })
+      }
+      isSaving = false
+    }
+    const { control, node } = formSwitch(label, sentence, change)
+    control.checked = saved
+    return node
   }
-  const { control, node } = formSwitch('Others can find me', sentence, change)
-  control.checked = saved
-  return section('Visibility', node, ...nodes)
+  const search = savedSwitch('Others can find me', sentence, me.Profile.is_searchable, async (is_searchable) => {
+    await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } }))
+    onSaved()
+    return is_searchable ? 'You can be found now.' : 'You are hidden now.'
+  })
+  const { show_answers: shown = true } = me.Profile
+  const answers = savedSwitch('Show how soon I answer', answersSentence, shown, async (show_answers) => {
+    await dataOf(api.PATCH('/users/profile', { body: { show_answers } }))
+    return show_answers ? 'Your profile may say it.' : 'Your profile does not say it any more.'
+  })
+  return section('Visibility', search, answers, ...nodes)
 }

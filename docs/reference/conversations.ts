@@ -61,6 +61,14 @@ export const messages = {
       'messages that arrive in between shift nothing.',
     example: { as: 'tomas', path: { id: 1 }, query: { limit: 2 } },
   },
+  searchMessages: {
+    tag: 'Messages',
+    description: 'Newest first. Case and accents do not matter, the last word may be the beginning of one, and of ' +
+      'words with 5 letters or more one may be wrong, but the first. A page may have fewer messages than `limit`, or ' +
+      'none, and still have a Link: a search of a very long history looks at it in parts. A text without words finds ' +
+      'nothing. Counts as a search for the rate limit.',
+    example: { as: 'tomas', query: { q: 'piano', limit: 2 } },
+  },
   sendMessage: {
     tag: 'Messages',
     description: 'With an Idempotency-Key (or `client_id`) a repeat returns the first answer, so sending again after ' +

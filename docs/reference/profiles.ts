@@ -10,7 +10,7 @@ export const profiles = {
     tag: 'Profiles',
     description: 'What everybody may see of a searchable profile. Send the ETag as If-None-Match to get 304 while it ' +
       'is unchanged.',
-    example: { path: { id: 47 } },
+    example: { path: { id: 47 }, query: { more: true } },
   },
   getMe: {
     tag: 'Profiles',

@@ -295,6 +295,7 @@ export type Database = {
           image_url: string | null
           is_searchable: boolean
           last_name: string | null
+          show_answers: boolean
           user_id: number
         }
         Insert: {
@@ -307,6 +308,7 @@ export type Database = {
           image_url?: string | null
           is_searchable?: boolean
           last_name?: string | null
+          show_answers?: boolean
           user_id: number
         }
         Update: {
@@ -319,6 +321,7 @@ export type Database = {
           image_url?: string | null
           is_searchable?: boolean
           last_name?: string | null
+          show_answers?: boolean
           user_id?: number
         }
         Relationships: [

@@ -116,7 +116,11 @@ const table = {
     means: 'searches that run at once; 100 more may wait, for 4 s at most, and the next gets 503. Always below ' +
       '`DATABASE_POOL`, unless that is 1',
   },
-  SEARCH_TIMEOUT: { parse: number(1, 5000), default: '2000', means: 'milliseconds after which a search ends with 503' },
+  SEARCH_TIMEOUT: {
+    parse: number(1, 5000),
+    default: '2000',
+    means: 'milliseconds after which a search ends, with 503; of messages, with a page',
+  },
   PUBLIC_USER_CREATION: { parse: onOff, default: 'on', means: '`off` leaves `POST /users` to the secret key' },
   RATE_LIMIT_SEND: rate(
     '60/60/10',

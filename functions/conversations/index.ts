@@ -12,6 +12,7 @@ import * as states from '../_shared/schemas/states.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
+import { search } from './search.ts'
 
 const conversations = createApp('conversations')
 const messageNotFound = 'No such message, or the caller is not a participant'
@@ -85,6 +86,8 @@ conversations.get(
     return sendJson(c, await c.var.db`list_changes(after => ${after}, page_limit => ${limit})`)
   },
 )
+
+conversations.route('/', search)
 
 conversations.put(
   '/:id/state',

@@ -50,7 +50,8 @@ users.get(
   '/me',
   route('getMe', 'The caller with profile and interests', { 200: shape.user }),
   requireUser,
-  async (c) => sendJson(c, await c.var.db`get_me()`),
+  validate({ query: shape.meQuery }),
+  async (c) => sendJson(c, await (c.var.query.more ? c.var.db`get_me_and_choices()` : c.var.db`get_me()`)),
 )
 
 users.get(
@@ -127,9 +128,10 @@ users.get(
   }, ['not_public']),
   withDocs({ headers: shape.etagHeader }, withEtag),
   anonymousUser,
-  validate({ params: shape.profileParam }),
+  validate({ params: shape.profileParam, query: shape.profileQuery }),
   async (c) => {
-    const profile = await c.var.db`get_public_profile(${c.var.params.id})`
+    const { db, params: { id }, query: { more } } = c.var
+    const profile = await (more ? db`get_public_profile_and_answers(${id})` : db`get_public_profile(${id})`)
     c.header('Cache-Control', 'public, max-age=3600')
     return sendJson(c, profile)
   },

@@ -22,7 +22,8 @@ import {
   readQuery,
   textToEmbed,
 } from './read_query.ts'
-import { highlight as highlighted, type Hit, type Wanted } from './highlight.ts'
+import type { Wanted } from '../_shared/find_words.ts'
+import { highlight as highlighted, type Hit } from './highlight.ts'
 
 export const search = new Hono()
 

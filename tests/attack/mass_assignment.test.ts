@@ -82,7 +82,8 @@ test.each(['/auth/signup', '/users'])(
   async (path) => {
     const before = await snapshot(fixture)
     const email = uniqueEmail()
-    const valid = { name: 'New', age: 30, image_url: null, is_searchable: false, interest_ids: [] }
+    const shown = { is_searchable: false, show_answers: false }
+    const valid = { name: 'New', age: 30, image_url: null, ...shown, interest_ids: [] }
     const { status, text } = await call('POST', path, { ...forged(), ...valid, email, password: 'correct horse' })
     expect(status, text).toBe(201)
     const [user] = (await asAdmin('GET', `users?email=eq.${email}&select=*,profiles(*)`)).body

@@ -42,8 +42,8 @@ const exceptions: Record<string, (role: Role, ownership: Ownership) => number | 
   'POST /auth/refresh': () => 401,
   'PUT /users/me/blocks/{user_id}': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 204,
   'DELETE /users/me/blocks/{user_id}': (_, ownership) => ownership === 'own' ? 400 : ownership === "another's" && 204,
-  'GET /users/unsubscribe': () => 400,
-  'POST /users/unsubscribe': () => 400,
+  'GET /users/unsubscribe': () => 404,
+  'POST /users/unsubscribe': () => 404,
   // Hidden even from its owner: this is the public view.
   'GET /users/{id}': (role, ownership) =>
     ownership === "another's" || ownership === 'own' && ['outsider', 'deactivated'].includes(role)

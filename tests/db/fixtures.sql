@@ -121,6 +121,7 @@ begin
   perform tests.make_device(voyager);
   insert into private.notification_settings (user_id) values (tests.id_of(voyager));
   insert into private.silences (user_id) values (tests.id_of(voyager));
+  insert into private.answer_spans (user_id, answers) values (tests.id_of(voyager), 'within a day');
   insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', tests.id_of(voyager), now());
   insert into public.reports (reporter_id, user_id, reason, note, resolution, resolved_at)
   values (tests.id_of(voyager), tests.id_of(local), 'spam', 'Too much', 'hide', clock_timestamp())

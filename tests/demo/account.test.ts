@@ -136,6 +136,10 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await expectSoon(() => findable.isChecked()).toBe(false)
     await findable.check()
     await visibility.shows('You can be found now.')
+    const answers = visibility.role('switch', 'Show how soon I answer')
+    expect(await answers.isChecked()).toBe(true)
+    await answers.uncheck()
+    await visibility.shows('Your profile does not say it any more.')
 
     const told = you.region('Notifications')
     await told.role('switch', 'Quiet hours').check()
@@ -145,6 +149,13 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await you.page.reload()
     const kept = () => Promise.all(['Until', 'A mail comes'].map((label) => told.node.getByLabel(label).inputValue()))
     await expectSoon(kept).toEqual(['07:30', '60'])
+    expect(await answers.isChecked()).toBe(false)
+    await you.page.route(/users\/\d+\?more=true/, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...await response.json(), answers: 'within a day' } })
+    })
+    await you.role('link', 'As others see it').click()
+    await you.shows('Usually answers within a day')
   })
 
   test('whose password is forgotten gets another, changes it and the address, and is copied and deleted', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { wordsOf } from '../../functions/_shared/fold.ts'
-import { highlight, type Hit, type Place, type Wanted } from '../../functions/users/highlight.ts'
+import type { Place, Wanted } from '../../functions/_shared/find_words.ts'
+import { highlight, type Hit } from '../../functions/users/highlight.ts'
 
 type Words = Wanted['words']
 const exactly = (...words: string[]): Words => words.map((word) => ({ word, typos: 0, prefix: false }))

@@ -70,7 +70,7 @@ const limited: Record<RateName, string[]> = {
     ...['accept', 'decline', 'cancel', 'complete'].map((step) => `POST /conversations/{id}/reservations/{rid}/${step}`),
   ],
   RATE_LIMIT_REPORT: ['POST /users/me/reports'],
-  RATE_LIMIT_SEARCH: ['GET /users/search', 'GET /users/search/complete'],
+  RATE_LIMIT_SEARCH: ['GET /users/search', 'GET /users/search/complete', 'GET /conversations/search'],
   RATE_LIMIT_SEARCH_ANONYMOUS: ['GET /users/search'],
   RATE_LIMIT_SIGNUP: ['POST /auth/signup', 'POST /users'],
   RATE_LIMIT_LOGIN: ['POST /auth/login'],

@@ -65,7 +65,14 @@ check('one machine runs the jobs of the schedule, and deletes dead letters as Su
       return rows
     },
   }, () => drains++)
-  const jobs = ['count_words', 'forget_changes', 'forget_dead_letters', 'purge_evidence', 'settle_reservations']
+  const jobs = [
+    'count_words',
+    'forget_changes',
+    'forget_dead_letters',
+    'measure_answers',
+    'purge_evidence',
+    'settle_reservations',
+  ]
   await until(() => run.length >= jobs.length)
   stop()
   equal([drains, run.sort()], [1, jobs.map((job) => `select private.${job}()`)])

@@ -65,6 +65,7 @@ test('the schedule calls the functions embed and notify as often as their queues
       { schedule: '37 * * * *', command: 'select private.count_words()' },
       { schedule: '47 3 * * *', command: 'select private.forget_changes()' },
       { schedule: '23 3 * * *', command: 'select private.forget_dead_letters()' },
+      { schedule: '7 4 * * *', command: 'select private.measure_answers()' },
       { schedule: '29 3 * * *', command: 'select private.purge_evidence()' },
       { schedule: '10 seconds', command: 'select private.settle_reservations()' },
     ])

@@ -46,7 +46,7 @@ test('an export has all that is one’s own or was received, and nothing of othe
     ...{ id: idOf(path), voyager_id: Voyager.id, local_id: Local.id, Voyager, Local, createdAt: iso },
     state: { archived: false, muted_until: null, pinned: path === first },
   })
-  const { Interests: _, ...profile } = (await zoe.get('/users/me')).Profile
+  const { Interests: _, ...profile } = (await zoe.get('/users/me?more=true')).Profile
   const { exported_at, interests, ...exported } = await take(zoe)
   await asAdmin(`select public.resolve_report(${id}, 'warn', 'Why')`)
   is((await take(zoe)).reports, [{ status: 'resolved', resolvedAt: iso }])
@@ -57,6 +57,7 @@ test('an export has all that is one’s own or was received, and nothing of othe
     blocks: [{ user_id: ben.id, name: 'ben', createdAt: iso }],
     devices: [],
     notifications: defaults,
+    answers: null,
     conversations: [
       { ...pair(first, contact(zoe), contact(ana)), Reservations: [], messages },
       // She has blocked him.

@@ -8,7 +8,7 @@ const nowhere: Subject = { user: 1, profile: 1, conversation: 1, message: 1, res
 
 /** A request as the document's example has it, about this subject. All bodies but those of a log-in are valid. */
 export const exampleRequest = (
-  { path, body, example }: Pick<Operation, 'path' | 'body' | 'example'>,
+  { path, body, example, parameters = [] }: Pick<Operation, 'path' | 'body' | 'example'> & Partial<Operation>,
   { user, profile, conversation, message, reservation }: Subject = nowhere,
 ): { path: string; body?: Record<string, unknown> } => {
   const values: Record<string, unknown> = {
@@ -23,8 +23,9 @@ export const exampleRequest = (
     revision: 1,
     email: uniqueEmail(),
   }
+  const needed = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => `${name}=h`)
   return {
-    path: path.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])),
+    path: path.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])) + (needed.length ? `?${needed}` : ''),
     ...(body && {
       body: Object.fromEntries(
         Object.entries(example ?? {}).map(([name, value]) => [name, name in values ? values[name] : value]),

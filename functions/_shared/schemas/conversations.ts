@@ -48,6 +48,15 @@ export const message = z.strictObject({
   ...messageStates,
 }).meta({ id: 'Message' })
 
+export const foundMessage = z.strictObject({
+  ...message.shape,
+  _snippet: z.string().meta({
+    description: 'Plain text, at most 160 characters: the part of the content that has the most words of the query, ' +
+      'cut between words; an ellipsis (…), which counts, marks what is left out',
+    examples: ['Shall we meet at the station at nine?'],
+  }),
+}).meta({ id: 'FoundMessage' })
+
 export const conversation = z.strictObject({
   id: z.int(),
   voyager_id: z.int(),
@@ -135,6 +144,13 @@ export const messagePage = z.object({
     (page) => !(page.after_id !== undefined && page.order === 'desc'),
     'after_id pages oldest first, order=desc cannot go with it',
   )
+
+export const messageSearch = z.object({
+  q: text(1, 512).describe('Words, of which the first ten are looked for; the last one may be unfinished'),
+  conversation_id: id.optional().describe('Only in this conversation'),
+  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  before_id: id.optional().describe('Only messages older than this one'),
+})
 
 export const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
   .meta({ jsonSchema: { type: 'string', format: 'uuid' } })

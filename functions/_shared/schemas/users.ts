@@ -40,14 +40,23 @@ export const user = z.strictObject({
     ...profile,
     user_id: z.int(),
     is_searchable: z.boolean(),
+    show_answers: z.boolean().optional().meta({ description: 'With more=true: whether the public view has answers' }),
     Interests: z.array(interest),
   }).meta({ id: 'Profile' }),
 }).meta({ id: 'User' })
+
+const answers = z.enum(['within an hour', 'within a day', 'within a week']).nullable()
 
 export const publicProfile = z.strictObject({
   id: z.int(),
   name: z.string(),
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
+  answers: answers.optional().meta({
+    description: 'With more=true: how soon this person answers in half of the conversations in which others wrote ' +
+      'first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not ' +
+      'want it to be shown. Computed once a day',
+    examples: ['within a day'],
+  }),
 }).meta({ id: 'PublicProfile' })
 
 export const block = z.strictObject({ user_id: z.int(), name: z.string(), createdAt: timestamp }).meta({ id: 'Block' })
@@ -55,11 +64,12 @@ export const block = z.strictObject({ user_id: z.int(), name: z.string(), create
 export const exported = z.strictObject({
   exported_at: timestamp,
   user: z.strictObject({ ...account, createdAt: timestamp }),
-  profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean() }),
+  profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean(), show_answers: z.boolean() }),
   interests: z.array(interest),
   blocks: z.array(block),
   devices: z.array(device),
   notifications: notificationSettings,
+  answers,
   conversations: z.array(
     z.strictObject({
       ...conversation.omit({ Messages: true, partner: true }).shape,
@@ -100,6 +110,7 @@ export const profileChanges = z.object({
     'A picture, as an https URL; on one machine also one of its own Storage, at http://127.0.0.1',
   ),
   is_searchable: z.boolean().optional().describe('Whether others can find and see the profile'),
+  show_answers: z.boolean().optional().describe('Whether the public view may say how soon one answers'),
   interest_ids: interestIds.optional().describe('The whole set of interests'),
 })
 
@@ -223,5 +234,7 @@ export const visibility = z.object({
 export const etagHeader = z.object({
   'if-none-match': z.string().optional().describe('The ETag of an earlier answer: 304 if it is still the same'),
 })
+export const meQuery = z.object({ more: flag('Adds show_answers to the profile') })
+export const profileQuery = z.object({ more: flag('Adds answers: how soon this person answers') })
 export const profileParam = z.object({ id: id.describe("The profile's id") })
 export const blockParam = z.object({ user_id: id.describe("The other user's id") })

@@ -23,10 +23,12 @@ create table public.profiles (
     check (
       (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
     ),
-  is_searchable boolean not null default false
+  is_searchable boolean not null default false,
+  show_answers boolean not null default true
 );
 comment on table public.profiles is
   'One row for each user. Others see it only while is_searchable is true and the user is active.';
+comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
 
 alter table public.profiles enable row level security;
 
@@ -102,9 +104,10 @@ begin
 
   if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
-    set (first_name, last_name, age, biography, country, city, image_url, is_searchable) = (
+    set (first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers) = (
       select
-        new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable
+        new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
+        new.show_answers
       from jsonb_populate_record(profiles, changes) as new
     )
     where user_id = me;

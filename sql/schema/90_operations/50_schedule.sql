@@ -22,6 +22,7 @@ as $$
     ('count words', '37 * * * *', 'select private.count_words()'),
     ('forget dead letters', '23 3 * * *', 'select private.forget_dead_letters()'),
     ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
+    ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
     ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
     ('forget old runs', '17 3 * * *', $job$
       delete from cron.job_run_details where end_time < now() - interval '3 days'

@@ -120,7 +120,8 @@ from (
   values
     (
       'c'::"char", 'cascade',
-      'private.blocks (blocked_id); private.blocks (blocker_id); private.devices (user_id); '
+      'private.answer_spans (user_id); '
+        || 'private.blocks (blocked_id); private.blocks (blocker_id); private.devices (user_id); '
         || 'private.inbox_entries (conversation_id); private.notification_settings (user_id); '
         || 'private.report_evidence (report_id); '
         || 'private.search_completions (profile_id); private.search_contexts (user_id); '

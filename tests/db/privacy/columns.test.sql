@@ -12,6 +12,7 @@ create temp table rules as
 select name, col, rule
 from (
   values
+    ('private.answer_spans', 'erase', 'user_id'), ('private.answer_spans', 'both', 'answers'),
     ('private.blocks', 'erase', 'blocker_id'), ('private.blocks', 'both', 'blocked_id created_at'),
     ('private.changes', 'none', 'id xid user_id other_id kind conversation_id entity_id created_at'),
     ('private.devices', 'both', 'id endpoint p256dh auth created_at'),
@@ -52,6 +53,7 @@ from (
     ('public.messages', 'export', 'edited_at deleted_at'),
     ('public.messages', 'none', 'client_id'), ('public.profile_interests', 'both', 'profile_id interest_id'),
     ('public.profiles', 'both', 'id user_id first_name last_name age biography country city image_url is_searchable'),
+    ('public.profiles', 'both', 'show_answers'),
     ('public.reservations', 'export', 'id conversation_id title price date status ends_at host_id'),
     ('public.reservations', 'export', 'offered_by revision created_at updated_at'),
     ('public.reservations', 'none', 'due_at'),
@@ -96,7 +98,7 @@ select is_empty(
         ('public.reservations', '{conversations,0,Reservations,0}'),
         ('public.reservation_history', '{conversations,0,Reservations,0,history,0}'), ('private.blocks', '{blocks,0}'),
         ('private.devices', '{devices,0}'), ('private.notification_settings', '{notifications}'),
-        ('private.inbox_entries', '{conversations,0,state}')
+        ('private.inbox_entries', '{conversations,0,state}'), ('private.answer_spans', '{}')
     ) as parts (name, path) using (name)
     where rule in ('export', 'both') and (select body #> path::text[] from export) ? coalesce(
       '{

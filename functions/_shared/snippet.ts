@@ -1,6 +1,6 @@
-// The part of a biography that shows the words of a query.
+// The part of a text that shows the words of a query.
 
-import { unspaced } from '../_shared/fold.ts'
+import { unspaced } from './fold.ts'
 
 /** Where a text has a word or phrase of a query, its `unit`, in code points. */
 export interface Found {
@@ -48,7 +48,7 @@ const bestWindow = (found: Found[]): [first: number, last: number] => {
 const partOfWord = `[^\\s${unspaced}]`
 const isPartOfWord = new RegExp(partOfWord, 'u')
 
-/** Where to cut a biography that is too long. */
+/** Where to cut a text that is too long. */
 const cut = (points: string[], found: Found[]): [start: number, end: number] => {
   const [first, last] = bestWindow(found)
   const size = points.length
@@ -70,12 +70,12 @@ const cut = (points: string[], found: Found[]): [start: number, end: number] => 
 }
 
 /**
- * The 160 characters of a biography that have the most words of a query, or its beginning if it has none: cut between
+ * The 160 characters of a text that have the most words of a query, or its beginning if it has none: cut between
  * words, with an ellipsis, which counts, where text is left out.
  */
-export const snippetOf = (biography: string, found: Found[]): Snippet => {
-  const points = [...biography]
-  if (points.length <= maxLength) return { text: biography, start: 0, end: points.length }
+export const snippetOf = (content: string, found: Found[]): Snippet => {
+  const points = [...content]
+  if (points.length <= maxLength) return { text: content, start: 0, end: points.length }
   const [start, end] = cut(points, found)
   const text = points.slice(start, end).join('')
   return { text: `${start > 0 ? '…' : ''}${text}${end < points.length ? '…' : ''}`, start, end }

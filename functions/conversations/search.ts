@@ -1,0 +1,55 @@
+import { Hono } from 'hono'
+import type { z } from 'zod'
+import { requireUser } from '../_shared/auth.ts'
+import { limitConcurrency } from '../_shared/concurrency.ts'
+import { createFinder } from '../_shared/find_words.ts'
+import { wordsOf } from '../_shared/fold.ts'
+import { nextPageLink } from '../_shared/next_page.ts'
+import { route, withHeaders } from '../_shared/openapi.ts'
+import { rateLimit } from '../_shared/rate_limit.ts'
+import * as shape from '../_shared/schemas/conversations.ts'
+import { searchConcurrency, settings } from '../_shared/settings.ts'
+import { snippetOf } from '../_shared/snippet.ts'
+import { validate } from '../_shared/validate.ts'
+import { notFound } from './refusals.ts'
+
+export const search = new Hono()
+
+// As of the people search, so that messages do not wait behind searches.
+const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
+
+interface Found {
+  messages: z.output<typeof shape.message>[]
+  /** What the query's words were found as. */
+  words: string[]
+}
+
+/** Adds the part of each message that has most of the words. */
+const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMessage>[] => {
+  const find = createFinder(words.map((word, unit) => {
+    const parts = wordsOf(word).map((word) => ({ word, typos: 0, prefix: false }))
+    return { unit, phrase: parts.length > 1, quoted: true, common: false, words: parts }
+  }))
+  return messages.map((message) => {
+    const { content } = message
+    return { ...message, _snippet: snippetOf(content, find(content, 'content')).text }
+  })
+}
+
+search.get(
+  '/search',
+  route('searchMessages', "The messages that have all words of a query, in all of the caller's conversations or one", {
+    200: withHeaders(shape.foundMessage.array(), 'Link'),
+    404: notFound,
+  }),
+  requireUser,
+  validate({ query: shape.messageSearch }),
+  rateLimit('RATE_LIMIT_SEARCH'),
+  async (c) => {
+    const { query } = c.var
+    const request = { ...query, timeout: settings.SEARCH_TIMEOUT }
+    const { body, metadata } = await searchLimiter(() => c.var.db`search_messages(${request})`)
+    if (metadata.next) c.header('Link', nextPageLink({ ...query, before_id: metadata.next }))
+    return c.json(withSnippets(JSON.parse(body)))
+  },
+)

@@ -1,0 +1,96 @@
+-- How soon people answer whoever writes to them first.
+create table private.answer_spans (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  answers text not null
+    constraint "answers is one of three" check (answers in ('within an hour', 'within a day', 'within a week'))
+);
+comment on table private.answer_spans is
+  'All that is kept of how soon a person answers; without a row nothing is said. Written by measure_answers alone.';
+alter table private.answer_spans enable row level security;
+
+create function private.measure_answers()
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  merge into private.answer_spans as kept
+  using (
+    with contacts as materialized (
+      select host, first.created_at, reply.created_at - first.created_at as took
+      from public.conversations
+      cross join lateral (
+        select * from public.messages where conversation_id = conversations.id order by id limit 1
+      ) as first
+      cross join lateral (
+        select case first.user_id when voyager_id then local_id else voyager_id end as host
+      ) as other
+      join public.profiles on profiles.user_id = host and show_answers
+      -- Whom admins have suspended, or who has left, waits for no answer.
+      join public.users as writer on writer.id = first.user_id and writer.is_active
+      left join lateral (
+        select created_at
+        from public.messages
+        where conversation_id = conversations.id and user_id = host
+        order by id
+        limit 1
+      ) as reply on true
+      where first.created_at > now() - interval '90 days'
+        and conversations.created_at > now() - interval '90 days'
+        -- Taken back.
+        and (first.content <> '' or first.attachment is not null)
+        and not private.is_blocked_between(host, first.user_id)
+    )
+    select distinct on (host) host, answers
+    from contacts
+    -- Who has been waiting for less than this may still be answered in time.
+    join (
+      values
+        ('within an hour', interval '1 hour'), ('within a day', interval '1 day'), ('within a week', interval '7 days')
+    ) as spans (answers, span) on contacts.created_at <= now() - span
+    group by host, answers, span
+    having count(*) >= 5
+      and percentile_cont(0.5) within group (order by coalesce(took, interval '90 days')) <= span
+    order by host, span
+  ) as measured
+  on measured.host = kept.user_id
+  when matched and measured.answers <> kept.answers then
+    update set answers = measured.answers
+  when not matched then
+    insert (user_id, answers) values (measured.host, measured.answers)
+  when not matched by source then
+    delete
+$$;
+comment on function private.measure_answers() is
+  'Says of each person the shortest span that their median answer kept to, of the conversations of the last 90 days in
+which another person wrote first, at least that long ago, if these are five or more. Called each night.';
+
+create function api.get_public_profile_and_answers(profile bigint)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (left(api.get_public_profile(profile)::text, -1) || format(', "answers": %s}', coalesce((
+    select to_json(answers)::text
+    from private.answer_spans
+    join public.profiles on profiles.user_id = answer_spans.user_id
+    where profiles.id = profile and show_answers
+  ), 'null')))::json;
+end
+$$;
+comment on function api.get_public_profile_and_answers(bigint) is
+  'As get_public_profile, and how soon the person answers, or null. Definer, as that.';
+grant execute on function api.get_public_profile_and_answers(bigint) to edge_functions;
+
+create function api.get_me_and_choices()
+returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return jsonb_set(api.get_me()::jsonb, '{Profile,show_answers}', (
+    select to_jsonb(show_answers) from public.profiles where user_id = (select private.my_id())
+  ));
+end
+$$;
+comment on function api.get_me_and_choices() is
+  'As get_me, and whether the public view may say how soon the caller answers. Definer, because callers cannot call
+get_me.';
+grant execute on function api.get_me_and_choices() to edge_functions;
