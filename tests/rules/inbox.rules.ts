@@ -1,5 +1,5 @@
 /** The inbox: a conversation as each of the two arranges it, archived, muted or pinned, and what admins do to it. */
-import { asAdmin, equal, idOf, inDays, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
+import { asAdmin, equal, idOf, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
 import { activate, chunks, hostOf, idsOf, meet, pagesOf, refusesQueries, send } from './talks.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
