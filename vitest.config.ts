@@ -31,7 +31,7 @@ const onDemand = ['tests/platform/**', ...(isAll ? [] : ['tests/generators/**'])
 
 // What takes longest starts first, the longest before the others.
 const slow = [
-  ...['mutants/mutants', 'postgres/walk', 'contract/auth', 'generators/generators', 'http/embeddings', 'rules/rules'],
+  ...['mutants/mutants', 'postgres/walk', 'contract/auth', 'generators/generators', 'rules/rules'],
   ...['local/lifecycle', 'local/checks', 'clients/network_faults', 'contract/realtime_client', 'demo/people'],
   ...['demo/pages', 'fuzz/cost', 'demo/account', 'demo/chat', 'http/hostile', 'crash/pglite', 'http/limits'],
   ...['attack/matrix', 'clients/live', 'demo/together', 'postgres/deploy', 'search/quality', 'reference/examples'],

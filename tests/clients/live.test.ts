@@ -4,29 +4,10 @@ import { decodeJwt, SignJWT } from 'jose'
 import { expect, inject, test } from 'vitest'
 import { sendMessage } from '../tools/people.ts'
 import { until } from '../tools/wait.ts'
-import { openBoth, timeToShow } from './real_inbox.ts'
+import { openBoth } from './real_inbox.ts'
 
 const stack = inject('stack')
 const withoutPolls = { poll: [1e8, 1e9] as const }
-
-test('messages, read markers and typing reach the other participant, messages in milliseconds', async () => {
-  const { ben, anas, bens } = await openBoth(withoutPolls)
-  // Their topic is joined when it is.
-  await until(() => {
-    anas.chat.typing()
-    return bens.chat.view.typing
-  })
-  const sent = await anas.chat.send('Hello')
-  await until(() => bens.chat.view.messages.length === 1)
-  expect(bens.chat.view).toMatchObject({ messages: [sent], typing: false })
-  await until(() => bens.inbox.view.unread === 1)
-  bens.chat.markRead()
-  await until(() => anas.chat.view.messages[0]?.read === true && bens.inbox.view.unread === 0)
-  const times: number[] = []
-  for (let count = 0; count < 20; count++) times.push(await timeToShow(ben, anas.chat, `Message ${count}`))
-  // A delay that is built in slows all messages, a busy machine only some.
-  expect(Math.min(...times)).toBeLessThan(1000)
-})
 
 test('a channel that the server closes because its token expired is joined again with a fresh token', async () => {
   const { anas, bens } = await openBoth(withoutPolls)

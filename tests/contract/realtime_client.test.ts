@@ -3,8 +3,6 @@
 import { expect, inject, test } from 'vitest'
 import { openBoth, openInboxOf, timeToShow, watchMissing } from '../clients/real_inbox.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
-import { connect, listen } from '../tools/realtime.ts'
-import { testKeys } from '../tools/stack.ts'
 import { until } from '../tools/wait.ts'
 
 declare module 'vitest' {
@@ -119,37 +117,4 @@ test('in our client typing ends with a block, and works again after it is remove
   } finally {
     clearInterval(typing)
   }
-})
-
-onSupabases('a refused join holds up everything on its connection for five seconds', async () => {
-  const { ana, ben, conversation } = await openPair()
-  const client = await connect(ana.token)
-  const { broadcasts } = await listen(client, `user:${ana.id}`)
-  const arrived = () => broadcasts.filter(({ event }) => event === 'message.created').length
-  let isRefused = false
-  const refused = listen(client, 'typing:999999').finally(() => isRefused = true)
-  // The first ones may overtake the join.
-  const times = [performance.now()]
-  while (!isRefused) {
-    await sendMessage(ben, conversation, 'Hello')
-    await until(() => arrived() === times.length)
-    times.push(performance.now())
-  }
-  expect(Math.max(...times.slice(1).map((time, index) => time - times[index]!))).toBeGreaterThan(4900)
-  expect(await refused).toMatchObject({ status: 'CHANNEL_ERROR' })
-})
-
-onSupabases('a block leaves an open channel open until its user has a new token', async () => {
-  const { ana, ben, conversation } = await openPair()
-  const topic = `typing:${conversation}`
-  const [anas, bens] = await Promise.all([ana, ben].map(({ token }) => connect(token)))
-  const own = await listen(anas!, `user:${ana.id}`)
-  const typing = await listen(bens!, topic)
-  await ana.call('PUT', `/users/me/blocks/${ben.id}`)
-  await until(() => own.broadcasts.some(({ event }) => event === 'block.changed'))
-  const admin = await connect(undefined, { key: testKeys.secretKey })
-  const { channel } = await listen(admin, topic)
-  await channel.send({ type: 'broadcast', event: 'typing', payload: { user_id: ana.id } })
-  await until(() => typing.broadcasts.length > 0)
-  expect([typing.errors, typing.channel.state]).toEqual([[], 'joined'])
 })

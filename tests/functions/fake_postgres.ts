@@ -109,14 +109,17 @@ export const openFakePostgres = async (tls: string | null = 'N') => {
     serve(socket).catch(() => {})
   })
   const port = await listen(server)
+  const disconnect = () => sockets.forEach((socket) => socket.destroy())
   return {
     url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
     begun,
     /** How many connections are open. */
     open: () => sockets.size,
+    /** Ends the connections, idle ones as well. */
+    disconnect,
     close: () => {
-      sockets.forEach((socket) => socket.destroy())
+      disconnect()
       server.close()
     },
   }

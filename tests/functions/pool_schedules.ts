@@ -76,7 +76,8 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
   })
   const isOver = await Promise.race([Promise.all(work).then(() => true), pause(20_000).then(() => false)])
   if (!isOver) violations.unending++
-  // After all faults the pool must still serve the right rows.
+  // After all faults, and the loss of what is idle, the pool must still serve the right rows.
+  server.disconnect()
   const last = async () => await pool('select $1::text as body', [`${name}.last row 0`]).catch(() => null)
   const deadline = performance.now() + 20_000
   let rows = await last()

@@ -1,8 +1,6 @@
 /** What a client app does with supabase-js. What each role reaches is in tests/db/access. */
-import { createClient } from '@supabase/supabase-js'
-import ws from 'ws'
 import { beforeAll, expect, inject, test } from 'vitest'
-import { asAdmin, call, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
+import { asAdmin, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 
 const { origin, publishableKey, secretKey } = inject('stack')
 
@@ -16,22 +14,6 @@ beforeAll(async () => {
   ben = await signUp('Ben')
   conversation = await openConversation(ana, ben)
   await sendMessage(ana, conversation, 'Is the room free?')
-})
-
-test('a user signs up with supabase-js as an ordinary user, whatever else is in the metadata', async () => {
-  const newcomer = createClient(origin, publishableKey, {
-    auth: { persistSession: false, autoRefreshToken: false },
-    realtime: { transport: ws as unknown as typeof WebSocket },
-  })
-  const profile = { city: 'Faro', id: ana.profileId, user_id: ana.id, is_searchable: true }
-  const data = { name: 'New', role: 'admin', is_active: false, id: ana.id, profile }
-  const account = { email: uniqueEmail(), password: 'correct horse' }
-  expect((await newcomer.auth.signUp({ ...account, options: { data } })).error).toBeNull()
-  const { data: users } = await newcomer.from('users').select('*,profiles(*)')
-  expect(users).toMatchObject([{ name: 'New', role: 'user', is_active: true, profiles: { is_searchable: false } }])
-  const [{ id, profiles }] = users as unknown as [{ id: number; profiles: { id: number; user_id: number; city: null } }]
-  expect([profiles.user_id, profiles.city]).toEqual([id, null])
-  expect([id, profiles.id]).not.toEqual([ana.id, ana.profileId])
 })
 
 const hidden = ['api', 'private', 'auth', 'storage', 'pg_catalog', 'information_schema', 'supabase_migrations']

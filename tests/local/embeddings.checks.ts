@@ -12,8 +12,8 @@ check('the offline model needs no call that the Edge Runtime denies after the st
   equal([...await knownWords('Jazz qzxvbnk')], ['jazz'])
 })
 
-/** A queue that gives one text `times` times, and what the functions have told the database. */
-const openQueue = async (times: number) => {
+/** A queue that gives `texts` texts `times` times, and what the functions have told the database. */
+const openQueue = async (times: number, texts = 1) => {
   const { provideQuery } = await import('../../functions/_shared/rpc.ts')
   const queue = { left: times, claims: [] as string[], saved: 0, refused: [] as unknown[] }
   provideQuery((text, values) => {
@@ -21,9 +21,8 @@ const openQueue = async (times: number) => {
     if (text.includes('save_embeddings')) queue.saved += (values[1] as unknown[]).length
     const isClaim = text.includes('claim_embeddings') && queue.left-- > 0
     if (isClaim) queue.claims.push(JSON.stringify(values))
-    return Promise.resolve([{
-      body: isClaim ? '[{"kind":"profile","id":1,"text":"x","parts":["y"],"content_hash":"x"}]' : '[]',
-    }])
+    const job = { kind: 'profile', id: 1, text: 'x', parts: ['y'], content_hash: 'x' }
+    return Promise.resolve([{ body: JSON.stringify(isClaim ? Array(texts).fill(job) : []) }])
   })
   return queue
 }
@@ -34,13 +33,16 @@ const harmless = 'a'
 
 /** A search and a run of the queue, after which all their time limits pass, of a hundredth of their length. */
 const searchAndDrain = async () => {
-  const limits: AbortSignal[] = []
+  const [limits, lengths]: [AbortSignal[], number[]] = [[], []]
   const { timeout } = AbortSignal
-  AbortSignal.timeout = (ms) => limits[limits.push(timeout.call(AbortSignal, ms / 100)) - 1]!
+  AbortSignal.timeout = (ms) => {
+    lengths.push(ms)
+    return limits[limits.push(timeout.call(AbortSignal, ms / 100)) - 1]!
+  }
   const queue = await openQueue(1)
   const { queryVector } = await import('../../functions/_shared/embeddings/query_vector.ts')
   const { drain } = await import('../../functions/_shared/embeddings/drain.ts')
-  const found = { vector: await queryVector('hiking'), made: await drain(), refused: queue.refused }
+  const found = { vector: await queryVector('hiking'), made: await drain(), refused: queue.refused, lengths }
   await until(() => limits.every(({ aborted }) => aborted))
   // A rejection that nothing has handled would end the worker now.
   await new Promise((resolve) => setTimeout(resolve))
@@ -52,7 +54,7 @@ check(
   async () => {
     const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, () => new Promise(() => {}))
     Deno.env.set('OPENAI_BASE_URL', `http://127.0.0.1:${server.addr.port}/v1`)
-    equal(await searchAndDrain(), { vector: null, made: 0, refused: [false] })
+    equal(await searchAndDrain(), { vector: null, made: 0, refused: [false], lengths: [400, 20_000] })
   },
 )
 check('what is no vector of 384 numbers for each text is no vector', { OPENAI_API_KEY: 'sk-test' }, async () => {
@@ -84,7 +86,7 @@ check(
     Deno.readFile = () => Promise.reject(new Error('seeded'))
     const { knownWords } = await import('../../functions/_shared/embeddings/query_vector.ts')
     equal([...await knownWords('jazz')], [])
-    equal(await searchAndDrain(), { vector: null, made: 0, refused: [] })
+    equal(await searchAndDrain(), { vector: null, made: 0, refused: [], lengths: [400, 20_000] })
     Deno.readFile = readFile
     equal([...await knownWords('jazz')], ['jazz'])
   },
@@ -100,12 +102,13 @@ check('only a 400 or 422 to one text alone counts against that text', { OPENAI_A
   Deno.env.set('OPENAI_BASE_URL', `http://127.0.0.1:${server.addr.port}/v1`)
   const { drain } = await import('../../functions/_shared/embeddings/drain.ts')
   const answers = [400, 422, 401, 403, 404, 429, 500, 503].flatMap((status) =>
-    [[status, false], [status, true]] as const
+    [[status, false, 1], [status, false, 2], [status, true, 1]] as const
   )
-  for ([status, toAll] of answers) {
-    const { refused } = await openQueue(1)
-    const isCounted = [400, 422].includes(status) && !toAll
-    equal([status, toAll, await drain(), refused], [status, toAll, 0, [isCounted]])
+  let texts: number
+  for ([status, toAll, texts] of answers) {
+    const { refused } = await openQueue(1, texts)
+    const isCounted = [400, 422].includes(status) && !toAll && texts === 1
+    equal([status, toAll, texts, await drain(), refused], [status, toAll, texts, 0, [isCounted]])
   }
 })
 
@@ -161,4 +164,43 @@ check('OpenAI is told to stop, and is asked once', { OPENAI_API_KEY: 'sk-test' }
   equal(asked, 0)
   equal(await failed(AbortSignal.timeout(60_000)), 503)
   equal(asked, 1)
+})
+
+check('a query is embedded once, and after five failures in a row none is for ten seconds', {
+  OPENAI_API_KEY: 'sk-test',
+}, async () => {
+  let [now, status] = [0, 200]
+  Date.now = () => now
+  const asked: unknown[] = []
+  const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, async (request) => {
+    const { input, model, dimensions } = await request.json()
+    asked.push([new URL(request.url).pathname, request.headers.get('Authorization'), input, model, dimensions])
+    return Response.json({ data: [{ index: 0, embedding: vector }] }, { status })
+  })
+  Deno.env.set('OPENAI_BASE_URL', `http://127.0.0.1:${server.addr.port}/v1`)
+  const { queryVector } = await import('../../functions/_shared/embeddings/query_vector.ts')
+  /** Searches so often, each time for something else: how often the provider was asked, and how many had a vector. */
+  const search = async (times: number) => {
+    const before = asked.length
+    let found = 0
+    for (; times > 0; times--) if (await queryVector(`hiking ${crypto.randomUUID()}`)) found++
+    return [asked.length - before, found]
+  }
+  for (const _ of [1, 2]) equal(await queryVector('trekking'), `[${vector}]`)
+  equal(asked, [['/v1/embeddings', 'Bearer sk-test', ['trekking'], 'text-embedding-3-small', 384]])
+  status = 500
+  equal(await search(4), [4, 0])
+  status = 200
+  equal(await search(1), [1, 1])
+  status = 500
+  equal(await search(8), [5, 0])
+  // What is known needs no provider.
+  equal(await queryVector('trekking'), `[${vector}]`)
+  now = 9999
+  equal(await search(1), [0, 0])
+  now = 10_000
+  equal(await search(2), [1, 0])
+  now = 20_000
+  status = 200
+  equal(await search(3), [3, 3])
 })

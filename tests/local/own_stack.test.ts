@@ -131,16 +131,6 @@ const callFunction = (method: string, path: string, id: string, token = '', json
     ...(json !== undefined && { raw: typeof json === 'string' ? json : JSON.stringify(json) }),
   })
 
-test('each response is logged as one line of JSON with request id, route, status and time', async () => {
-  await callFunction('GET', '/users/4711', 'request-1')
-  const rest = { level: 'info', message: 'Request completed', method: 'GET', route: '/users/:id', status: 404 }
-  expect(await lineOf('request-1')).toEqual({ ...rest, request: 'request-1', ms: expect.any(Number) })
-  // What follows has been logged as well, so there is no second line of the first.
-  await callFunction('GET', '/users/4711', 'request-2')
-  await lineOf('request-2')
-  expect(stack.output.split('"request-1"')).toHaveLength(2)
-})
-
 test('no names, texts, e-mail addresses, passwords or tokens are printed, nor by Auth and the Data API', async () => {
   const from = stack.output.length
   const account = { email: 'private.ana@example.com', password: 'private horse' }

@@ -3,7 +3,7 @@
  * leaves a statement out. A function that is added or changed later has its mutants without a list.
  */
 export interface Mutant {
-  /** The function, or the kind of a right. */
+  /** The function, or `policy` or `row level security`. */
   subject: string
   /** What is changed, on one line; the same while the text around it is. */
   what: string

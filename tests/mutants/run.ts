@@ -1,12 +1,11 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
  * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--rest=60] [--each=10]
- *     [--only=PATTERN]
- * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; every one
- * of policies and row level security; and one in so many of grants (0: none). Those of changed functions end after so
- * many seconds, each of the other kinds after `rest`, and a mutant that nothing has noticed after `each` is left
- * undecided. PATTERN chooses functions by name.
+ *   npm run mutants -- [--seed=N] [--functions=40] [--base=REF] [--seconds=60] [--rest=60] [--each=10] [--only=PATTERN]
+ * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; and every
+ * one of policies and row level security. Those of changed functions end after so many seconds, each of the other kinds
+ * after `rest`, and a mutant that nothing has noticed after `each` is left undecided. With PATTERN only functions of
+ * such names are tried.
  * Prints a Report as JSON.
  */
 import { parseArgs } from 'node:util'
@@ -22,17 +21,14 @@ export interface Report {
   tried: Record<string, number>
   undecided: number
   invalid: number
-  /** What nothing noticed, without those of accepted.txt. */
+  /** What nothing noticed. */
   survivors: string[]
-  /** Lines of accepted.txt that are noticed. */
-  outdated: string[]
   seconds: number
 }
 
 const options = {
   seed: { type: 'string', default: '1' },
   functions: { type: 'string', default: '40' },
-  grants: { type: 'string', default: '40' },
   base: { type: 'string', default: '' },
   seconds: { type: 'string', default: '60' },
   rest: { type: 'string', default: '60' },
@@ -40,7 +36,7 @@ const options = {
   only: { type: 'string', default: '' },
 } as const
 const { values: { base, only, ...numbers } } = parseArgs({ args: Deno.args, options })
-const { seed, functions, grants, seconds, rest, each } = Object.fromEntries(
+const { seed, functions, seconds, rest, each } = Object.fromEntries(
   Object.entries(numbers).map(([name, value]) => [name, Number(value)]),
 ) as Record<keyof typeof numbers, number>
 
@@ -108,10 +104,10 @@ const ruleFails = async (name: string): Promise<boolean> => {
   return result!.error !== null
 }
 const allRules = results.map(nameOf)
-const isRight = ({ subject }: Mutant) => !subject.includes('.')
+const isPolicy = ({ subject }: Mutant) => !subject.includes('.')
 const detect = async (mutant: Mutant): Promise<string | null> => {
   const inPgtap = () => firstToFail(pgtap, async (file) => await pgtapFailure(file) !== null)
-  if (isRight(mutant)) return await inPgtap() ?? await firstToFail(allRules, ruleFails)
+  if (isPolicy(mutant)) return await inPgtap() ?? await firstToFail(allRules, ruleFails)
   const [rules, files] = [callers.get(mutant.subject), pgtapCallers.get(mutant.subject)]
   if (rules || files) {
     return await firstToFail(rules ?? [], ruleFails) ??
@@ -120,11 +116,7 @@ const detect = async (mutant: Mutant): Promise<string | null> => {
   return await firstToFail(allRules, ruleFails) ?? await inPgtap()
 }
 
-const accepted = new Set(
-  Deno.readTextFileSync(new URL('accepted.txt', import.meta.url)).split('\n').filter((line) => line.startsWith('- '))
-    .map((line) => line.slice(2)),
-)
-const report: Report = { broken: [], tried: {}, undecided: 0, invalid: 0, survivors: [], outdated: [], seconds: 0 }
+const report: Report = { broken: [], tried: {}, undecided: 0, invalid: 0, survivors: [], seconds: 0 }
 const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
   const until = performance.now() + (kind === 'changed' ? seconds : rest) * 1000
   for (const mutant of mutants) {
@@ -144,9 +136,10 @@ const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
       })
       report.tried[kind] = (report.tried[kind] ?? 0) + 1
       if (detector === undecided) report.undecided++
-      else if (detector && accepted.has(mutant.what)) report.outdated.push(mutant.what)
-      if (!detector && !accepted.has(mutant.what)) report.survivors.push(mutant.what)
-      if (!detector) say(`survives: ${mutant.what}`)
+      else if (!detector) {
+        report.survivors.push(mutant.what)
+        say(`survives: ${mutant.what}`)
+      }
     }
     await connection.run('rollback')
   }
@@ -185,15 +178,11 @@ if (report.broken.length === 0) {
   say(`${definitions.length} functions, ${changed.size} changed, ${mutants.length} mutants, ${allRules.length} rules`)
   await tryAll('changed', sample(own!, own!.length, seed))
   await tryAll('function', sample(others!, functions, seed))
-  if (grants > 0) {
-    const all =
-      (await connection.query(read('../mutants/rights.sql'), []) as Record<'kind' | 'what' | 'statement', string>[])
-        .map(({ kind, what, statement }) => ({ subject: kind, what: `${kind}: ${what}`, statement }))
-    const isEvery = ({ subject }: Mutant) => subject === 'policy' || subject === 'row level security'
-    const every = all.filter(isEvery)
-    await tryAll('policy', sample(every, every.length, seed))
-    const grant = all.filter((mutant) => !isEvery(mutant))
-    await tryAll('grant', sample(grant, Math.ceil(grant.length / grants), seed))
+  if (!only) {
+    const rows = await connection.query(read('../mutants/policies.sql'), [])
+    const policies = (rows as Record<'kind' | 'what' | 'statement', string>[])
+      .map(({ kind, what, statement }) => ({ subject: kind, what: `${kind}: ${what}`, statement }))
+    await tryAll('policy', sample(policies, policies.length, seed))
   }
 }
 report.seconds = Math.round((performance.now() - started) / 1000)

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { listen } from '../tools/ports.ts'
@@ -97,18 +97,14 @@ beforeEach(async () => {
 
 /** An API as OpenAI's. At a text that contains `dies` it calls `kill`. */
 const startProvider = async () => {
-  const provider = { batches: [] as string[][], outage: null as number | 'drops' | null, env: {}, kill: () => {} }
+  const provider = { batches: [] as string[][], env: {}, kill: () => {} }
   const server = createServer(async (request, answer) => {
     const { input } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { input: string[] }
     provider.batches.push(input)
     if (input.some((text) => text.includes('dies'))) provider.kill()
-    const json = (status: number, content: unknown) =>
-      answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
-    if (provider.outage === 'drops') return answer.destroy()
-    if (provider.outage) return json(provider.outage, { error: { message: 'Not now' } })
-    if (input.some((text) => text.includes('refused'))) return json(400, { error: { message: 'Invalid input' } })
     const embedding = Array.from({ length: 384 }, (_, index) => Math.cos(index))
-    json(200, { data: input.map((_, index) => ({ index, embedding })) })
+    answer.writeHead(200, { 'Content-Type': 'application/json' })
+      .end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding })) }))
   })
   provider.env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${await listen(server)}/v1` }
   onTestFinished(() => void server.close())
@@ -192,52 +188,4 @@ test('GET /health names the model without loading it', () => {
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim().split('\n').filter((line) => !line.includes('"level"'))
   expect(printed).toEqual([JSON.stringify({ provider: 'offline', model: 'offline-wordnet-v3', pending: 0 })])
-})
-
-describe('with a provider that embeds a batch in one call', () => {
-  test('a text that the provider refuses costs the others no attempt, and becomes a dead letter', async () => {
-    await addProfiles('refused', ...texts(15))
-    const { batches, env } = await startProvider()
-    const { embed } = await startIsolate(env)
-    expect(await embed()).toBe(0)
-    expect(batches.map(({ length }) => length)).toEqual([16])
-    for (let round = 0; round < 2; round++) {
-      await passTime()
-      await embed()
-    }
-    expect(await embedded()).toEqual(texts(15))
-    expect(Math.max(...batches.slice(1).map(({ length }) => length))).toBe(1)
-    // The refusal of the batch does not count against it.
-    expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 2 }])
-    for (let round = 0; round < 7; round++) {
-      await passTime()
-      await embed()
-    }
-    expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 8 }])
-  })
-
-  test.each([400, 503, 'drops'] as const)(
-    'while it answers %s to everything, however long, no text becomes a dead letter; afterwards all are embedded',
-    async (outage) => {
-      await addProfiles('one', 'three', 'two')
-      const provider = await startProvider()
-      provider.outage = outage
-      const { embed } = await startIsolate(provider.env)
-      // Each text alone more often than a text that is refused.
-      for (let round = 0; round < 30; round++) {
-        await passTime()
-        expect(await embed()).toBe(0)
-      }
-      expect((await queued()).map(({ biography, attempts }) => [biography, attempts]))
-        .toEqual([['one', 0], ['three', 0], ['two', 0]])
-      // At the end of the outage the longest wait is 16 minutes.
-      const [queue] = await sql`
-        select max(due_at) < now() + interval '16 minutes 1 second' as is_short from private.embedding_queue`
-      expect(queue!.is_short).toBe(true)
-      provider.outage = null
-      await passTime()
-      expect(await embed()).toBe(3)
-      expect(await embedded()).toEqual(['one', 'three', 'two'])
-    },
-  )
 })

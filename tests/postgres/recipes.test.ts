@@ -4,11 +4,10 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { generateTypescript, sortGeneratorMetadata } from '@supabase/postgrest-typegen/generation'
-import { introspect } from '@supabase/postgrest-typegen/introspection'
 import { afterAll, expect, test } from 'vitest'
 import { isDue } from '../tools/changed.ts'
-import { connected, makeDatabase } from '../tools/postgres.ts'
+import { databaseTypes } from '../tools/database_types.ts'
+import { makeDatabase } from '../tools/postgres.ts'
 
 const recipes = readdirSync('tests/recipes').sort()
 const filesOf = (recipe: string) =>
@@ -56,14 +55,7 @@ test.runIf(isDue('tests/recipes', 'supabase/migrations', ...tools, ...changed))(
     expect(results.length).toBeGreaterThan(50)
     expect(results.filter(({ error }) => error)).toEqual([])
     expect(runIn('tests/db/run.ts', 'privacy')).toMatch(/"ok (?!.*"not ok )/)
-    // As schema.test.ts.
-    const types = await connected(DATABASE_URL, async (sql) => {
-      const query = async (text: string) => ({ rows: await sql.unsafe(text) })
-      return await generateTypescript(
-        sortGeneratorMetadata(await introspect({ query }, { includedSchemas: ['public'] })),
-      )
-    })
-    writeFileSync(join(copy, 'functions/_shared/database.types.ts'), types)
+    writeFileSync(join(copy, 'functions/_shared/database.types.ts'), await databaseTypes(DATABASE_URL))
     deno('run', '-A', 'scripts/write_openapi.ts')
     deno('fmt', '--check', '--quiet', ...changed.filter((path) => path.endsWith('.ts')))
     deno('check', '--quiet', 'functions', 'docs')

@@ -49,17 +49,16 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
 
   /**
    * Anonymous callers one after the other, [name, seconds that their statement takes, seconds until the next comes],
-   * between two others: the name that each was answered, or how it failed, and after which time.
+   * between two others: the name that each was answered, or how it failed.
    */
   call: async (callers) => {
     const { actAs } = await rpc()
     const call = async (caller: string, seconds = 0) => {
-      const began = performance.now()
       const answer: string | number = await actAs(null, false)`echo_after(${seconds}, ${caller})`.then(
         ({ body }) => JSON.parse(body),
         (error) => error.status ?? error.code ?? 'error',
       )
-      return { caller, answer, milliseconds: Math.round(performance.now() - began) }
+      return { caller, answer }
     }
     // The connection is open before the rest.
     await call('before')

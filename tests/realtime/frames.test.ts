@@ -13,31 +13,10 @@ test.each([
     '03 00 00 01 00 00 01 ff 7b 7d'].map(bytes),
 ])('%s is no frame', (sent) => expect(decode(sent)).toBeNull())
 
-test('filters are parsed, with lists, quotes and several conditions', () => {
-  const condition = (column: string, operator: string, value: unknown, not = false) => ({
-    column,
-    operator,
-    not,
-    value,
-  })
-  expect(readFilter('')).toEqual([])
-  expect(readFilter('a=not.in.(1,"b,)",3),b=is.null,c=eq."x\\"y",d=isdistinct.null')).toEqual([
-    condition('a', 'in', ['1', 'b,)', '3'], true),
-    condition('b', 'is', 'null'),
-    condition('c', 'eq', 'x"y'),
-    condition('d', 'isdistinct', 'null'),
-  ])
+test('a filter that is none is refused at once', () => {
+  // deno-fmt-ignore
   const broken = [
-    'a',
-    'a=1',
-    'a=eq',
-    'a=in.1',
-    'a=in.(1',
-    'a=is.maybe',
-    'a=is.null;',
-    'a=eq."x',
-    'a=match.a{9}',
-    'a=eq.1,',
+    'a', 'a=1', 'a=eq', 'a=in.1', 'a=in.(1', 'a=is.maybe', 'a=is.null;', 'a=eq."x', 'a=match.a{9}', 'a=eq.1,',
   ]
   expect(broken.map(readFilter)).toEqual(broken.map(() => null))
   const start = performance.now()

@@ -123,7 +123,7 @@ test('a filter passes the changes that match and no others', async () => {
     [`user_id=in.(${ana.id},${ben.id})`, both], ['content=in.(Hello,Bye)', anas],
     ['content=eq."a, \\"b\\" (c)"', bens], ['content=like.H%', anas], ['content=ilike.h%', anas],
     ['content=match.^[A-Z]', anas], ['content=imatch.^hello$', anas], ['read=is.false', both],
-    ['attachment=not.is.null', []],
+    ['attachment=not.is.null', []], ['content=not.in.(Hello,"b,)")', bens], ['content=isdistinct.Hello', bens],
   ]
   const bindings = filters.map(([filter]) => `${of(conversation)}${filter && ','}${filter}`).concat(of(end))
   const { changes, reply } = await subscribe(ana, ...bindings.map((filter) => ({ event: 'INSERT' as const, filter })))

@@ -46,13 +46,17 @@ test('a sign-up makes a user and a profile with its fields, and nothing personal
 })
 
 test('an account that Auth makes without a sign-up gets defaults, and a name in any case', async () => {
-  const id = crypto.randomUUID()
-  await signUp('ben', null, { id, ...confirmed })
-  const { Profile, ...user } = await new Caller('ben', await tokenOf(id)).get('/users/me')
-  is(user, { name: 'New user', bio: null, location: null, role: 'user', is_active: true })
   const empty = { first_name: null, last_name: null, age: null, biography: null, country: null, city: null }
-  is(Profile, { ...empty, image_url: null, is_searchable: false, Interests: [] })
-  const tickets = [{ ticket: "' or true --" }, { ticket: id }]
+  const profile = { city: 'Faro', id: 10 ** 9, user_id: 10 ** 9, is_searchable: true }
+  for (const metadata of [null, { role: 'admin', is_active: false, bio: 'Forged', ...profile, profile }]) {
+    const id = crypto.randomUUID()
+    await signUp(id, metadata, { id, ...confirmed })
+    const { Profile, ...user } = await new Caller('ben', await tokenOf(id)).get('/users/me')
+    is(user, { name: 'New user', bio: null, location: null, role: 'user', is_active: true })
+    is(Profile, { ...empty, image_url: null, is_searchable: false, Interests: [] })
+    is([user.id, Profile.id].includes(10 ** 9), false)
+  }
+  const tickets = [{ ticket: "' or true --" }, { ticket: crypto.randomUUID() }]
   const unnamed = [{}, { name: '' }, { name: null }, { profile: { city: 'Porto' } }, ...tickets]
   for (const metadata of [{ name: 'Ana' }, { name: 'b'.repeat(101) }, ...unnamed]) {
     await signUp(crypto.randomUUID(), metadata)

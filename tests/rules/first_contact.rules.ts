@@ -65,6 +65,9 @@ test('the local may write first, within the limit of the setting', async () => {
 test('an answer lifts the limit for ever, whatever admins delete; another participant has not answered', async () => {
   const { ana, ben, cat, dan, ab, ca } = await meet()
   await times(3, () => send(ana, ab))
+  await asAdmin('delete from public.messages where id = (select max(id) from public.messages)')
+  await send(ana, ab)
+  equal(await send(ana, ab, 'Hello', 403), limited, 'nobody has answered')
   await send(ben, ab)
   await asAdmin('delete from public.messages where user_id = $1', [ben.id])
   await times(2, () => send(ana, ab))

@@ -1,5 +1,5 @@
 /** The inbox: a conversation as each of the two arranges it, archived, muted or pinned, and what admins do to it. */
-import { asAdmin, equal, idOf, inDays, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
+import { asAdmin, equal, idOf, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
 import { activate, chunks, hostOf, idsOf, meet, pagesOf, refusesQueries, send } from './talks.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
@@ -187,31 +187,14 @@ test('an erasure forgets what was arranged and keeps what the partners have', as
   await refuses('PT401', 'This account no longer exists', late)
 })
 
-test('an admin who deletes, corrects, moves or gives away messages changes list and unread counts', async () => {
-  const { ana, ben, cat, dan, ab, ca } = await meet()
-  const [one, two] = [await send(ana, ab), await send(ana, ab)]
-  equal(await list(ana), [ab, ca].map(idOf))
-  await asAdmin("update public.messages set content = 'Corrected' where id = $1", [two.id])
-  const message = { id: two.id, content: 'Corrected', user_id: ana.id, read: false, createdAt: iso }
-  equal((await ana.get('/conversations?limit=1'))[0].Messages, [message])
+// What admins do to messages is tried at random in tests/db/inbox/drift.test.sql.
+test('a conversation that is given to somebody else is in their inbox, and nobody has archived it', async () => {
+  const { ana, cat, dan, ab, ca } = await meet()
   const unread = async (who: Person) => (await who.get('/conversations/unread')).total
-  is(await unread(ben), 2)
-  await asAdmin('delete from public.messages where id = $1', [two.id])
-  is((await ana.get('/conversations?limit=1'))[0].Messages, [{ id: one.id }])
-  is(await unread(ben), 1)
-  await asAdmin('update public.messages set user_id = $1', [ben.id])
-  equal([await unread(ana), await unread(ben)], [1, 0])
-  await asAdmin('update public.messages set user_id = $1', [ana.id])
-  await asAdmin('update public.messages set conversation_id = $1', [idOf(ca)])
-  equal([await unread(ben), await unread(cat), await list(ana)], [0, 1, [ca, ab].map(idOf)])
-  await asAdmin("update public.messages set created_at = now() - interval '1 day'")
-  equal(await list(ana), [ab, ca].map(idOf))
-  await asAdmin('update public.conversations set created_at = $2 where id = $1', [idOf(ab), inDays(-2)])
-  equal(await list(ana), [ca, ab].map(idOf))
-  await asAdmin('delete from public.messages')
-  equal([await unread(cat), await unread(ana)], [0, 0])
-  // A conversation that is given to others is in their inboxes, and nobody has archived it.
-  await send(ana, ca)
+  const { id } = await send(ana, ca, 'Typo')
+  await asAdmin("update public.messages set content = 'Corrected' where id = $1", [id])
+  const message = { id, content: 'Corrected', user_id: ana.id, read: false, createdAt: iso }
+  equal((await ana.get('/conversations?limit=1'))[0].Messages, [message])
   for (const who of [ana, cat]) await arrange(who, ca, { archived: true })
   await asAdmin('update public.conversations set voyager_id = $2 where id = $1', [idOf(ca), dan.id])
   equal([await list(cat), await places(dan), await places(ana)], [[], [[idOf(ca)], []], [[ca, ab].map(idOf), []]])

@@ -1,4 +1,4 @@
-/** Reservations: what participants, admins, the clock and an erasure do with them. tests/fuzz/model tries any order. */
+/** Reservations: what participants, admins, the clock and an erasure do with them. */
 import { stepsOf } from '../../clients/reservations.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'

@@ -1,7 +1,7 @@
 /** The index follows whatever changes: a random walk, after each step of which searches find just whom they should. */
 import { seededRandom } from '../tools/random.ts'
 import { searchAudit } from '../tools/search_audit.ts'
-import { asAdmin, is, type Json, type Person, person, sql, test } from './fixture.ts'
+import { asAdmin, equal, is, type Json, type Person, person, sql, test } from './fixture.ts'
 import { embedAll, search } from './search_fixture.ts'
 
 const steps = Number(Deno.env.get('SEARCH_STEPS') ?? 60)
@@ -128,4 +128,12 @@ test('a new text is embedded again and its old vector goes at once; what is not 
   is([await waiting(), await vectors()], [[0], [1]])
   await change(`biography = 'Blistrovaq'`)
   is([await waiting(), await vectors()], [[1], [0]])
+})
+
+test('what is embedded, by whatever provider, has neither a name nor an address', async () => {
+  const names = { name: 'Ana', first_name: 'Anabela', last_name: 'Costa' }
+  const texts = { biography: 'Hiking', city: 'Faro', bio: 'Tiles', location: 'By the sea' }
+  const { id, profileId } = await person('cat', { ...names, ...texts, is_searchable: true })
+  const embedded = await sql('select private.entry_text($1), private.context_text($2)', [profileId, id])
+  equal(embedded, [['Faro. Hiking', 'Tiles. By the sea']])
 })

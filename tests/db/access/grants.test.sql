@@ -1,6 +1,4 @@
 -- Every grant on our objects. A new grant must be added here, or the test fails.
--- Compared as arrays and not by set_eq, and without a view of its own: temporary tables and views took most of the time
--- for the mutants (../mutants.ts).
 select plan(9);
 
 select is(
