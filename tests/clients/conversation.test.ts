@@ -123,7 +123,8 @@ playAll([
     correct(4), remove(0), 61_000, reads('messages?after_id', 0), older, 100, older, 100, { isComplete: true }],
   ['what an admin does while older messages are on their way is not undone by them', { ...untilResync, messages: 120 },
     // The request has been answered, and the answer is under way.
-    network({ latency: 3000 }), older, isAsked('before_id'), correct(30), remove(40), network({ latency: 1 }), disconnect, 20_000,
+    network({ latency: 3000 }), older, isAsked('before_id'), correct(30), remove(40),
+    network({ latency: 1 }), disconnect, 20_000,
     ({ chat }) => expect(chat.view.messages.length).toBeGreaterThan(90),
     (scene) => showsLast(scene.chat.view.messages.length)(scene)],
   ['an admin who removes all that is shown leaves what was before it', { messages: 120 },
