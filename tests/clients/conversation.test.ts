@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
-import { block, closeChat, disconnect, forget, hear, intercept, leave, markRead, network, offline } from './fixture.ts'
-import { older, openAs, playAll, repeat, type Row, type Scene, useFakeTime, watch, withoutPolling } from './fixture.ts'
+import { advance, block, closeChat, disconnect, forget, hear, intercept, leave, markRead } from './fixture.ts'
+import { network, offline, older, openAs, playAll, repeat, type Row, type Scene, useFakeTime } from './fixture.ts'
+import { watch, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
 
 useFakeTime()
@@ -16,6 +17,9 @@ const sendElsewhere = ({ insertMessage }: Scene) => void insertMessage(1, { cont
 const bobMarks = (place: number) => ({ table, markRead }: Scene) => markRead(2, table[place]!.id)
 const reads = (text: string, count: number) => ({ requestsWith }: Scene) =>
   expect(requestsWith(text)).toHaveLength(count)
+const isAsked = (text: string) => async ({ requestsWith }: Scene) => {
+  while (!requestsWith(text).length) await advance(10)
+}
 const showsLast = (count: number) => ({ chat, table }: Scene) => expect(chat.view.messages).toEqual(table.slice(-count))
 const allAreRead = ({ table }: Scene) => expect(table.every(({ read }) => read)).toBe(true)
 const readBesideChanges = ({ requests }: Scene) => requests.filter((request) => !request.includes('changes')).toSorted()
@@ -119,7 +123,8 @@ playAll([
     correct(4), remove(0), 61_000, reads('messages?after_id', 0), older, 100, older, 100, { isComplete: true }],
   ['what an admin does while older messages are on their way is not undone by them', { ...untilResync, messages: 120 },
     // The request has been answered, and the answer is under way.
-    network({ latency: 3000 }), older, 1500, correct(30), remove(40), network({ latency: 1 }), disconnect, 20_000,
+    network({ latency: 3000 }), older, isAsked('before_id'), correct(30), remove(40),
+    network({ latency: 1 }), disconnect, 20_000,
     ({ chat }) => expect(chat.view.messages.length).toBeGreaterThan(90),
     (scene) => showsLast(scene.chat.view.messages.length)(scene)],
   ['an admin who removes all that is shown leaves what was before it', { messages: 120 },

@@ -72,13 +72,15 @@ playAll([
     }
   }],
   ['a storage that hangs or fails holds nothing up', inBrowser,
-    async ({ origin, openPage }) => {
+    ({ simulator, origin, pages }) => {
       for (const fault of ['hangs', 'fails'] as const) {
         const { storage, control } = origin.openPage()
-        control[fault] = true
-        await openPage(1, { storage })
+        const client = simulator.openClient(1)
+        // A join would make it read everything.
+        client.control.refuseJoins = control[fault] = true
+        pages.push(openAs(simulator, 1, { ...withoutPolling, storage }, client))
       }
-    }, 1000, ({ pages }) => {
+    }, 2000, ({ pages }) => {
       for (const { inbox, chat } of pages) expect([inbox.view.loaded, chat.view.messages.length]).toEqual([true, 3])
     }],
   ['it is shown with a token that has expired, which supabase-js cannot refresh without a network', inBrowser,
