@@ -26,6 +26,10 @@ const saveInterval = 1000
 // What has not changed is written only to say so.
 const confirmInterval = 5 * 60_000
 
+// Changes do not tell of all that the list shows, such as a new photo, or that the partner has blocked the user.
+const longestFresh = 3_600_000
+const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
+
 const parse = (stored: unknown, owner: string): Cached | null => {
   const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
   const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
@@ -73,8 +77,11 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
   }
 
   return {
-    /** What is stored for this user, if it can be read soon; what was another's is deleted. Never rejects. */
-    async load(): Promise<CachedInbox & { isWhole: boolean } | null> {
+    /**
+     * What is stored for this user, if it can be read soon, and whether the changes since suffice to bring the list up
+     * to date. What was another's is deleted. Never rejects.
+     */
+    async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(read(), longestLoad).catch(() => null)
@@ -82,7 +89,7 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
       if (!cached) write((storage) => closed || storage.delete(key))
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
-      return inbox && { ...inbox, isWhole: inbox.conversations.length < mostConversations }
+      return inbox && { ...inbox, isFresh: inbox.conversations.length < mostConversations && isRecent(inbox) }
     },
     /** Of this conversation, which is opened now. */
     open(id: number): CachedPage | null {

@@ -255,7 +255,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     }
     // A block is part of how the user sees a conversation.
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
-    const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
+    // The blocks that a cached list was read with are not known.
+    const isListed = changes.some(({ kind }) => kind !== 'reservation' && (kind !== 'state' || store.view.asOf))
     if (isListed || !listLoop.isDone) listLoop.runNow()
     else {
       store.set({ asOf: null })
@@ -399,12 +400,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     const cached = await cache.load()
     if (closed.signal.aborted) return
     if (!cached || store.view.loaded) return listLoop.run()
-    const { me, cursor, isWhole, ...seen } = cached
+    const { me, cursor, isFresh, ...seen } = cached
     store.set({ me, ...seen, loaded: true })
     resolveMe(me)
     feed.begin(cursor)
     forEachOpen(showCached)
-    const loop = isWhole ? feedLoop : listLoop
+    const loop = isFresh ? feedLoop : listLoop
     loop.run()
   }
 
