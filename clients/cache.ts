@@ -1,26 +1,13 @@
+import type { ConversationView } from './conversation.ts'
+import type { InboxView } from './inbox.ts'
 import { browserStorage, type KeyValueStorage, withTimeout } from './storage.ts'
-import type { Change, ListedConversation, Message, OwnReservation, Person } from './types.ts'
+import type { Change, Person } from './types.ts'
 
-/** The list, and the cursor of the changes that brings it up to date. */
-export interface CachedInbox {
-  me: Person
-  conversations: readonly (ListedConversation & { unread: number })[]
-  unread: number
-  cursor: string
-  /** When the service last said that nothing else has changed. */
-  asOf: string
-}
+/** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
+export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Person; cursor: string; asOf: string }
 
-/** The newest messages of a conversation that was open. */
-export interface CachedPage {
-  id: number
-  messages: readonly Message[]
-  hasOlder: boolean
-  other: Person | null
-  reservations: readonly OwnReservation[]
-  /** If something has changed that was not read: as of when this is. Null: as the list. */
-  asOf: string | null
-}
+/** A conversation that was open; `asOf` is null where it is as new as the list. */
+export type CachedPage = Pick<ConversationView, 'id' | 'messages' | 'hasOlder' | 'other' | 'reservations' | 'asOf'>
 
 interface Cached {
   inbox: CachedInbox
@@ -38,6 +25,10 @@ const longestLoad = 1000
 const saveInterval = 1000
 // What has not changed is written only to say so.
 const confirmInterval = 5 * 60_000
+
+// Changes do not tell of all that the list shows, such as a new photo, or that the partner has blocked the user.
+const longestFresh = 3_600_000
+const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
 const parse = (stored: unknown, owner: string): Cached | null => {
   const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
@@ -74,7 +65,7 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
       const name = await owner
       timer = undefined
       if (!inbox || closed) return
-      savedAt = Date.parse(inbox.asOf)
+      savedAt = Date.now()
       const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
       const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
       write(async (storage) => {
@@ -86,8 +77,11 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
   }
 
   return {
-    /** What is stored for this user, if it can be read soon; what was another's is deleted. Never rejects. */
-    async load(): Promise<CachedInbox | null> {
+    /**
+     * What is stored for this user, if it can be read soon, and whether the changes since suffice to bring the list up
+     * to date. What was another's is deleted. Never rejects.
+     */
+    async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(read(), longestLoad).catch(() => null)
@@ -95,10 +89,8 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
       if (!cached) write((storage) => closed || storage.delete(key))
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
-      return inbox
+      return inbox && { ...inbox, isFresh: inbox.conversations.length < mostConversations && isRecent(inbox) }
     },
-    /** Whether the list holds all conversations of the user. */
-    isWhole: () => inbox !== null && inbox.conversations.length < mostConversations,
     /** Of this conversation, which is opened now. */
     open(id: number): CachedPage | null {
       const page = pages.get(id)
@@ -107,16 +99,18 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
       pages.set(id, page)
       return { ...page, asOf: page.asOf ?? inbox.asOf }
     },
-    /** The service has said that this is all, up to the cursor. */
-    setInbox(next: CachedInbox) {
-      const isNew = next.conversations !== inbox?.conversations || next.unread !== inbox.unread
-      const listed = new Set(next.conversations.map(({ id }) => id))
+    /** The service has said that this is all, up to the cursor, which may be older, and never newer. */
+    setInbox({ me, conversations, unread, asOf }: InboxView, cursor: string | null) {
+      if (!me || !cursor || asOf) return
+      const isNew = conversations !== inbox?.conversations || unread !== inbox.unread
+      const listed = new Set(conversations.map(({ id }) => id))
       for (const id of pages.keys()) if (!listed.has(id)) pages.delete(id)
-      inbox = next
-      if (isNew || Date.parse(next.asOf) - savedAt > confirmInterval) save()
+      inbox = { me, conversations, unread, cursor, asOf: new Date().toISOString() }
+      if (isNew || Date.now() - savedAt > confirmInterval) save()
     },
     /** The service has said that this is a conversation. */
-    setPage({ id, messages, hasOlder, other, reservations }: Omit<CachedPage, 'asOf'>) {
+    setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
+      if (!loaded || asOf) return
       const newest = messages.slice(-mostMessages)
       const known = pages.get(id)
       const isKnown = known?.asOf === null && known.other === other && known.reservations === reservations &&

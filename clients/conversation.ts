@@ -294,9 +294,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     cachePage()
   })
   const cachePage = () => {
-    const { loaded, asOf } = store.view
     // Not what is about to be read again.
-    if (loaded && !asOf && messageLoop.isDone && !corrected.size) dependencies.cachePage(store.view)
+    if (messageLoop.isDone && !corrected.size) dependencies.cachePage(store.view)
   }
   store.subscribe(cachePage)
 
@@ -324,14 +323,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (isReachable()) typing.join()
     else typing.leave()
   }
-  const details = createDetails(id, {
-    ...{ api, me, isReachable },
-    onOther(other) {
-      store.set({ other })
-      updateReach()
-    },
-    onReservations: (reservations) => store.set({ reservations }),
-  })
+  const onOther = (other: Person) => {
+    store.set({ other })
+    updateReach()
+  }
+  const onReservations = (reservations: readonly OwnReservation[]) => store.set({ reservations })
+  const details = createDetails(id, api, me, () => isReachable(), onOther, onReservations)
   const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
     isClosed = true
     updateReach()

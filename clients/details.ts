@@ -3,19 +3,17 @@ import { stepsOf } from './reservations.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { OwnReservation, Person, Reservation, ReservationWithHistory } from './types.ts'
 
-interface Dependencies {
-  api: Api
-  me: Promise<Person>
-  /** Whether the user can reach the other participant. */
-  isReachable: () => boolean
-  onOther: (other: Person) => void
-  onReservations: (reservations: readonly OwnReservation[]) => void
-}
-
-/** Reads who else is in a conversation, and its reservations with all their terms and steps. */
+/**
+ * Reads who else is in a conversation, and its reservations with all their terms and steps, and tells of them.
+ * `isReachable` is whether the user can reach the other.
+ */
 export const createDetails = (
   id: number,
-  { api, me, isReachable, onOther, onReservations }: Dependencies,
+  api: Api,
+  me: Promise<Person>,
+  isReachable: () => boolean,
+  onOther: (other: Person) => void,
+  onReservations: (reservations: readonly OwnReservation[]) => void,
 ) => {
   let reservations: readonly ReservationWithHistory[] = []
   let shown = '[]'

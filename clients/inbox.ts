@@ -233,12 +233,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   })
 
   const feed = createChangeFeed(api)
-  /** The cursor may be older than the list, and never newer. */
-  const keepList = () => {
-    const { me, conversations, unread, asOf } = store.view
-    if (!me || !feed.cursor || asOf || !listLoop.isDone) return
-    cache.setInbox({ me, conversations, unread, cursor: feed.cursor, asOf: new Date().toISOString() })
-  }
+  const keepList = () => void (listLoop.isDone && cache.setInbox(store.view, feed.cursor))
   let isOut = false
   const feedLoop = createRetryLoop(async (signal) => {
     const join = currentJoin
@@ -260,7 +255,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     }
     // A block is part of how the user sees a conversation.
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
-    const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
+    // The blocks that a cached list was read with are not known.
+    const isListed = changes.some(({ kind }) => kind !== 'reservation' && (kind !== 'state' || store.view.asOf))
     if (isListed || !listLoop.isDone) listLoop.runNow()
     else {
       store.set({ asOf: null })
@@ -399,30 +395,25 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     const page = cache.open(conversation.id)
     if (page && store.view.me) conversation.showCached(page, store.view.me)
   }
-  const openCached = (id: number): OpenConversation => {
-    const conversation = openConversation(id, dependencies)
-    showCached(conversation)
-    return conversation
-  }
   /** Begins with what an earlier page has left, and asks what has changed since. */
   const begin = async () => {
     const cached = await cache.load()
     if (closed.signal.aborted) return
     if (!cached || store.view.loaded) return listLoop.run()
-    const { me, cursor, ...seen } = cached
+    const { me, cursor, isFresh, ...seen } = cached
     store.set({ me, ...seen, loaded: true })
     resolveMe(me)
     feed.begin(cursor)
     forEachOpen(showCached)
-    if (cache.isWhole()) feedLoop.run()
-    else listLoop.run()
+    const loop = isFresh ? feedLoop : listLoop
+    loop.run()
   }
 
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
-    const entry = conversations.get(id) ?? { conversation: openCached(id), references: 0 }
+    const entry = conversations.get(id) ?? { conversation: openConversation(id, dependencies), references: 0 }
     conversations.set(id, entry)
-    entry.references++
+    if (!entry.references++) showCached(entry.conversation)
     let released = false
     return Object.assign(Object.create(entry.conversation) as Conversation, {
       close() {

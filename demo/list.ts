@@ -12,7 +12,9 @@ export const createList = <Item>(
     previous?.replaceWith(node)
     const controls = [...node.querySelectorAll<HTMLElement>('button, a, summary')]
     const same = controls.find(({ textContent }) => textContent === focused?.textContent)
-    if (focused) (same ?? controls[0] ?? parent.closest<HTMLElement>('[tabindex]'))?.focus()
+    const next = same ?? controls[0] ?? node
+    if (focused) next.focus()
+    if (focused && document.activeElement !== next) parent.closest<HTMLElement>('[tabindex]')?.focus()
     return node
   }
 

@@ -1,7 +1,19 @@
 // What is shown before the service has answered, or without it.
 import { expect, test } from 'vitest'
-import { type CachedPage, openCache } from '../../clients/cache.ts'
-import { advance, closeChat, forget, hear, intercept, leave, network, offline, openAs, playAll } from './fixture.ts'
+import { openCache } from '../../clients/cache.ts'
+import {
+  advance,
+  block,
+  closeChat,
+  forget,
+  hear,
+  intercept,
+  leave,
+  network,
+  offline,
+  openAs,
+  playAll,
+} from './fixture.ts'
 import { type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
 
@@ -36,6 +48,10 @@ playAll([
   ['where nothing has changed since, the feed says so, and the list is not read again', inBrowser,
     ...again, fresh, reads('GET conversations?', 0), reads('GET conversations/unread', 0),
     reads('messages?limit=50', 1), ({ requestsWith }) => expect(requestsWith('changes')[0]).toMatch(/after=c3$/)],
+  ['a block of the user’s own meanwhile hides the address in the list', inBrowser,
+    1100, leave, block(1), openPage, { inbox: { asOf: null, conversations: [{ Local: { email: '' } }] } }],
+  ['after an hour the list is read as well, for what changes do not tell', inBrowser,
+    1100, leave, 3_600_000, forget, openPage, fresh, reads('GET conversations?', 1)],
   ['what has changed meanwhile is read, and what was removed does not come back', inBrowser,
     1100, leave, hear('Next'), correct, remove, openPage, fresh, { texts: ['Corrected', 'Message 3', 'Next'] },
     { unread: 3 }, newestListed],
@@ -98,18 +114,18 @@ test('the newest 50 conversations are kept, and 50 messages of the 20 that were 
   const open = () => openCache(storage as never, Promise.resolve('ana'))
   const cache = open()
   const conversations = Array.from({ length: 60 }, (_, place) => ({ id: place + 1 }))
-  cache.setInbox({ me: { id: 1, name: 'Ana' }, conversations, unread: 0, cursor: 'c', asOf: 'now' } as never)
+  cache.setInbox({ me: { id: 1, name: 'Ana' }, conversations, unread: 0, asOf: null } as never, 'c')
   const messages = Array.from({ length: 80 }, (_, place) => ({ id: place }))
   for (const { id } of conversations.slice(0, 20)) {
-    cache.setPage({ id, messages, hasOlder: false, other: null, reservations: [] } as unknown as CachedPage)
+    cache.setPage({ id, messages, loaded: true, asOf: null } as never)
   }
   cache.open(1)
-  cache.setPage({ id: 21, messages: [], hasOlder: false, other: null, reservations: [] })
+  cache.setPage({ id: 21, messages: [], loaded: true, asOf: null } as never)
   await advance(1100)
   const next = open()
   const loaded = await next.load()
-  expect([loaded?.conversations.length, next.isWhole()]).toEqual([50, false])
-  expect(next.open(1)).toMatchObject({ hasOlder: true, messages: messages.slice(-50), asOf: 'now' })
+  expect([loaded?.conversations.length, loaded?.isFresh]).toEqual([50, false])
+  expect(next.open(1)).toMatchObject({ hasOlder: true, messages: messages.slice(-50), asOf: time })
   expect(conversations.filter(({ id }) => next.open(id)).map(({ id }) => id)).toEqual([
     1,
     ...Array.from({ length: 19 }, (_, place) => place + 3),
