@@ -2451,7 +2451,8 @@ export interface operations {
                      *         "country": null,
                      *         "city": null,
                      *         "image_url": null,
-                     *         "is_searchable": false
+                     *         "is_searchable": false,
+                     *         "show_answers": true
                      *       },
                      *       "interests": [],
                      *       "blocks": [],
@@ -2463,6 +2464,7 @@ export interface operations {
                      *         "quiet_hours": null,
                      *         "previews": false
                      *       },
+                     *       "answers": null,
                      *       "conversations": [],
                      *       "reports": []
                      *     }
@@ -4157,14 +4159,13 @@ export interface operations {
                      * @example {
                      *       "id": 47,
                      *       "name": "Inês Carvalho",
+                     *       "answers": null,
                      *       "profile": {
                      *         "id": 47,
-                     *         "first_name": "Inês",
-                     *         "last_name": "Carvalho",
                      *         "age": 34,
-                     *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
-                     *         "country": "Portugal",
                      *         "city": "Lisbon",
+                     *         "country": "Portugal",
+                     *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
                      *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
                      *         "interests": [
                      *           {
@@ -4183,7 +4184,9 @@ export interface operations {
                      *             "id": 32,
                      *             "name": "Jazz"
                      *           }
-                     *         ]
+                     *         ],
+                     *         "last_name": "Carvalho",
+                     *         "first_name": "Inês"
                      *       }
                      *     }
                      */
@@ -4699,6 +4702,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 44,
+                     *         "user_id": 47,
+                     *         "conversation_id": 1,
+                     *         "content": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?",
+                     *         "attachment": null,
+                     *         "read": true,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "Sender": {
+                     *           "id": 47,
+                     *           "name": "Inês Carvalho"
+                     *         },
+                     *         "_snippet": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?"
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["FoundMessage"][];
                 };
             };
