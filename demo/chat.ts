@@ -119,8 +119,6 @@ export const openChat = (
     if (!message && hasOlder) return void conversation.older().then(seek, () => sought = null)
     sought = null
     if (!message) return
-    node.querySelector('.found')?.classList.remove('found')
-    message.classList.add('found')
     message.tabIndex = -1
     message.focus({ preventScroll: true })
     message.scrollIntoView({ block: 'center' })

@@ -107,7 +107,7 @@ export const openHome = (
   const states = openStates(api, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
-  const found = openMessageSearch(api, inbox, navigation, (isSearching) => conversations.node.hidden = isSearching)
+  const found = openMessageSearch(api, inbox, navigation, conversations.node)
   const list = el('div', { class: 'panel' }, steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {

@@ -8,72 +8,61 @@ import { link, type Navigation } from './navigation.ts'
 import { openNotice } from './notices.ts'
 import { ownPhoto } from './storage.ts'
 
-type Found = components['schemas']['FoundMessage']
-
 // Debounce while the user types.
 const typingDelay = 200
 
-/** A search of the user's messages. `onSearch` is told whether it stands in place of the conversations. */
-export const openMessageSearch = (
-  api: ApiClient,
-  inbox: Inbox,
-  navigation: Navigation,
-  onSearch: (isSearching: boolean) => void,
-) => {
+/** A search of the user's messages, which takes the place of the conversations while it has a text. */
+export const openMessageSearch = (api: ApiClient, inbox: Inbox, navigation: Navigation, conversations: HTMLElement) => {
   let current = new AbortController()
   let typing: ReturnType<typeof setTimeout> | undefined
-  let found: Found[] = []
   /** The id before which the search goes on. */
   let next: number | undefined
 
-  const render = ({ id, conversation_id, user_id, createdAt, _snippet }: Found): HTMLElement => {
+  const render = (message: components['schemas']['FoundMessage']): HTMLElement => {
+    const { id, conversation_id, user_id, createdAt, _snippet: text } = message
     const { me, conversations } = inbox.view
-    const partner = conversations.find((one) => one.id === conversation_id)?.partner
-    const text = _snippet || 'A photo or file'
-    return el(
-      'li',
-      {},
-      link(
-        navigation,
-        { page: 'conversation', id: conversation_id, message: id },
-        { class: 'entry' },
-        avatar(partner?.name ?? '', ownPhoto(partner?.profile?.image_url)),
-        el('span', { class: 'name clipped' }, partner?.name ?? 'A conversation'),
-        el('time', { class: 'hint when', title: formatWhole(createdAt), datetime: createdAt }, formatShort(createdAt)),
-        el('span', { class: 'hint preview' }, user_id === me?.id ? `You: ${text}` : text),
-      ),
+    const { name = '', profile } = conversations.find((one) => one.id === conversation_id)?.partner ?? {}
+    const shown = link(
+      navigation,
+      { page: 'conversation', id: conversation_id, message: id },
+      { class: 'entry' },
+      avatar(name, ownPhoto(profile?.image_url)),
+      el('span', { class: 'name clipped' }, name),
+      el('time', { class: 'hint when', title: formatWhole(createdAt), datetime: createdAt }, formatShort(createdAt)),
+      el('span', { class: 'hint preview' }, user_id === me?.id ? `You: ${text}` : text),
     )
+    return el('li', {}, shown)
   }
   const run = async () => {
     const { signal } = current
-    const params = { query: { q: input.value, ...(next && { before_id: next }) } }
     notice.show('')
     more.hidden = true
     try {
+      const params = { query: { q: input.value, ...(next && { before_id: next }) } }
       const asked = api.GET('/conversations/search', { params, signal })
-      const data = await dataOf(asked)
-      const { response } = await asked
-      if (signal.aborted) return
-      next = Number(/before_id=(\d+)/.exec(response.headers.get('Link') ?? '')?.[1]) || undefined
-      found = [...found, ...data]
-      list.append(...data.map(render))
-      setText(total, found.length || next ? pluralize(found.length, 'message', 'messages') : 'No message says that.')
+      list.append(...(await dataOf(asked)).map(render))
+      next = Number(/before_id=(\d+)/.exec((await asked).response.headers.get('Link') ?? '')?.[1]) || undefined
+      const count = list.childElementCount
+      setText(total, count || next ? pluralize(count, 'message', 'messages') : 'No message says that.')
       more.hidden = next === undefined
     } catch (error) {
       if (!signal.aborted) notice.show(errorText(error), { 'Try again': run })
     }
   }
-  const start = () => {
+  const close = () => {
     clearTimeout(typing)
     current.abort()
+  }
+  const start = () => {
+    close()
     current = new AbortController()
+    next = undefined
     const isSearching = input.value.trim() !== ''
+    conversations.hidden = isSearching
     results.hidden = !isSearching
-    onSearch(isSearching)
+    more.hidden = true
     list.replaceChildren()
     setText(total, '')
-    more.hidden = true
-    ;[found, next] = [[], undefined]
     if (isSearching) typing = setTimeout(run, typingDelay)
   }
 
@@ -83,18 +72,6 @@ export const openMessageSearch = (
   const list = el('ul', { class: 'entries', 'aria-label': 'Messages found' })
   const more = button('Older messages', run, 'link', { hidden: true })
   const results = el('div', { hidden: true }, total, notice.node, list, more)
-  const node = el(
-    'div',
-    { class: 'message-search' },
-    el('label', { class: 'field' }, el('span', {}, 'Search messages'), input),
-    results,
-  )
-
-  return {
-    node,
-    close() {
-      clearTimeout(typing)
-      current.abort()
-    },
-  }
+  const field = el('label', { class: 'field' }, el('span', {}, 'Search messages'), input)
+  return { node: el('div', { class: 'message-search' }, field, results), close }
 }

@@ -313,7 +313,7 @@ describe.skipIf(!hasBrowser)('every page of the demo', () => {
     await you.entry('You: A needle in the hay').waitFor()
     expect(await findings(you.page)).toEqual([])
     await you.entry('A needle in the hay').click()
-    const found = you.find('.message.found', 'A needle in the hay')
+    const found = you.find('.message', 'A needle in the hay')
     await expectSoon(() => isFocused(found)).toBe(true)
     expect(await you.find('.message').count()).toBe(texts.length)
     await expectSoon(() => found.evaluate((node) => node.getBoundingClientRect().top > 0)).toBe(true)

@@ -91,17 +91,17 @@ test('pages repeat no message and leave out none, also where a search ends befor
   const last = await send(host, first!, 'The last needle')
   await sql(
     `insert into public.messages (conversation_id, user_id, content)
-     select ($2::bigint[])[1 + n % 3], $1, case when n % 60 = 0 then 'needle' else 'Žluťoučký kůň' end
+     select ($2::bigint[])[1 + n % 3], $1, case when n % 20 = 0 then 'needle' else 'Žluťoučký kůň' end
      from generate_series(1, 600) as n`,
     [host.id, ids],
   )
   const all = idsOf(await search(host, 'needle', '&limit=100'))
-  equal([all.length, all.at(-1)], [11, last.id])
-  const pages = await pagesOf(host, `${path}?q=needle&limit=4`)
-  equal([pages.map((page) => page.length), pages.flatMap(idsOf)], [[4, 4, 3], all])
+  equal([all.length, all.at(-1)], [31, last.id])
+  const pages = await pagesOf(host, `${path}?q=needle&limit=12`)
+  equal([pages.map((page) => page.length), pages.flatMap(idsOf)], [[12, 12, 7], all])
   // A hundred take longer than that.
   setting('SEARCH_TIMEOUT', '1')
-  const parts = await pagesOf(host, `${path}?q=needle&limit=4`)
+  const parts = await pagesOf(host, `${path}?q=needle&limit=12`)
   equal([parts.length > 3, parts.flatMap(idsOf)], [true, all])
   const none = await pagesOf(host, `${path}?q=nowhere&conversation_id=${ids[0]}`)
   equal([none.length > 1, none.flat()], [true, []])

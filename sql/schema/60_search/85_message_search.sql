@@ -1,6 +1,5 @@
 -- The search of one's own messages. It reads what the caller may read, from the newest on, and has no index: GIN over
--- the words took 17 to 23 µs of a message (2.3 to 3 % of a send, a quarter of a second of whoever empties its pending
--- list, also if partial) and 45 B, and finds neither typing errors nor, where millions have a common word, one's own.
+-- the words is 2 to 3 % of a send and finds no typing errors, and .8 s suffice for 100,000 messages (docs/scale.md).
 
 create function private.message_patterns(query text)
 returns text[]
