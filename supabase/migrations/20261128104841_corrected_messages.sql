@@ -69,7 +69,7 @@ CREATE OR REPLACE FUNCTION api.edit_message (
   AS $function$
 declare
   me constant bigint := private.my_id();
-  own public.messages := private.lock_own_message(conversation, message);
+  own public.messages := private.own_message_for_update(conversation, message);
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
@@ -545,7 +545,7 @@ CREATE OR REPLACE FUNCTION api.unsend_message (
   SET search_path TO ''
   AS $function$
 declare
-  own constant public.messages := private.lock_own_message(conversation, message);
+  own constant public.messages := private.own_message_for_update(conversation, message);
   file constant text := regexp_replace(own.attachment ->> 'url', '^attachments/', '');
 begin
   if own.deleted_at is not null then
@@ -989,29 +989,6 @@ CREATE OR REPLACE FUNCTION private.list_jobs()
     $job$)
 $function$;
 
-CREATE OR REPLACE FUNCTION private.lock_own_message (
-  conversation bigint,
-  message      bigint
-)
-  RETURNS public.messages
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  me constant bigint := private.my_id();
-  own public.messages;
-begin
-  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify).
-  perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
-  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me
-  for no key update;
-  if not found then
-    raise sqlstate 'PT404' using message = 'Message not found';
-  end if;
-  return own;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.measure_answers()
   RETURNS void
   LANGUAGE sql
@@ -1242,6 +1219,29 @@ begin
     left join public.messages
       on messages.id = page.last_message_id
       and messages.id = any (array(select page.last_message_id from page));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.own_message_for_update (
+  conversation bigint,
+  message      bigint
+)
+  RETURNS public.messages
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  own public.messages;
+begin
+  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
+  -- of two at once the second sees what the first has done.
+  perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
+  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Message not found';
+  end if;
+  return own;
 end
 $function$;
 
@@ -1516,9 +1516,6 @@ nobody has a grant on inbox_entries.';
 
 COMMENT ON FUNCTION "private"."list_jobs"() IS 'The jobs, each with its time as pg_cron reads it. One machine runs those that call one function of schema private.';
 
-COMMENT ON FUNCTION "private"."lock_own_message"(bigint, bigint) IS 'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
-the conversation is not the caller''s.';
-
 COMMENT ON FUNCTION "private"."measure_answers"() IS 'Says of each person the shortest span that their median answer kept to, of the conversations of the last 90 days in
 which another person wrote first, at least that long ago, if these are five or more. Called each night.';
 
@@ -1530,6 +1527,9 @@ COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boole
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
+
+COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
+conversation is not the caller''s.';
 
 COMMENT ON FUNCTION "private"."print_message"(private.message_view, boolean) IS 'The JSON of one message.';
 
@@ -1589,10 +1589,6 @@ REVOKE ALL ON FUNCTION "private"."list_jobs"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."list_jobs"() TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."lock_own_message"(bigint, bigint) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."lock_own_message"(bigint, bigint) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."measure_answers"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."measure_answers"() TO "postgres";
@@ -1604,6 +1600,10 @@ GRANT EXECUTE ON FUNCTION "private"."message_patterns"(text) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) TO "authenticated", "postgres";
+
+REVOKE ALL ON FUNCTION "private"."own_message_for_update"(bigint, bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."own_message_for_update"(bigint, bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."print_message"(private.message_view, boolean) FROM PUBLIC;
 
