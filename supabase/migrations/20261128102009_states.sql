@@ -52,7 +52,7 @@ CREATE OR REPLACE FUNCTION api.edit_message (
   AS $function$
 declare
   me constant bigint := private.my_id();
-  own public.messages := private.lock_own_message(conversation, message);
+  own public.messages := private.own_message_for_update(conversation, message);
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
@@ -424,7 +424,7 @@ CREATE OR REPLACE FUNCTION api.unsend_message (
   SET search_path TO ''
   AS $function$
 declare
-  own constant public.messages := private.lock_own_message(conversation, message);
+  own constant public.messages := private.own_message_for_update(conversation, message);
   file constant text := regexp_replace(own.attachment ->> 'url', '^attachments/', '');
 begin
   if own.deleted_at is not null then
@@ -545,7 +545,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.lock_own_message (
+CREATE OR REPLACE FUNCTION private.own_message_for_update (
   conversation bigint,
   message      bigint
 )
@@ -557,10 +557,10 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify).
+  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
+  -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
-  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me
-  for no key update;
+  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me;
   if not found then
     raise sqlstate 'PT404' using message = 'Message not found';
   end if;
@@ -901,8 +901,8 @@ COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file o
 evidence of a report. Definer, because nobody can read evidence. The whole conversation is read: an index would cost
 each send with a file.';
 
-COMMENT ON FUNCTION "private"."lock_own_message"(bigint, bigint) IS 'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
-the conversation is not the caller''s.';
+COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
+conversation is not the caller''s.';
 
 COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) IS 'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
@@ -935,9 +935,9 @@ REVOKE ALL ON FUNCTION "private"."can_remove_attachment"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."can_remove_attachment"(text) TO "authenticated", "postgres";
 
-REVOKE ALL ON FUNCTION "private"."lock_own_message"(bigint, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."own_message_for_update"(bigint, bigint) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."lock_own_message"(bigint, bigint) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."own_message_for_update"(bigint, bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) FROM PUBLIC;
 

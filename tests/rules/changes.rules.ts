@@ -62,27 +62,6 @@ test('a message, and that it was read, is there for both, and for nobody else', 
   }
 })
 
-test('what a sender corrects or takes back is there for both, across a block for the sender alone', async () => {
-  const { ana, ben, ab, shows, forget } = await watch()
-  const { id } = await send(ana, ab)
-  await forget()
-  const changed = [entry('message.changed', ab, id)]
-  const correct = (content: string) => () => ana.patch(`${ab}/messages/${id}`, { content })
-  await shows(correct('Hi'), () => both(...changed))
-  await shows(correct('Hi'))
-  await shows(() => ana.delete(`${ab}/messages/${id}`), () => both(...changed))
-  // Of one that is new the last is said.
-  await shows(async () => {
-    const { id } = await send(ana, ab)
-    await ana.delete(`${ab}/messages/${id}`)
-    return id
-  }, (id) => both(entry('message.changed', ab, id)))
-  const last = await send(ana, ab)
-  await block(ben, ana)
-  await forget()
-  await shows(() => ana.delete(`${ab}/messages/${last.id}`), () => ({ ana: [entry('message.changed', ab, last.id)] }))
-})
-
 test('what an admin moves is removed from one conversation and comes to the other', async () => {
   const { ana, ben, ab, ca, shows, forget } = await watch()
   const { id } = await send(ana, ab)

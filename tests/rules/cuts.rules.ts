@@ -37,6 +37,7 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   const offer = await viewer.post(`${at}/reservations`, { title: 'Walk', price: 1, date: inDays(1) }, 201)
   const reservation = `${at}/reservations/${offer.id}`
   await subject.post(`${reservation}/accept`, { revision: 1 }, 200)
+  const taken = await subject.post(`${at}/messages`, { content: 'Sorry' }, 201)
   const { id: waiting } = await subject.post(`${at}/messages`, { content: 'Not read yet' }, 201)
   const forget = () => Promise.all([sent(), sql('delete from private.changes')])
   await forget()
@@ -45,6 +46,7 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   if (cut !== cuts.erase![0]) await forget()
 
   await subject.ask('POST', `${at}/read`, { up_to_message_id: own.id })
+  await subject.ask('DELETE', `${at}/messages/${taken.id}`)
   await subject.ask('PATCH', '/users/profile', { name: 'Xaverine the second' })
   await subject.ask('POST', `${reservation}/cancel`, { note: 'Sorry' })
   const events = await sent()
@@ -92,6 +94,7 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown
   return {
     'typing, presence (event)': either(typing.every((rights) => rights.length > 0)),
     'read marks (event, change)': either(isTold('message.read') || kinds.includes('read')),
+    'a message taken back (event, change)': either(isTold('message.changed') || kinds.includes('message.changed')),
     'a new name (change)': either(kinds.includes('conversation')),
     'a cancelled reservation (event, change)': status === 'cancelled' ? cancelled() : 'nothing',
     // An erasure cancels reservations, which is told.

@@ -24,7 +24,13 @@ const edit = (who: Person, path: string, message: Json, content: unknown, status
   who.patch(at(path, message), { content }, status, expected)
 const stone = (message: Json) => ({ ...message, content: '', attachment: null, read: true })
 const none = { editedAt: null, deletedAt: null }
-const changes = () => sql("select user_id, other_id, entity_id from private.changes where kind = 'message.changed'")
+/** What the feed says of a message, beside that it was sent. */
+const changes = ({ id }: Json) =>
+  sql(
+    `select kind::text, user_id, other_id from private.changes
+     where entity_id = $1 and kind::text ~ '^(message|read)' order by id offset 1`,
+    [id],
+  )
 const claim = async (call: string) => JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = async (time: string) => {
   await passTime(time)
@@ -50,13 +56,10 @@ test('a message that is taken back leaves a stone in its place, in every list an
     const exported = conversations.find(({ id }: Json) => id === idOf(ab)).messages
     equal(exported, [first, other, { ...stone(last), editedAt: null, deletedAt: iso }])
   }
-  is(await asAdmin("select count(*) from public.messages where content = 'Last'"), [0])
   // Again it is the same, also after the time in which it can be done, and says nothing new.
   await passTime('30 hours')
   await unsend(ana, ab, last)
-  equal(await changes(), [[ana.id, ben.id, last.id]])
-  await send(ben, ab, 'Next')
-  equal(idsOf(await ana.get(`${ab}/messages?after_id=${other.id}&states=true`)).length, 2)
+  equal(await changes(last), [['message.changed', ana.id, ben.id]])
 })
 
 test('a message that is corrected is the same with another text, and tells when only on request', async () => {
@@ -70,7 +73,7 @@ test('a message that is corrected is the same with another text, and tells when 
     equal(await who.get(`${ab}/messages`), [corrected])
     equal(await who.get(`${ab}/messages?states=true`), [answer])
   }
-  equal(await changes(), [[ana.id, ben.id, sent.id]], 'the same text again changes nothing')
+  equal(await changes(sent), [['message.changed', ana.id, ben.id]], 'the same text again changes nothing')
   // Only beside a file the text may be blank.
   await edit(ana, ab, sent, ' \u3000', 200, { content: ' \u3000' })
   const bare = await send(ana, ab, 'Bare')
@@ -80,7 +83,6 @@ test('a message that is corrected is the same with another text, and tells when 
   await edit(ana, ab, bare, '🚶'.repeat(5000))
   await unsend(ana, ab, bare)
   await edit(ana, ab, bare, 'Back', 409, 'This message was taken back')
-  is(await sql("select count(*) from public.messages where content = '' and deleted_at is not null"), [1])
 })
 
 test('only the sender does either, and everybody else gets the answer of a message that there is not', async () => {
@@ -141,14 +143,9 @@ test('what is taken back is not unread any more; what is corrected stays as read
   await unsend(ana, ab, first)
   await unread(1)
   // Nobody is told that somebody has read what was taken back.
-  equal(await sql("select entity_id from private.changes where kind = 'read'"), [first.id])
+  equal((await changes(third)).length, 1)
   await ben.post(`${ab}/read`, { up_to_message_id: third.id }, 200)
   await unread(0)
-  const fourth = await send(ana, ab, '4')
-  await ana.get('/conversations', 200)
-  await unsend(ana, ab, fourth)
-  await send(ana, ab, '5')
-  await unread(1)
 })
 
 test('across a block words are taken back and not corrected, and the other side is told of neither', async () => {
@@ -158,7 +155,7 @@ test('across a block words are taken back and not corrected, and the other side 
   await edit(ana, ab, first, 'Worse', 403, 'You cannot write to this person')
   await edit(ana, ab, first, 'First')
   await unsend(ana, ab, first)
-  equal(await changes(), [[ana.id, null, first.id]])
+  equal(await changes(first), [['message.changed', ana.id, null]])
   equal((await ben.get(`${ab}/messages`)).map(({ content }: Json) => content), ['Second', ''])
   await unblock(ben, ana)
   await edit(ana, ab, second, 'Better')

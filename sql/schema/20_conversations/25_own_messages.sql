@@ -1,6 +1,6 @@
 -- What senders do with their messages afterwards: correct them, and take them back. What is left then is a stone: a row
 -- without words and file in its place, so that ids, pages and keys stay what they were.
-create function private.lock_own_message(conversation bigint, message bigint)
+create function private.own_message_for_update(conversation bigint, message bigint)
 returns public.messages
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -8,19 +8,19 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify).
+  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
+  -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
-  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me
-  for no key update;
+  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me;
   if not found then
     raise sqlstate 'PT404' using message = 'Message not found';
   end if;
   return own;
 end
 $$;
-comment on function private.lock_own_message(bigint, bigint) is
-  'The caller''s message in this conversation, locked. Raises 404, alike if there is none, somebody else has sent it, or
-the conversation is not the caller''s.';
+comment on function private.own_message_for_update(bigint, bigint) is
+  'The caller''s message; locks the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
+conversation is not the caller''s.';
 
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer, with_states boolean
@@ -30,7 +30,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  own public.messages := private.lock_own_message(conversation, message);
+  own public.messages := private.own_message_for_update(conversation, message);
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
@@ -69,7 +69,7 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  own constant public.messages := private.lock_own_message(conversation, message);
+  own constant public.messages := private.own_message_for_update(conversation, message);
   file constant text := regexp_replace(own.attachment ->> 'url', '^attachments/', '');
 begin
   if own.deleted_at is not null then

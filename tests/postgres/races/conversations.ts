@@ -31,6 +31,14 @@ export const conversationRaces = (
     expect(second).toEqual(first)
     expect(await ask`select id from public.messages where conversation_id = ${talk}`).toEqual([first.id])
   },
+  'whoever corrects a message while it is taken back learns it': async () => {
+    const { ana, talk } = await pair()
+    const { id } = await askAs(ana)`api.send_message(${talk}, '{"content": "Hello"}')`
+    const unsend = by(ana)`api.unsend_message(${talk}, ${id}, hours => 24)`
+    const edit = by(ana)`api.edit_message(
+      ${talk}, ${id}, new_content => 'Hi', is_blank => false, minutes => 15, with_states => false)`
+    expect((await queue(unsend, edit))[1]).toBe('PT409 This message was taken back')
+  },
   'of two messages or offers with one left before an answer, one reaches the other': async () => {
     const [one, other] = [await pair(), await pair()]
     const message = say(one.ana, one.talk, { first_contact_limit: 1 })
