@@ -69,7 +69,7 @@ test('the schedule calls the functions embed and notify as often as their queues
     const definition = /create function public\.describe_schedule[^]*?\n\$\$;/
     await sql.unsafe(definition.exec(readFileSync('sql/schema/90_operations/40_describe.sql', 'utf8'))![0])
     const jobs = ['count words', 'drain the embedding queue', 'forget dead letters', 'forget old changes']
-    const others = ['forget old runs', 'purge evidence', 'send notifications', 'settle reservations']
+    const others = ['forget old runs', 'measure answers', 'purge evidence', 'send notifications', 'settle reservations']
     expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job)).toEqual([...jobs, ...others])
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})
