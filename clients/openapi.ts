@@ -1064,7 +1064,7 @@ export interface components {
             blocks: components["schemas"]["Block"][];
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
-            answers: ("within an hour" | "within a day" | "within a week") | null;
+            answers: components["schemas"]["Answers"] | null;
             conversations: {
                 /** Format: int64 */
                 id: number;
@@ -1145,6 +1145,8 @@ export interface components {
             /** @description Whether pushes and mails quote the latest message */
             previews: boolean;
         };
+        /** @enum {string} */
+        Answers: "within an hour" | "within a day" | "within a week";
         ReservationWithHistory: {
             /** Format: int64 */
             id: number;
@@ -1472,7 +1474,7 @@ export interface components {
              * @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day
              * @example within a day
              */
-            answers?: ("within an hour" | "within a day" | "within a week") | null;
+            answers?: components["schemas"]["Answers"] | null;
         };
         Conversation: {
             /** Format: int64 */
@@ -4195,13 +4197,14 @@ export interface operations {
                      * @example {
                      *       "id": 47,
                      *       "name": "Inês Carvalho",
-                     *       "answers": null,
                      *       "profile": {
                      *         "id": 47,
+                     *         "first_name": "Inês",
+                     *         "last_name": "Carvalho",
                      *         "age": 34,
-                     *         "city": "Lisbon",
-                     *         "country": "Portugal",
                      *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
+                     *         "country": "Portugal",
+                     *         "city": "Lisbon",
                      *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
                      *         "interests": [
                      *           {
@@ -4220,10 +4223,9 @@ export interface operations {
                      *             "id": 32,
                      *             "name": "Jazz"
                      *           }
-                     *         ],
-                     *         "last_name": "Carvalho",
-                     *         "first_name": "Inês"
-                     *       }
+                     *         ]
+                     *       },
+                     *       "answers": null
                      *     }
                      */
                     "application/json": components["schemas"]["PublicProfile"];

@@ -45,7 +45,7 @@ export const user = z.strictObject({
   }).meta({ id: 'Profile' }),
 }).meta({ id: 'User' })
 
-const answers = z.enum(['within an hour', 'within a day', 'within a week']).nullable()
+const answers = z.enum(['within an hour', 'within a day', 'within a week']).meta({ id: 'Answers' }).nullable()
 
 export const publicProfile = z.strictObject({
   id: z.int(),
