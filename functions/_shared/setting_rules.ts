@@ -159,7 +159,7 @@ const table = {
   EDIT_MINUTES: {
     parse: number(0, 999_999),
     default: '15',
-    means: 'how long a sender may correct one; 0: never',
+    means: 'how long a sender may correct a message; 0: never',
   },
   PARTNER_EMAIL: {
     parse: oneOf('always', 'after_reply'),
@@ -253,7 +253,7 @@ const table = {
     on: 'machine',
     parse: postgresUrl,
     example: 'postgresql://user:password@127.0.0.1:5432/database',
-    means: 'a Postgres 15 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
+    means: 'a Postgres 17 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
   },
   SEED: {
     on: 'machine',

@@ -91,7 +91,7 @@ end
 $$;
 comment on function private.set_response_metadata(jsonb) is
   'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
-true} or {place: of the next piece}.';
+true}, {place: of the next piece} or {file: to remove}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
 create function private.to_page(listed anyarray, page_limit bigint, next bigint)

@@ -41,7 +41,7 @@ comment on table public.messages is
   'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
 all before it.';
 comment on column public.messages.client_id is
-  'The sender''s idempotency key: sending it again returns the message as it was sent and inserts nothing.';
+  'The sender''s idempotency key: sending it again returns that message and inserts nothing.';
 comment on column public.messages.edited_at is 'When its sender last corrected it.';
 comment on column public.messages.deleted_at is
   'When its sender took it back. It is read then, because nothing is left to read, so no count has to know it.';

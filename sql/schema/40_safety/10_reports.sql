@@ -75,6 +75,12 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
+  -- Whoever takes a message back meanwhile waits, and then finds its file in the evidence (80_storage).
+  perform
+  from public.conversations
+  where least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+    and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+  for share;
   insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,

@@ -19,11 +19,51 @@ on conflict (id) do update set
   file_size_limit = excluded.file_size_limit,
   allowed_mime_types = excluded.allowed_mime_types;
 
+create function private.is_in_message(path text)
+returns boolean
+language sql stable security invoker set search_path = ''
+as $$
+  select exists (
+    select
+    from private.my_conversations() as mine
+    join public.messages on conversation_id = mine
+    where mine::text = (storage.foldername(path))[1] and attachment ->> 'url' in (path, 'attachments/' || path)
+  )
+$$;
+comment on function private.is_in_message(text) is
+  'Whether a message of the caller''s conversations has this file. The whole conversation is read: an index would cost
+each send with a file.';
+
+create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
+create function private.is_in_evidence(path text)
+returns boolean
+language sql stable security invoker set search_path = ''
+as $$
+  select exists (
+    select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path)
+  )
+$$;
+comment on function private.is_in_evidence(text) is 'Whether this file is in the evidence of a report.';
+
+create function private.can_read_attachment(path text)
+returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return not private.is_in_evidence(path) or private.is_in_message(path);
+end
+$$;
+comment on function private.can_read_attachment(text) is
+  'Whether participants see a file of their conversation. What was taken back stays as evidence of a report for admins
+alone: by a file that is still there its sender would learn of the report. Definer, because nobody can read evidence.';
+grant execute on function private.can_read_attachment(text) to authenticated;
+
 create policy "participants read the files of their conversations" on storage.objects
   for select to authenticated
   using (
     bucket_id = 'attachments'
     and (storage.foldername(name))[1] in (select id::text from private.my_conversations() as id)
+    and private.can_read_attachment(name)
   );
 
 create function private.is_upload()
@@ -88,24 +128,15 @@ create function private.can_remove_attachment(path text)
 returns boolean
 language plpgsql stable strict security definer set search_path = ''
 as $$
-declare
-  urls constant text[] := array[path, 'attachments/' || path];
 begin
-  return exists (
-    select
-    from private.my_conversations() as mine
-    where mine::text = (storage.foldername(path))[1]
-      and not exists (
-        select from public.messages where conversation_id = mine and attachment ->> 'url' = any (urls)
-      )
-  )
-  and not exists (select from private.report_evidence where attachment ->> 'url' = any (urls));
+  return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
+    and not private.is_in_message(path)
+    and not private.is_in_evidence(path);
 end
 $$;
 comment on function private.can_remove_attachment(text) is
   'Whether a file of the caller''s conversations is in no message any more, because it was taken back, nor in the
-evidence of a report. Definer, because nobody can read evidence. The whole conversation is read: an index would cost
-each send with a file.';
+evidence of a report. Definer, as can_read_attachment.';
 grant execute on function private.can_remove_attachment(text) to authenticated;
 
 create policy "senders remove files that no message has" on storage.objects

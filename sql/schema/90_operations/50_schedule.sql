@@ -61,16 +61,16 @@ as $$
 begin
   begin
     create extension if not exists pg_cron with schema pg_catalog;
+    -- In public the Data API would show it, and the advisors warn.
+    create extension if not exists pg_net with schema extensions;
   exception
-    -- There is none, the server has not loaded it, or it is for another database.
+    -- One of them is missing, the server has not loaded pg_cron, or has it for another database.
     when feature_not_supported or undefined_file or undefined_object or raise_exception then
       return;
   end;
-  -- In public the Data API would show it, and the advisors warn.
-  create extension if not exists pg_net with schema extensions;
   perform cron.schedule(name, schedule, command) from private.list_jobs();
 end
 $$;
 comment on function private.schedule_jobs() is
-  'Gives all jobs to pg_cron, which replaces those that it has by name; nothing on a server without it. Each migration
-ends with it, since a comparison of schemas does not see the rows of cron.job.';
+  'Gives all jobs to pg_cron, which replaces those that it has by name; nothing on a server without it or pg_net. Each
+migration ends with it, since a comparison of schemas does not see the rows of cron.job.';

@@ -1,6 +1,6 @@
 -- Who may do what with the rows of storage.objects, and with a file in a message. That Storage asks for each of its
 -- requests is in tests/contract/storage.test.ts.
-select plan(69);
+select plan(72);
 -- As Storage does: it says what it is asked to do, and that it deletes.
 set local storage.operation = 'storage.object.upload';
 set local storage.allow_delete_query = 'true';
@@ -96,14 +96,25 @@ from (
     ('delete from storage.objects', 'ana 3, dan')
 ) as attempts (statement, who);
 
-select is(
-  pg_temp.who_can(
-    'delete from storage.objects where name = ''{own}/{uuid}/map.png''',
-    'insert into private.report_evidence select max(id), 0, true, ''x'', '
-    || '''{"url": "{own}/{uuid}/map.png"}'', now() from public.reports'
-  ),
-  'nobody', 'nobody can remove what is in the evidence of a report'
-);
+-- Of what was taken back, its sender must not see that it stayed, as evidence of a report.
+create temp table evidence as
+select 'insert into private.report_evidence select max(id), 0, true, ''x'', '
+  || '''{"url": "{own}/{uuid}/map.png"}'', now() from public.reports' as copied;
+select is(pg_temp.who_can(statement, copied || done), who, format('%s can %s %s', who, statement, done))
+from evidence
+cross join (
+  values
+    ('delete from storage.objects where name = ''{own}/{uuid}/map.png''', '', 'nobody'),
+    ('select from storage.objects where name = ''{own}/{uuid}/map.png''', '', 'nobody'),
+    (
+      'select from storage.objects where name = ''{own}/{uuid}/map.png''',
+      '; update public.messages set attachment = '
+        || '''{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'' '
+        || 'where id = (select max(id) from public.messages where conversation_id = {own})',
+      'ana, ben'
+    ),
+    ('select from storage.objects where name = ''{dans}/{uuid}/map.png''', '', 'ana')
+) as attempts (statement, done, who);
 select is_empty(
   $$ select policyname from pg_policies where schemaname = 'storage' and roles <> '{authenticated}' $$,
   'every policy on files is for authenticated'

@@ -39,6 +39,25 @@ export const conversationRaces = (
       ${talk}, ${id}, new_content => 'Hi', is_blank => false, minutes => 15, with_states => false)`
     expect((await queue(unsend, edit))[1]).toBe('PT409 This message was taken back')
   },
+  'a file that is reported while its message is taken back stays, because it is evidence': async () => {
+    const { ana, ben, talk } = await pair()
+    const attachment = {
+      url: `${talk}/${crypto.randomUUID()}/map.png`,
+      name: 'map.png',
+      mime_type: 'image/png',
+      size: 1,
+    }
+    await ask`
+      insert into storage.objects (bucket_id, name, owner_id, metadata)
+      select 'attachments', ${attachment.url}, auth_id, '{"mimetype": "image/png", "size": 1}'
+      from public.users where id = ${ana}`
+    const { id } = await askAs(ana)`api.send_message(${talk}, ${{ content: '', attachment }})`
+    const report = by(ben)`api.report_person(${{ message_id: id, reason: 'scam' }})`
+    const unsend = by(ana)`api.unsend_message(${talk}, ${id}, hours => 24)`
+    // What the Edge Function then removes.
+    const told = { ...unsend, text: `${unsend.text}; select current_setting('api.response_metadata', true)` }
+    expect((await queue(report, told))[1]).toBeFalsy()
+  },
   'of two messages or offers with one left before an answer, one reaches the other': async () => {
     const [one, other] = [await pair(), await pair()]
     const message = say(one.ana, one.talk, { first_contact_limit: 1 })
