@@ -5408,7 +5408,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the message is too old */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the message is too old, or was corrected before an answer */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -162,10 +162,10 @@ conversations.patch(
   '/:id/messages/:messageId',
   route('editMessage', "Correct a message of one's own", {
     200: shape.message,
-    403: `${forbidden}, or the other account was erased, or the message is too old`,
+    403: `${forbidden}, or the other account was erased, or the message is too old, or was corrected before an answer`,
     404: ownMessageNotFound,
     409: 'The message was taken back',
-  }, ['forbidden', 'blocked']),
+  }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: shape.messageParams, query: shape.correctionQuery, json: shape.correction }),
   rateLimit('RATE_LIMIT_SEND'),
@@ -173,7 +173,8 @@ conversations.patch(
     const { params: { id, messageId }, query: { states }, json: { content } } = c.var
     const call = c.var.db`edit_message(
       conversation => ${id}, message => ${messageId}, new_content => ${content}, is_blank => ${isBlank(content)},
-      minutes => ${settings.EDIT_MINUTES}, with_states => ${states === true})`
+      minutes => ${settings.EDIT_MINUTES}, first_contact_limit => ${settings.FIRST_CONTACT_LIMIT},
+      with_states => ${states === true})`
     return sendJson(c, await call)
   },
 )

@@ -49,6 +49,20 @@ test('the fourth message is refused, whatever its key, and an earlier one is rep
   equal([status, body, headers.get('X-Error-Code')], [403, { error: 'You cannot write to this person' }, 'forbidden'])
 })
 
+test('until there is an answer a message can be corrected once', async () => {
+  const { ana, ben, ab } = await meet()
+  const { id } = await send(ana, ab)
+  const correct = (content: string, status = 200) => ana.patch(`${ab}/messages/${id}`, { content }, status)
+  await correct('Hallo')
+  equal(await correct('Buy this', 403), { error: 'You can correct a message once until this person has answered' })
+  await correct('Hallo')
+  setting('FIRST_CONTACT_LIMIT', 'off')
+  await correct('Hello again')
+  setting('FIRST_CONTACT_LIMIT', '3')
+  await send(ben, ab)
+  await correct('Hello, Ben')
+})
+
 test('the local may write first, within the limit of the setting', async () => {
   const { ana, ben, ab } = await meet()
   await times(3, () => send(ben, ab))

@@ -23,7 +23,8 @@ comment on function private.own_message_for_update(bigint, bigint) is
 conversation is not the caller''s.';
 
 create function api.edit_message(
-  conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer, with_states boolean
+  conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer,
+  first_contact_limit integer, with_states boolean
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -45,6 +46,11 @@ begin
         message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
       raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
+    -- Otherwise corrections would reach somebody who has not answered without end.
+    elsif own.edited_at is not null
+      and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
+      raise sqlstate 'PT403' using
+        message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
     update public.messages
     set content = new_content, edited_at = private.present()
@@ -57,12 +63,12 @@ begin
   );
 end
 $$;
-comment on function api.edit_message(bigint, bigint, text, boolean, integer, boolean) is
+comment on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) is
   'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
 whenever. is_blank is whether the text shows nothing, which the Edge Function knows by the characters of Unicode. Raises
 409 for a stone, 403 as a send does, and when it is too late. Definer, because no caller has a grant to update
 messages.';
-grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, boolean) to edge_functions;
+grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) to edge_functions;
 
 create function api.unsend_message(conversation bigint, message bigint, hours integer)
 returns void

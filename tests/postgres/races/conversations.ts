@@ -36,7 +36,8 @@ export const conversationRaces = (
     const { id } = await askAs(ana)`api.send_message(${talk}, '{"content": "Hello"}')`
     const unsend = by(ana)`api.unsend_message(${talk}, ${id}, hours => 24)`
     const edit = by(ana)`api.edit_message(
-      ${talk}, ${id}, new_content => 'Hi', is_blank => false, minutes => 15, with_states => false)`
+      ${talk}, ${id}, new_content => 'Hi', is_blank => false, minutes => 15, first_contact_limit => null,
+      with_states => false)`
     expect((await queue(unsend, edit))[1]).toBe('PT409 This message was taken back')
   },
   'a file that is reported while its message is taken back stays, because it is evidence': async () => {
