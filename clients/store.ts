@@ -23,7 +23,7 @@ export const createStore = <View extends object>(initial: View) => {
         }
       }
     },
-    subscribe(listener: Listener) {
+    subscribe(listener: Listener): () => void {
       // Wrapped, so that a function subscribed twice is two listeners.
       const entry = () => listener()
       listeners.add(entry)
