@@ -54,10 +54,3 @@ export const askForChanges = (
     void view.load(`Saved: ${title}`)
   }, view.signal)
 }
-
-export const select = (options: Record<string, string>, chosen: string): HTMLSelectElement =>
-  el(
-    'select',
-    {},
-    ...Object.entries(options).map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
-  )

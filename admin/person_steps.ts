@@ -1,7 +1,7 @@
 import { field } from '../demo/dialog.ts'
-import { button, el } from '../demo/dom.ts'
+import { button, el, select } from '../demo/dom.ts'
 import { rpc, update } from './api.ts'
-import { askForChanges, askWhy, select } from './ask.ts'
+import { askForChanges, askWhy } from './ask.ts'
 import { type View } from './view.ts'
 
 /** A row of the database's find_people. */

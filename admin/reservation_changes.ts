@@ -1,10 +1,11 @@
-import { el } from '../demo/dom.ts'
+import { el, select } from '../demo/dom.ts'
 import { toLocal, toTimestamp } from '../demo/format.ts'
 import { update } from './api.ts'
-import { askForChanges, select } from './ask.ts'
+import { askForChanges } from './ask.ts'
 import type { View } from './view.ts'
 
-export const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
+const names = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
+export const statuses = Object.fromEntries(names.map((name) => [name, name]))
 
 /** What a reservation is about, and what became of it. */
 export interface Terms {
@@ -21,11 +22,7 @@ export interface Terms {
 export const changeReservation = ({ id, title, price, date, ends_at, status }: Terms, view: View) => {
   const time = (value: string | null) => el('input', { type: 'datetime-local', value: toLocal(value) })
   const inputs = [
-    {
-      column: 'status',
-      label: 'Status',
-      control: select(Object.fromEntries(statuses.map((name) => [name, name])), status),
-    },
+    { column: 'status', label: 'Status', control: select(statuses, status) },
     { column: 'title', label: 'Title', control: el('input', { value: title }) },
     { column: 'price', label: 'Price', control: el('input', { inputmode: 'decimal', value: `${price}` }) },
     { column: 'date', label: 'Begins', control: time(date), parse: toTimestamp },

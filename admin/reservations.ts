@@ -1,8 +1,7 @@
 import { field } from '../demo/dialog.ts'
-import { button, el } from '../demo/dom.ts'
+import { button, el, select } from '../demo/dom.ts'
 import { formatPeriod, formatPrice } from '../demo/format.ts'
 import { dataApi } from './api.ts'
-import { select } from './ask.ts'
 import { changeReservation, statuses, type Terms } from './reservation_changes.ts'
 import { detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
@@ -70,7 +69,7 @@ export const openReservations = (query: URLSearchParams): View => {
   const status = query.get('status') ?? ''
   const before = Number(query.get('before')) || 0
   const go = (next: Record<string, string>) => location.hash = `reservations?${new URLSearchParams(next)}`
-  const filter = select({ '': 'all', ...Object.fromEntries(statuses.map((name) => [name, name])) }, status)
+  const filter = select({ '': 'all', ...statuses }, status)
   filter.addEventListener('change', () => go({ status: filter.value }))
   const form = el('div', { class: 'filter' }, field('Status', filter))
   const view: View = openView([form], async () => {

@@ -51,20 +51,14 @@ export type ApiClient = {
   ) => Promise<Answer<Operation<Of, Path>>>
 }
 
-/** In whose name requests are sent. */
-interface Sessions {
-  current(): Promise<Session | null>
-  /** The same user's next session after the service rejected this one's token; null if there is none. */
-  refreshed(rejected: Session): Promise<Session | null>
-}
-
-/** The sessions of whoever is signed in at the time of the request. */
-const currentSessions = (auth: Client['auth']): Sessions => {
+/** In whose name requests are sent: of whoever is signed in at the time of the request. */
+const currentSessions = (auth: Client['auth']) => {
   const current = async () => (await auth.getSession()).data.session
   const refresh = refreshOnce(auth)
   return {
     current,
-    async refreshed(rejected) {
+    /** The same user's next session after the service rejected this one's token; null if there is none. */
+    async refreshed(rejected: Session): Promise<Session | null> {
       if ((await current())?.access_token === rejected.access_token) await refresh()
       const session = await current()
       // Nothing is sent in the name of a user who has signed in meanwhile.
@@ -120,7 +114,7 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
  */
 export const createApiClient = (
   { auth, functions }: Pick<Client, 'auth' | 'functions'>,
-  sessions: Sessions = currentSessions(auth),
+  sessions = currentSessions(auth),
 ): ApiClient => {
   const store = answeringOf(auth)
   const exchange = async (method: Method, path: string, init: LooseInit, session: Session | null): Promise<Loose> => {

@@ -2,17 +2,6 @@ import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-
 import { backoff } from './retry_loop.ts'
 import type { Client, Realtime } from './types.ts'
 
-/** A private channel that is joined again after any error or close, until `close()`. */
-export interface PersistentChannel {
-  /** Broadcasts to the other subscribers. False if the channel is not joined: then the event is dropped. */
-  send(event: string, payload: Record<string, unknown>): boolean
-  /** Starts a new join at once if the channel is not joined and was not refused of late. */
-  rejoin(): void
-  /** Joins again although it was refused, because the reason must have gone. */
-  retryRefused(): void
-  close(): void
-}
-
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
 // user. Jittered, so that clients that were disconnected together do not join in lockstep.
 const joinTimeout = ({ timeout }: Realtime) => timeout + 14_000 + Math.random() * 6_000
@@ -61,6 +50,7 @@ interface ChannelOptions {
 }
 
 /**
+ * A private channel that is joined again after any error or close, until `close()`.
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
  * exceeded. Such a channel is recreated here, and so is one that does not join in time.
@@ -71,7 +61,7 @@ export const openPersistentChannel = (
   handlers: Record<string, (payload: unknown) => void>,
   onChange: (joined: boolean, error: string | null) => void,
   { onReady, pauseAfterRefusal = false }: ChannelOptions = {},
-): PersistentChannel => {
+) => {
   let channel: RealtimeChannel | null = null
   let isJoined = false
   let joinedAt = 0
@@ -147,15 +137,18 @@ export const openPersistentChannel = (
 
   join()
   return {
-    send(event, payload) {
+    /** Broadcasts to the other subscribers. False if the channel is not joined: then the event is dropped. */
+    send(event: string, payload: Record<string, unknown>): boolean {
       // When not joined, supabase-js falls back to an HTTP POST, which would arrive too late to matter.
       if (!isJoined || !channel) return false
       channel.send({ type: 'broadcast', event, payload }).catch(() => {})
       return true
     },
+    /** Starts a new join at once if the channel is not joined and was not refused of late. */
     rejoin() {
       if (!isJoined && Date.now() >= refusedUntil) join()
     },
+    /** Joins again although it was refused, because the reason must have gone. */
     retryRefused() {
       if (Date.now() >= refusedUntil) return
       refusedUntil = 0
@@ -170,3 +163,4 @@ export const openPersistentChannel = (
     },
   }
 }
+export type PersistentChannel = ReturnType<typeof openPersistentChannel>

@@ -2,7 +2,7 @@ import type { Api } from './api.ts'
 import type { CachedPage } from './cache.ts'
 import { createDetails } from './details.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
-import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
+import { lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRepeats } from './repeats.ts'
@@ -104,24 +104,6 @@ export interface Dependencies {
   hidesAddress(user: number): boolean
 }
 
-/** What the inbox uses of a conversation. */
-export interface OpenConversation extends Conversation {
-  handleEvent(event: EventName, payload: EventPayload): void
-  joinChanged(): void
-  connectionChanged(): void
-  /** The caller's blocks or the list have been read. */
-  updateReach(): void
-  /** What has changed in this conversation, read during this join of the inbox's channel. */
-  handleChanges(changes: readonly Change[], join: number): void
-  /** The list names this message as the newest. */
-  handleListed(message: number): void
-  /** Shows what an earlier page has left, until the service has answered. */
-  showCached(page: CachedPage, me: Person): void
-  /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
-  readAll(anew: boolean): void
-  rejoin(): void
-}
-
 const withDraft = (conversation: number, text: string) => {
   const client_id = uuid()
   return (unsent: Unsent): Unsent => {
@@ -178,6 +160,12 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const shown = store.view.outgoing
     return left.length === shown.length && left.every((entry, index) => entry === shown[index]) ? shown : left
   }
+  /** What was answered is not outgoing any more once it is shown, or was removed. */
+  const discardAnswered = () => {
+    for (const { client_id, message } of outbox.entries(id)) {
+      if (message && (message.id <= last() || removed.has(message.id))) outbox.discard(id, client_id)
+    }
+  }
   const addPage = (
     page: readonly Message[],
     change: Partial<ConversationView> = {},
@@ -187,16 +175,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const present = page.some(({ id }) => removed.has(id)) ? page.filter(({ id }) => !removed.has(id)) : page
     const messages = merge(known, markReadUpTo(present, myId, readMarkers.confirmed(id)))
     store.set({ ...change, messages, outgoing: outgoing(messages) })
-    for (const { client_id, message } of outbox.entries(id)) {
-      if (message && message.id <= lastId(messages)) outbox.discard(id, client_id)
-    }
+    discardAnswered()
   }
 
-  const discardRemoved = () => {
-    for (const { client_id, message } of outbox.entries(id)) {
-      if (message && removed.has(message.id)) outbox.discard(id, client_id)
-    }
-  }
   const remove = (message: number) => {
     removed.add(message)
     fetchedUpTo = lastKnown()
@@ -205,7 +186,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (left.length < messages.length) store.set({ messages: left })
     // Reading on from nothing would begin with the oldest message.
     isStale ||= hasOlder && !left.length
-    discardRemoved()
+    discardAnswered()
   }
 
   /** A message is new, or another than before. */
@@ -238,44 +219,44 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       throw error
     }
   }
-  const rereadCorrected = async (signal: AbortSignal) => {
-    const ids = [...corrected].sort((one, other) => one - other)
-    corrected.clear()
-    try {
-      while (ids.length) {
-        const page = await api.messagesAfter(id, ids[0]! - 1, signal)
-        addPage(page.messages)
-        const end = page.more ? lastId(page.messages) : Infinity
-        while (ids.length && ids[0]! <= end) ids.shift()
-      }
-    } catch (error) {
-      for (const id of ids) corrected.add(id)
-      throw error
-    }
-  }
-  /** Reads everything after the last message shown, or after the first unread one if read markers may have changed. */
-  const catchUp = async (signal: AbortSignal) => {
-    const rereading = rereadUnread
-    const replacing = rereadShown
-    if (!replacing && !rereading && !hasGap && latestEventId <= lastKnown()) return
-    rereadUnread = rereadShown = false
+  /** Reads all that is shown anew, and what follows it. */
+  const replaceShown = async (signal: AbortSignal) => {
     const first = store.view.messages[0]?.id ?? 1
     const present: Message[] = []
     try {
-      const start = rereading ? beforeUnread(store.view.messages) : last()
-      for (let from = replacing ? first - 1 : start, more = true; more;) {
+      for (let from = first - 1, more = true; more;) {
         const page = await api.messagesAfter(id, from, signal)
-        if (replacing) present.push(...page.messages)
-        else addPage(page.messages)
+        present.push(...page.messages)
         from = lastId(page.messages)
         more = page.more
       }
     } catch (error) {
-      rereadUnread ||= rereading
-      rereadShown ||= replacing
+      rereadShown = true
       throw error
     }
-    if (replacing) addPage(present, {}, store.view.messages.filter(({ id }) => id < first))
+    addPage(present, {}, store.view.messages.filter(({ id }) => id < first))
+  }
+  /** Reads again what may have changed, and what is new unless everything has been read anew. */
+  const catchUp = async (signal: AbortSignal, isReadAnew: boolean) => {
+    const rereading = rereadUnread && !isReadAnew
+    rereadUnread &&= isReadAnew
+    if (rereading) { for (const { id, read } of store.view.messages) if (!read) corrected.add(id) }
+    const ids = [...corrected].sort((one, other) => one - other)
+    corrected.clear()
+    let isAtEnd = isReadAnew || !rereading && !hasGap && latestEventId <= lastKnown()
+    try {
+      for (let from = last(); ids.length || !isAtEnd;) {
+        const page = await api.messagesAfter(id, Math.min(from, (ids[0] ?? Infinity) - 1), signal)
+        addPage(page.messages)
+        from = Math.max(from, lastId(page.messages))
+        isAtEnd ||= !page.more
+        while (ids.length && (!page.more || ids[0]! <= lastId(page.messages))) ids.shift()
+      }
+    } catch (error) {
+      rereadUnread ||= rereading
+      for (const id of ids) corrected.add(id)
+      throw error
+    }
   }
   const repeats = createRepeats(() => messageLoop.run())
   const messageLoop = createRetryLoop(async (signal) => {
@@ -283,8 +264,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const join = currentJoin()
     const eventId = latestEventId
     myId = (await me).id
-    await (store.view.loaded && !isStale ? catchUp(signal) : loadNewest(signal))
-    await rereadCorrected(signal)
+    const readsNewest = isStale || !store.view.loaded
+    const readsAnew = readsNewest || rereadShown
+    if (readsAnew) {
+      rereadUnread = rereadShown = false
+      await (readsNewest ? loadNewest(signal) : replaceShown(signal))
+    }
+    await catchUp(signal, readsAnew)
     if (repeats.awaits(eventId > lastKnown() && !removed.has(eventId) ? eventId : 0)) hasGap = true
     else fetchedUpTo = Math.max(fetchedUpTo, eventId)
     updateReach()
@@ -299,10 +285,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   }
   store.subscribe(cachePage)
 
-  const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
+  const onMarked = (error: ServiceError | null) => {
     setResult(error)
     if (!error) store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
-  })
+  }
 
   // The other account is not active any more, while Realtime may still let it send.
   let isClosed = false
@@ -323,29 +309,30 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (isReachable()) typing.join()
     else typing.leave()
   }
-  const onOther = (other: Person) => {
+  const details = createDetails(id, api, me, isReachable, (other) => {
     store.set({ other })
     updateReach()
-  }
-  const onReservations = (reservations: readonly OwnReservation[]) => store.set({ reservations })
-  const details = createDetails(id, api, me, () => isReachable(), onOther, onReservations)
+  }, (reservations) => store.set({ reservations }))
   const typing = createTyping(id, dependencies.typingConnection, () => myId, (typing) => store.set({ typing }), () => {
     isClosed = true
     updateReach()
   })
 
-  const unsubscribeOutbox = outbox.subscribe(id, () => {
-    discardRemoved()
+  const onOutgoing = () => {
     store.set({ outgoing: outgoing(store.view.messages) })
     for (const { message } of outbox.entries(id)) {
       if (!message) continue
       latestEventId = Math.max(latestEventId, message.id)
       dependencies.expectEvent(id, message.id)
     }
+    discardAnswered()
     if (latestEventId > lastKnown()) messageLoop.run()
-  })
-
-  const unsubscribeUnsent = unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' }))
+  }
+  const unsubscribes = [
+    outbox.subscribe(id, onOutgoing),
+    readMarkers.subscribe(id, onMarked),
+    unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' })),
+  ]
 
   const loadOlder = async () => {
     const { messages: known, hasOlder } = store.view
@@ -364,7 +351,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   messageLoop.run()
   details.run()
 
-  const conversation: OpenConversation = {
+  const conversation: Conversation = {
     id,
     get view() {
       return store.view
@@ -380,8 +367,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     edit: (message, content) => showAfter(message, api.edit(id, message, content, closed.signal)),
     unsend: (message) => showAfter(message, api.unsend(id, message, closed.signal)),
     older() {
-      if (olderPage) return olderPage
-      olderPage = loadOlder().finally(() => olderPage = null)
+      olderPage ??= loadOlder().finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.
       olderPage.catch((error) => closed.signal.aborted || setResult(error))
       return olderPage
@@ -395,7 +381,18 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
       if (received && !received.read) readMarkers.markRead(id, received.id)
     },
-    handleEvent(event, payload) {
+    close() {
+      closed.abort()
+      for (const unsubscribe of unsubscribes) unsubscribe()
+      typing.close()
+      repeats.stop()
+      messageLoop.close()
+      details.close()
+      store.close()
+    },
+  }
+  return Object.assign(conversation, {
+    handleEvent(event: EventName, payload: EventPayload) {
       if (event === 'message.created') {
         if (payload.user_id !== myId) {
           typing.stop()
@@ -425,7 +422,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     joinChanged: () => void (hasGap = true),
     connectionChanged: () => store.set({ status: status() }),
-    handleChanges(changes, join) {
+    /** What has changed in this conversation, read during this join of the inbox's channel. */
+    handleChanges(changes: readonly Change[], join: number) {
       for (const { kind, id } of changes) {
         if (kind === 'reservation' || kind === 'conversation') details.runNow()
         else if (kind === 'message.removed') remove(id)
@@ -441,36 +439,32 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         setResult(null)
       }
     },
-    handleListed(message) {
+    /** The list names this message as the newest. */
+    handleListed(message: number) {
       if (!store.view.loaded || message <= last() || removed.has(message)) return
       fetchedUpTo = Math.min(fetchedUpTo, message - 1)
       latestEventId = Math.max(latestEventId, message)
       messageLoop.run()
     },
-    showCached({ messages, hasOlder, other, reservations, asOf }, person) {
+    /** Shows what an earlier page has left, until the service has answered. */
+    showCached({ messages, hasOlder, other, reservations, asOf }: CachedPage, person: Person) {
       if (store.view.loaded) return
       myId = person.id
       isStale = true
       details.begin(reservations)
       store.set({ messages, outgoing: outgoing(messages), hasOlder, other, asOf, loaded: true })
     },
-    readAll(anew) {
+    /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
+    readAll(anew: boolean) {
       isStale ||= anew
       rereadShown = true
       messageLoop.runNow()
       details.runNow()
     },
+    /** The caller's blocks or the list have been read. */
     updateReach,
     rejoin: typing.rejoin,
-    close() {
-      closed.abort()
-      for (const unsubscribe of [unsubscribeOutbox, unsubscribeMarkers, unsubscribeUnsent]) unsubscribe()
-      typing.close()
-      repeats.stop()
-      messageLoop.close()
-      details.close()
-      store.close()
-    },
-  }
-  return conversation
+  })
 }
+/** What the inbox uses of a conversation. */
+export type OpenConversation = ReturnType<typeof openConversation>

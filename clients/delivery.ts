@@ -7,27 +7,7 @@ const missingInterval = 2000
 const quickFor = 10_000
 
 /** Whether events arrive, as far as this client can know: a channel stays joined during an outage of them. */
-export interface Delivery {
-  /** Realtime has said that it passes events on, or has done it, and none is known to be missing since. */
-  readonly isLive: boolean
-  /** The channel was joined or lost. `isAlone`: not together with the channels of all other clients. */
-  reset(isAlone: boolean): void
-  /** Realtime passes on what the database sends from now on. */
-  ready(): void
-  /** An event arrived; of a message.created, its conversation and message. */
-  arrived(conversation?: number, message?: number): void
-  /** This message was read, and its event is not awaited. */
-  seen(conversation: number, message: number): void
-  /** Whether this message has been told of or seen, or a later one of its conversation. */
-  knows(conversation: number, message: number): boolean
-  /** This message exists, so its event must come. */
-  expect(conversation: number, message: number): void
-  /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
-  interval(): number
-  close(): void
-}
-
-export const watchDelivery = (onChange: () => void): Delivery => {
+export const watchDelivery = (onChange: () => void) => {
   let isReady = false
   let isMissing = false
   let since = 0
@@ -41,8 +21,10 @@ export const watchDelivery = (onChange: () => void): Delivery => {
     timers.clear()
     expected.clear()
   }
+  /** This message was read, and its event is not awaited. */
   const seen = (conversation: number, message: number) =>
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
+  /** Whether this message has been told of or seen, or a later one of its conversation. */
   const knows = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
   const set = (ready: boolean, missing: boolean) => {
     const wasLive = isLive()
@@ -52,23 +34,28 @@ export const watchDelivery = (onChange: () => void): Delivery => {
   }
 
   return {
+    /** Realtime has said that it passes events on, or has done it, and none is known to be missing since. */
     get isLive() {
       return isLive()
     },
-    reset(isAlone) {
+    /** The channel was joined or lost. `isAlone`: not together with the channels of all other clients. */
+    reset(isAlone: boolean) {
       clearTimers()
       isReady = isMissing = false
       // Where all clients wait for the same server they ask every seven seconds.
       since = Date.now() - (isAlone ? 0 : 40_000)
     },
+    /** Realtime passes on what the database sends from now on. */
     ready: () => set(true, false),
-    arrived(conversation, message) {
+    /** An event arrived; of a message.created, its conversation and message. */
+    arrived(conversation?: number, message?: number) {
       if (conversation !== undefined && message !== undefined) seen(conversation, message)
       set(true, false)
     },
     seen,
     knows,
-    expect(conversation, message) {
+    /** This message exists, so its event must come. */
+    expect(conversation: number, message: number) {
       if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
       expected.set(conversation, message)
       since = Date.now()
@@ -78,6 +65,7 @@ export const watchDelivery = (onChange: () => void): Delivery => {
       }, eventTimeout)
       timers.add(timer)
     },
+    /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
     interval() {
       const shortest = isReady ? missingInterval : unreadyInterval
       return Math.max(shortest, (Date.now() - since - quickFor) / 4) * (1 + Math.random() / 4)

@@ -68,13 +68,10 @@ export interface Options {
   timeout?: number
   /**
    * After a lost connection this client reads what it missed at a random time up to this many milliseconds after the
-   * rejoin; 10,000 by default. When Realtime restarts, all clients lose their connections and rejoin together, so
-   * within a second the database would get a request for each client, and more for those for whom something has
-   * changed. An event brings the read of its conversation forward.
-   *
-   * From here a restart and a connection that broke by itself look alike, so both wait. What concerns this client alone
-   * does not: the first join, a network or a page that comes back (`online`, `visibilitychange`), and within a second a
-   * channel that the server closed while the connection stayed, as it does when a token expires.
+   * rejoin; 10,000 by default. When Realtime restarts, all clients rejoin together, and within a second the database
+   * would get a request for each. An event brings the read of its conversation forward. What concerns this client alone
+   * does not wait: the first join, and a network or a page that comes back (`online`, `visibilitychange`). A channel
+   * that the server closed while the connection stayed, as it does when a token expires, waits a second at most.
    */
   resyncJitter?: number
   /**

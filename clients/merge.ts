@@ -31,14 +31,6 @@ export const markReadUpTo = (messages: readonly Message[], reader: number, upTo:
     : messages
 }
 
-/**
- * The `after_id` that covers every message whose read marker may have changed: before the first unread one, or the end.
- */
-export const beforeUnread = (messages: readonly Message[]): number => {
-  const unread = messages.find(({ read }) => !read)
-  return unread ? unread.id - 1 : lastId(messages)
-}
-
 /** Where the message of a message.created event stands relative to the last known id. */
 export const positionOf = ({ id, previous_id }: EventPayload, last: number): 'known' | 'next' | 'after gap' => {
   if (id <= last) return 'known'

@@ -24,31 +24,6 @@ export interface Outgoing {
   after: number
 }
 
-/**
- * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
- * after the page was, when the user's inbox is opened again.
- */
-export interface Outbox {
-  /** The ids of all messages that were returned for a send. */
-  readonly answered: ReadonlySet<number>
-  entries(conversation: number): readonly Outgoing[]
-  send(conversation: number, draft: Draft, after: number): Promise<Message>
-  /** Sends a refused message again, after those that are still pending. */
-  retry(conversation: number, clientId: string): void
-  /**
-   * Removes an entry in any state and continues with the next. It recalls nothing: an earlier attempt whose answer was
-   * lost may have stored the message. A request in flight is not cancelled either: if it succeeds the message is sent,
-   * and if it fails the entry is removed instead of being retried or shown as refused. The promise of a removed entry
-   * rejects.
-   */
-  discard(conversation: number, clientId: string): void
-  /** Calls the listener on changes in this conversation. Without a listener, answered entries are removed at once. */
-  subscribe(conversation: number, listener: () => void): () => void
-  /** Retries pending messages now, also those that another page has left. */
-  retryNow(): void
-  close(): void
-}
-
 interface Queue {
   entries: readonly Outgoing[]
   loop: RetryLoop
@@ -77,8 +52,12 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
-/** `unsent` decides which messages there are and in which order; their states during an attempt are this page's. */
-export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
+/**
+ * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
+ * after the page was, when the user's inbox is opened again. `unsent` decides which messages there are and in which
+ * order; their states during an attempt are this page's.
+ */
+export const createOutbox = (api: Api, unsent: UnsentStore) => {
   const queues = new Map<number, Queue>()
   const deferreds = new Map<string, Deferred>()
   const answered = new Set<number>()
@@ -205,9 +184,10 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
   })
 
   return {
-    answered,
-    entries: (conversation) => queueOf(conversation).entries,
-    send(conversation, { content, attachment: given = null, file = null }, after) {
+    /** The ids of all messages that were returned for a send. */
+    answered: answered as ReadonlySet<number>,
+    entries: (conversation: number) => queueOf(conversation).entries,
+    send(conversation: number, { content, attachment: given = null, file = null }: Draft, after: number) {
       const draft = unsent.current.drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
@@ -222,18 +202,24 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
       }
       return answer
     },
-    retry(conversation, clientId) {
+    /** Sends a refused message again, after those that are still pending. */
+    retry(conversation: number, clientId: string) {
       const message = unsentOf(conversation).find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
-    discard(conversation, clientId) {
+    /**
+     * Removes an entry in any state, whose promise rejects, and continues with the next. It recalls nothing: an attempt
+     * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
+     */
+    discard(conversation: number, clientId: string) {
       const queue = queueOf(conversation)
       setEntries(queue, queue.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
       if (!isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    subscribe(conversation, listener) {
+    /** Calls the listener on changes in this conversation. Without one, answered entries are removed at once. */
+    subscribe(conversation: number, listener: () => void) {
       const queue = queueOf(conversation)
       queue.listeners.add(listener)
       return () => {
@@ -241,6 +227,7 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
         setEntries(queue, queue.entries)
       }
     },
+    /** Retries pending messages now, also those that another page has left. */
     retryNow() {
       unsent.reload()
       for (const { loop, entries } of queues.values()) if (entries.length) loop.runNow()
@@ -256,3 +243,4 @@ export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
     },
   }
 }
+export type Outbox = ReturnType<typeof createOutbox>

@@ -4,16 +4,12 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { type Conversation, type ConversationView, type Inbox, type InboxView, openInbox } from './inbox.ts'
 import type { Options } from './inbox.ts'
 import { watchUser } from './session.ts'
+import type { Store } from './store.ts'
 import type { Client } from './types.ts'
-
-interface Viewed<View> {
-  readonly view: View
-  subscribe(listener: () => void): () => void
-}
 
 const neverChanges = () => () => {}
 
-const useView = <View>(source: Viewed<View> | null): View | null => {
+const useView = <View extends object>(source: Pick<Store<View>, 'view' | 'subscribe'> | null): View | null => {
   const view = () => source?.view ?? null
   return useSyncExternalStore(source?.subscribe ?? neverChanges, view, view)
 }

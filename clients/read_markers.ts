@@ -3,22 +3,6 @@ import { ServiceError } from './errors.ts'
 import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 
-/**
- * Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed, and
- * when the user's inbox is opened again after the page was closed.
- */
-export interface ReadMarkers {
-  /** Up to which message the service has confirmed this conversation as read, counting markers sent from here. */
-  confirmed(conversation: number): number
-  /** Marks everything up to this message as read; a marker never moves back. */
-  markRead(conversation: number, upTo: number): void
-  /** Calls the listener with the result of each request for this conversation. */
-  subscribe(conversation: number, listener: (error: ServiceError | null) => void): () => void
-  /** Retries pending markers now. */
-  retryNow(): void
-  close(): void
-}
-
 interface Marker {
   requested: number
   /** The latest marker with a final answer, including a refusal. */
@@ -37,8 +21,11 @@ const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): 
   return stored > upTo ? unsent : { ...unsent, readMarkers: others }
 }
 
-/** Calls `onConfirmed` after each marker that the service has accepted. */
-export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void): ReadMarkers => {
+/**
+ * Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed, and
+ * when the user's inbox is opened again after the page was closed. Calls `onConfirmed` after each that was accepted.
+ */
+export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
   const markers = new Map<number, Marker>()
 
   const markerOf = (conversation: number): Marker => {
@@ -80,15 +67,19 @@ export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: ()
   })
 
   return {
-    confirmed: (conversation) => markers.get(conversation)?.confirmed ?? 0,
-    markRead(conversation, upTo) {
+    /** Up to which message the service has confirmed this as read, counting markers sent from here. */
+    confirmed: (conversation: number) => markers.get(conversation)?.confirmed ?? 0,
+    /** Marks everything up to this message as read; a marker never moves back. */
+    markRead(conversation: number, upTo: number) {
       if (upTo > markerOf(conversation).requested) unsent.change(withMarker(conversation, upTo))
     },
-    subscribe(conversation, listener) {
+    /** Calls the listener with the result of each request for this conversation. */
+    subscribe(conversation: number, listener: (error: ServiceError | null) => void) {
       const { listeners } = markerOf(conversation)
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    /** Retries pending markers now. */
     retryNow() {
       for (const { requested, answered, loop } of markers.values()) if (requested > answered) loop.runNow()
     },
@@ -100,3 +91,4 @@ export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: ()
     },
   }
 }
+export type ReadMarkers = ReturnType<typeof createReadMarkers>

@@ -1,26 +1,18 @@
 import { type ServiceError, toServiceError } from './errors.ts'
 
-/** Runs a task on demand, one run at a time. A call during a run causes one more run after it. */
-export interface RetryLoop {
-  /** Whether a run that began after the last request has succeeded. */
-  readonly isDone: boolean
-  /** Requests a run. It waits for a pending backoff or the minimum interval. */
-  run(): void
-  /** Requests a run now because conditions may have improved, but never earlier than a Retry-After allows. */
-  runNow(): void
-  close(): void
-}
-
 /** Half a second, doubled with each failure up to 30 s, with jitter so that clients do not retry in lockstep. */
 export const backoff = (failures: number, atLeast = 0): number =>
   Math.max(atLeast, Math.min(30_000, 500 * 2 ** failures)) * (1 + Math.random() / 2)
 
-/** Retries after a temporary error, with backoff. `interval` is the minimum time between runs, in milliseconds. */
+/**
+ * Runs a task on demand, one run at a time; a call during a run causes one more after it. Retries after a temporary
+ * error, with backoff. `interval` is the minimum time between runs, in milliseconds.
+ */
 export const createRetryLoop = (
   task: (signal: AbortSignal) => Promise<void>,
   onResult: (error: ServiceError | null) => void = () => {},
   interval = 0,
-): RetryLoop => {
+) => {
   const closed = new AbortController()
   let running = false
   let requested = false
@@ -61,13 +53,16 @@ export const createRetryLoop = (
   }
 
   return {
+    /** Whether a run that began after the last request has succeeded. */
     get isDone() {
       return !requested && !running && !error
     },
+    /** Requests a run. It waits for a pending backoff or the minimum interval. */
     run() {
       requested = true
       if (!running && timer === undefined && !closed.signal.aborted) start()
     },
+    /** Requests a run now because conditions may have improved, but never earlier than a Retry-After allows. */
     runNow() {
       requested = true
       if (Date.now() < notBefore) return
@@ -80,3 +75,4 @@ export const createRetryLoop = (
     },
   }
 }
+export type RetryLoop = ReturnType<typeof createRetryLoop>

@@ -2,17 +2,6 @@ import type { Session } from '@supabase/supabase-js'
 import { offlineError, ServiceError } from './errors.ts'
 import type { Client } from './types.ts'
 
-/** The session of the user for whom the inbox was opened, and never that of a user who signs in later. */
-export interface InboxSession {
-  /** The id in Auth of the user for whom the inbox was opened. Pending until a session could be read. */
-  readonly owner: Promise<string>
-  /** The session for one request. */
-  current(): Promise<Session>
-  /** The user's next session after the service rejected this one's token. */
-  refreshed(rejected: Session): Promise<Session>
-  close(): void
-}
-
 // supabase-js throws the first for failures that may go away.
 const errorOf = (error: Error): ServiceError =>
   error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
@@ -61,10 +50,11 @@ export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => v
 }
 
 /**
+ * The session of the user for whom the inbox was opened, and never that of a user who signs in later.
  * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
  * name.
  */
-export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession => {
+export const openSession = ({ auth }: Client, onEnd: () => void) => {
   let owner: string | null = null
   let resolveOwner: (id: string) => void
   const ownerKnown = new Promise<string>((resolve) => resolveOwner = resolve)
@@ -95,9 +85,12 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
   })
 
   return {
+    /** The id in Auth of that user. Pending until a session could be read. */
     owner: ownerKnown,
+    /** The session for one request. */
     current,
-    async refreshed(rejected) {
+    /** The user's next session after the service rejected this one's token. */
+    async refreshed(rejected: Session): Promise<Session> {
       if ((await current()).access_token === rejected.access_token) {
         const { error } = await refresh()
         if (error) throw errorOf(error)
@@ -107,3 +100,4 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
     close: () => subscription.unsubscribe(),
   }
 }
+export type InboxSession = ReturnType<typeof openSession>

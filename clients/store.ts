@@ -1,21 +1,14 @@
 export type Listener = () => void
 
 /** Immutable snapshots for React's useSyncExternalStore: a view is replaced and never changed. */
-export interface Store<View> {
-  readonly view: View
-  set(change: Partial<View>): void
-  subscribe(listener: Listener): () => void
-  close(): void
-}
-
-export const createStore = <View extends object>(initial: View): Store<View> => {
+export const createStore = <View extends object>(initial: View) => {
   let view = Object.freeze(initial)
   const listeners = new Set<Listener>()
   return {
-    get view() {
+    get view(): View {
       return view
     },
-    set(change) {
+    set(change: Partial<View>) {
       const names = Object.keys(change) as (keyof View)[]
       if (names.every((name) => Object.is(change[name], view[name]))) return
       view = Object.freeze({ ...view, ...change })
@@ -30,7 +23,7 @@ export const createStore = <View extends object>(initial: View): Store<View> => 
         }
       }
     },
-    subscribe(listener) {
+    subscribe(listener: Listener): () => void {
       // Wrapped, so that a function subscribed twice is two listeners.
       const entry = () => listener()
       listeners.add(entry)
@@ -39,3 +32,4 @@ export const createStore = <View extends object>(initial: View): Store<View> => 
     close: () => listeners.clear(),
   }
 }
+export type Store<View extends object> = ReturnType<typeof createStore<View>>

@@ -43,29 +43,6 @@ export interface Outcome {
   refused: Refusal | null
 }
 
-export interface UnsentStore {
-  /** With all changes of this page, saved or not. */
-  readonly current: Unsent
-  /** Whether `current` survives closing the page. */
-  readonly isDurable: boolean
-  /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
-  change(change: Change): Promise<void>
-  /** Reads what other pages have saved, after saving the changes of this one. Never rejects. */
-  reload(): Promise<void>
-  /** Runs a task while no other page of this user runs one for this conversation. */
-  exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result>
-  announce(outcome: Outcome): void
-  /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-  keepFile(clientId: string, file: Blob): void
-  fileOf(clientId: string): Promise<Blob | null>
-  dropFile(clientId: string): Promise<void>
-  /** Calls the listener after each change, with the outcome if another page has sent a message. */
-  subscribe(listener: (outcome: Outcome | null) => void): () => void
-  /** Deletes everything of this user, and ignores all later changes. Never rejects. */
-  clear(): Promise<void>
-  close(): void
-}
-
 const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
 
 // Raised when the shape of what is stored changes. What an older version has stored is then ignored.
@@ -86,7 +63,7 @@ const longestLockWait = 20_000
  * Keeps what is unsent in the storage, under a key of the user's own. `owner` resolves with the id in Auth of the user
  * whose inbox this is; until then, and while the storage fails, everything is in memory.
  */
-export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<string>): UnsentStore => {
+export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<string>) => {
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   const listeners = new Set<(outcome: Outcome | null) => void>()
   let current = empty
@@ -181,37 +158,45 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   run()
 
   return {
+    /** With all changes of this page, saved or not. */
     get current() {
       return current
     },
+    /** Whether `current` survives closing the page. */
     get isDurable() {
       return isDurable
     },
-    change(change) {
+    /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
+    change(change: Change): Promise<void> {
       if (closed) return Promise.resolve()
       if (storage) unsaved = [...unsaved, change]
       setCurrent(change(current))
       return run()
     },
+    /** Reads what other pages have saved, after saving the changes of this one. Never rejects. */
     reload: run,
-    async exclusively(conversation, task) {
+    /** Runs a task while no other page of this user runs one for this conversation. */
+    async exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result> {
       await lastRun
       return isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
-    announce: (outcome) => channel?.postMessage(outcome),
-    keepFile: (clientId, file) => void files.set(clientId, { file, isTried: false }),
-    async fileOf(clientId) {
+    announce: (outcome: Outcome) => channel?.postMessage(outcome),
+    /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
+    keepFile: (clientId: string, file: Blob) => void files.set(clientId, { file, isTried: false }),
+    async fileOf(clientId: string): Promise<Blob | null> {
       const kept = files.get(clientId)
       if (kept || !storage) return kept?.file ?? null
       const stored = await withTimeout(Promise.resolve(storage.get(`${await key}:${clientId}`))) ?? null
       if (stored !== null && !(stored instanceof Blob)) throw new ServiceError('This device has not kept the file')
       return stored
     },
-    dropFile: (clientId) => deleteFiles([clientId]),
-    subscribe(listener) {
+    dropFile: (clientId: string) => deleteFiles([clientId]),
+    /** Calls the listener after each change, with the outcome if another page has sent a message. */
+    subscribe(listener: (outcome: Outcome | null) => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    /** Deletes everything of this user, and ignores all later changes. Never rejects. */
     async clear() {
       const known = current.messages
       unsaved = []
@@ -234,3 +219,4 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
     },
   }
 }
+export type UnsentStore = ReturnType<typeof openUnsentStore>

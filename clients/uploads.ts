@@ -1,5 +1,6 @@
 import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import { backoff } from './retry_loop.ts'
+import { withTimeout } from './storage.ts'
 import type { Attachment, Client } from './types.ts'
 import { uuid } from './uuid.ts'
 
@@ -58,21 +59,10 @@ const post = (url: string, headers: Record<string, string>, file: Blob, { onProg
 const longestUpload = 5 * 60_000
 
 /** Where there is no XMLHttpRequest: supabase-js takes no signal. */
-const postWithoutProgress = async (
-  sent: Promise<{ error: unknown }>,
-  { signal }: UploadOptions,
-): Promise<number> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const ended = new Promise<number>((resolve) => {
-    timer = setTimeout(resolve, longestUpload, 0)
-    signal?.addEventListener('abort', () => resolve(0))
-  })
+const postWithoutProgress = (sent: Promise<{ error: unknown }>, { signal }: UploadOptions): Promise<number> => {
   const status = sent.then(({ error }) => error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200)
-  try {
-    return await Promise.race([status, ended])
-  } finally {
-    clearTimeout(timer)
-  }
+  const aborted = new Promise<number>((resolve) => signal?.addEventListener('abort', () => resolve(0)))
+  return withTimeout(Promise.race([status, aborted]), longestUpload).catch(() => 0)
 }
 
 const wording = (status: number): string => {

@@ -68,6 +68,14 @@ export const button = (
 ): HTMLButtonElement =>
   el('button', { type: 'button', class: kind, click, ...attributes }, ...Array.isArray(label) ? label : [label])
 
+/** A choice, by the value and label of each option. */
+export const select = (options: Record<string, string>, chosen = ''): HTMLSelectElement =>
+  el(
+    'select',
+    {},
+    ...Object.entries(options).map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
+  )
+
 /** The button that leads from a page to the one before. */
 export const backButton = (onBack: () => void): HTMLElement =>
   button([icon('back'), visuallyHidden('Back')], onBack, 'quiet back')

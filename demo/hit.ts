@@ -4,15 +4,10 @@ import { link, type Navigation } from './navigation.ts'
 import type { Hit } from './reason.ts'
 import { ownPhoto } from './storage.ts'
 
-interface Options {
-  navigation: Navigation
-  reason: string
-  isOpen: boolean
-  onLike: (hit: Hit) => void
-}
+export type ShownHit = Hit & { reason: string; isOpen: boolean }
 
-export const renderHit = (hit: Hit, { navigation, reason, isOpen, onLike }: Options): HTMLElement => {
-  const { id, name, city, country, image_url, _rankingScore, _matches = {}, _snippet } = hit
+export const renderHit = (hit: ShownHit, navigation: Navigation, onLike: (hit: Hit) => void): HTMLElement => {
+  const { id, name, city, country, image_url, reason, isOpen, _rankingScore, _matches = {}, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
   return el(

@@ -1,11 +1,3 @@
-/** The network of one pane, which can be disconnected to show that no message is lost. */
-export interface NetworkSimulator {
-  fetch: typeof fetch
-  transport: typeof WebSocket
-  /** Blocks all traffic for this many seconds. */
-  disconnect(seconds: number): void
-}
-
 const message = 'The connection is cut'
 
 /** A socket that never opens. A real one to an unreachable address would log an error in the browser's console. */
@@ -28,8 +20,11 @@ const deadSocket = (url: string): object => {
   return socket
 }
 
-/** Calls `onChange` every second while disconnected, with the seconds left, and with 0 at the end. */
-export const createNetworkSimulator = (onChange: (secondsLeft: number) => void): NetworkSimulator => {
+/**
+ * The network of one pane, which can be disconnected to show that no message is lost. Calls `onChange` every second
+ * while it is, with the seconds left, and with 0 at the end.
+ */
+export const createNetworkSimulator = (onChange: (secondsLeft: number) => void) => {
   let secondsLeft = 0
   let requests = new AbortController()
   const sockets = new Set<WebSocket>()
@@ -54,7 +49,7 @@ export const createNetworkSimulator = (onChange: (secondsLeft: number) => void):
   }
 
   return {
-    fetch: (input, init) => {
+    fetch: (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
       if (secondsLeft) return Promise.reject(new TypeError(message))
       const signal = init?.signal ? AbortSignal.any([init.signal, requests.signal]) : requests.signal
       return fetch(input, { ...init, signal })
@@ -68,7 +63,8 @@ export const createNetworkSimulator = (onChange: (secondsLeft: number) => void):
         return socket
       },
     }),
-    disconnect(seconds) {
+    /** Blocks all traffic for this many seconds. */
+    disconnect(seconds: number) {
       if (secondsLeft) return
       secondsLeft = seconds
       onChange(seconds)

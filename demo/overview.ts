@@ -1,6 +1,7 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import type { components } from '../clients/openapi.ts'
 import { avatar, el } from './dom.ts'
+import { section } from './form.ts'
 import { formatPeriod } from './format.ts'
 import { link, type Navigation } from './navigation.ts'
 import { everybody } from './router.ts'
@@ -40,16 +41,8 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
         el('span', { class: 'hint' }, interests.slice(0, 3).join(' · ')),
       ),
     )
-  const part = (title: string, entries: HTMLElement[], ...after: HTMLElement[]) => {
-    if (entries.length === 0) return null
-    return el(
-      'section',
-      { 'aria-label': title },
-      el('h3', {}, title),
-      el('ul', { class: 'tiles' }, ...entries),
-      ...after,
-    )
-  }
+  const part = (title: string, entries: HTMLElement[], ...after: HTMLElement[]) =>
+    entries.length === 0 ? null : section(title, el('ul', { class: 'tiles' }, ...entries), ...after)
   const load = async () => {
     const from = new Date().toISOString()
     const [me, offers, agreed, found] = await Promise.all([

@@ -2,7 +2,7 @@ import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { button, el, setText, uniqueId } from './dom.ts'
 import { openFilters } from './filters.ts'
 import { pluralize } from './format.ts'
-import { renderHit } from './hit.ts'
+import { renderHit, type ShownHit } from './hit.ts'
 import { createList } from './list.ts'
 import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
@@ -163,11 +163,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const elsewhere = el('p', { class: 'hint elsewhere', id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
   const elsewhereList = el('ul', { class: 'hits', 'aria-labelledby': elsewhere.id })
   const createHits = (parent: HTMLElement) =>
-    createList<Hit & { reason: string; isOpen: boolean }>(
-      parent,
-      ({ id }) => `${id}`,
-      (hit) => renderHit(hit, { navigation, onLike, reason: hit.reason, isOpen: hit.isOpen }),
-    )
+    createList<ShownHit>(parent, ({ id }) => `${id}`, (hit) => renderHit(hit, navigation, onLike))
   const list = createHits(hitList)
   const listElsewhere = createHits(elsewhereList)
   const node = el(

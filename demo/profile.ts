@@ -4,8 +4,10 @@ import type { components } from '../clients/openapi.ts'
 import { avatar, backButton, button, el, setText, visuallyHidden } from './dom.ts'
 import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
+import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
+import { everybody } from './router.ts'
 import { openBlock, openReport } from './safety.ts'
 import { ownPhoto } from './storage.ts'
 
@@ -20,6 +22,7 @@ export type Relation = 'unknown' | 'unmet' | 'stranger' | 'partner' | 'self'
 interface Dependencies {
   api: ApiClient
   id: number
+  navigation: Navigation
   relationTo: (user: number) => Relation
   /** Calls the listener when a relation may have changed, until the returned function is called. */
   subscribe: (listener: () => void) => () => void
@@ -27,9 +30,7 @@ interface Dependencies {
   drafts?: () => ReturnType<typeof firstMessages>
   /** Opens the conversation with a user, with a first message or none. */
   onWrite?: (user: number, text: string) => Promise<void>
-  onEdit?: () => void
   onLogIn?: () => void
-  onInterest: (interest: string) => void
   onBack: () => void
   onTitle: () => void
 }
@@ -41,7 +42,7 @@ const refusals: Record<number, string> = {
 
 /** Somebody's profile, before one writes to them. */
 export const openProfile = (
-  { api, id, relationTo, subscribe, drafts, onWrite, onEdit, onLogIn, onInterest, onBack, onTitle }: Dependencies,
+  { api, id, navigation, relationTo, subscribe, drafts, onWrite, onLogIn, onBack, onTitle }: Dependencies,
 ) => {
   let shown: PublicProfile | null = null
   const closed = new AbortController()
@@ -85,7 +86,7 @@ export const openProfile = (
   let relation: Relation = 'unknown'
   const action = button('', () => {
     if (relation === 'unmet') onLogIn?.()
-    else if (relation === 'self') onEdit?.()
+    else if (relation === 'self') navigation.go({ page: 'me' })
     else if (relation === 'partner') openConversation()
     else write()?.focus()
   }, 'strong')
@@ -135,7 +136,8 @@ export const openProfile = (
           { class: 'tags' },
           ...interests.map(({ name: interest }) => {
             const title = `Find people with the interest ${interest}`
-            return el('li', {}, button(interest, () => onInterest(interest), '', { title }))
+            const search = { ...everybody, interests: [interest] }
+            return el('li', {}, button(interest, () => navigation.go({ page: 'people', search }), '', { title }))
           }),
         )
         : el('p', { class: 'text' }, 'None so far.'),

@@ -3,7 +3,7 @@ import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { button, el } from './dom.ts'
 import { formField, openForm } from './form.ts'
 import { type MailLink, mailsHere } from './mails.ts'
-import { newPassword } from './me/account.ts'
+import { codeField, passwordField } from './me/account.ts'
 
 interface Tokens {
   access_token: string
@@ -23,8 +23,6 @@ const authOf = (publishableKey: string) => async (method: string, path: string, 
   if (!response.ok && answer.error_code !== 'same_password') throw new Error(answer.msg ?? 'Auth did not answer')
   return answer
 }
-
-const passwordField = () => formField('New password', newPassword(), 'At least 8 characters')
 
 /** Uses up a code of a recovery mail for this password. The pane's session begins when that is saved. */
 const passwordChoice = (supabase: SupabaseClient, publishableKey: string) => {
@@ -53,10 +51,7 @@ export const openRecovery = (
     'E-mail',
     el('input', { type: 'email', autocomplete: 'username', required: true, value: address }),
   )
-  const code = formField(
-    'Code',
-    el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', required: true, maxlength: '10' }),
-  )
+  const code = codeField()
   const password = passwordField()
   const back = button('Back to the log-in', onBack, 'link')
   const choose = passwordChoice(supabase, publishableKey)

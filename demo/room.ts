@@ -8,7 +8,7 @@ import { openMe, type OwnChange } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
 import { openOverview } from './overview.ts'
 import { openProfile, type Relation } from './profile.ts'
-import { everybody, type Route, type Search } from './router.ts'
+import type { Route, Search } from './router.ts'
 import type { openStates } from './states.ts'
 import type { Files } from './storage.ts'
 
@@ -94,12 +94,11 @@ export const openRoom = (dependencies: Dependencies) => {
       return openProfile({
         api,
         id: route.id,
+        navigation,
         relationTo,
         subscribe: inbox.subscribe,
         drafts: () => firstMessages(inbox.view.me?.id ?? 0),
         onWrite,
-        onInterest: (interest) => navigation.go({ page: 'people', search: { ...everybody, interests: [interest] } }),
-        onEdit: () => navigation.go({ page: 'me' }),
         onBack: leave,
         onTitle: onChange,
       })

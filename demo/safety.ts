@@ -1,6 +1,6 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { field, openDialog } from './dialog.ts'
-import { el } from './dom.ts'
+import { el, select } from './dom.ts'
 
 interface Person {
   id: number
@@ -24,11 +24,7 @@ export const openReport = (
   notify: (text: string) => void,
   signal: AbortSignal,
 ): void => {
-  const reason = el(
-    'select',
-    { required: true },
-    ...Object.entries(reasons).map(([value, label]) => el('option', { value }, label)),
-  )
+  const reason = select(reasons)
   const note = el('textarea', { rows: '3', maxlength: '2000' })
   const share = el('input', { type: 'checkbox' })
   const block = el('input', { type: 'checkbox' })

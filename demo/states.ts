@@ -1,5 +1,6 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import type { components } from '../clients/openapi.ts'
+import { createRetryLoop } from '../clients/retry_loop.ts'
 
 /** How the user has arranged a conversation. */
 export type ConversationState = components['schemas']['ConversationState']
@@ -15,13 +16,9 @@ const interval = 1000
 export const openStates = (api: ApiClient, onChange: () => void) => {
   let states = new Map<number, ConversationState>()
   let pending: Reservation[] = []
-  let timer: ReturnType<typeof setTimeout> | null = null
-  let isStale = false
-  let closed = false
 
-  const load = async () => {
-    isStale = false
-    try {
+  const loop = createRetryLoop(
+    async () => {
       const [listed, reservations] = await Promise.all([
         dataOf(api.GET('/conversations/states')),
         dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
@@ -29,23 +26,11 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
       pending = reservations
       states = new Map(listed.map((state) => [state.conversation_id, state]))
       onChange()
-    } catch {
-      // Offline: the next change of the list tries again.
-    }
-  }
-  const refresh = () => {
-    if (closed) return
-    if (timer) {
-      isStale = true
-      return
-    }
-    load()
-    timer = setTimeout(() => {
-      timer = null
-      if (isStale) refresh()
-    }, interval)
-  }
-  refresh()
+    },
+    undefined,
+    interval,
+  )
+  loop.run()
 
   return {
     of: (id: number): ConversationState =>
@@ -53,15 +38,12 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
     /** Whether a reservation of this conversation waits for the answer of this user. */
     waitsFor: (me: number, conversation: number): boolean =>
       pending.some(({ conversation_id, offered_by }) => conversation_id === conversation && offered_by !== me),
-    refresh,
+    refresh: loop.run,
     async change(id: number, change: Partial<ConversationState>) {
       const state = await dataOf(api.PUT('/conversations/{id}/state', { params: { path: { id } }, body: change }))
       states.set(id, state)
       onChange()
     },
-    close() {
-      closed = true
-      if (timer) clearTimeout(timer)
-    },
+    close: loop.close,
   }
 }

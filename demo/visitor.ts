@@ -32,10 +32,10 @@ export const openVisitor = (supabase: SupabaseClient, navigation: Navigation, on
       profile = route.page !== 'profile' ? null : openProfile({
         api,
         id: route.id,
+        navigation,
         relationTo: () => 'unmet',
         subscribe: () => () => {},
         onLogIn,
-        onInterest: (interest) => navigation.go({ page: 'people', search: { ...everybody, interests: [interest] } }),
         onBack: leave,
         onTitle: () => {},
       })

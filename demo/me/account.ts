@@ -8,11 +8,16 @@ import { mailsHere } from '../mails.ts'
 import type { Me } from './types.ts'
 
 /** A new password, as Auth refuses it: at least eight characters. */
-export const newPassword = (): HTMLInputElement =>
-  el('input', { type: 'password', autocomplete: 'new-password', required: true, minlength: '8', maxlength: '72' })
+export const passwordField = () => {
+  const limits = { autocomplete: 'new-password', required: true, minlength: '8', maxlength: '72' }
+  return formField('New password', el('input', { type: 'password', ...limits }), 'At least 8 characters')
+}
+/** A code of a mail. */
+export const codeField = () =>
+  formField('Code', el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '10' }))
 
 const passwordForm = (supabase: SupabaseClient): HTMLElement => {
-  const password = formField('New password', newPassword(), 'At least 8 characters')
+  const password = passwordField()
   const form = openForm({ password }, [password.node], async () => {
     const { error } = await supabase.auth.updateUser({ password: password.control.value })
     if (error) throw error
@@ -24,7 +29,7 @@ const passwordForm = (supabase: SupabaseClient): HTMLElement => {
 /** Changes the address with the code that Auth mails to it; Supabase's mails another one to the present address. */
 const addressForm = (supabase: SupabaseClient, present: string, onChange: (address: string) => void): HTMLElement => {
   const email = formField('New e-mail', el('input', { type: 'email', autocomplete: 'email', required: true }))
-  const code = formField('Code', el('input', { inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '10' }))
+  const code = codeField()
   const sent = el('p', { role: 'status' })
   const confirm = async () => {
     const wanted = email.control.value.trim()

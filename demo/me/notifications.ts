@@ -1,6 +1,6 @@
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import type { components } from '../../clients/openapi.ts'
-import { button, el, uniqueId } from '../dom.ts'
+import { button, el, select, uniqueId } from '../dom.ts'
 import { formField, formSwitch, openForm, openOutcome, section } from '../form.ts'
 import { timeZone } from '../format.ts'
 import { canPush, subscribe } from '../push.ts'
@@ -17,9 +17,7 @@ const delays = {
 
 const delayChoice = (minutes: number): HTMLSelectElement => {
   const all = { ...delays, ...(!Object.hasOwn(delays, minutes) && { [minutes]: `after ${minutes} minutes unread` }) }
-  const select = el('select', {}, ...Object.entries(all).map(([value, label]) => el('option', { value }, label)))
-  select.value = `${minutes}`
-  return select
+  return select(all, `${minutes}`)
 }
 
 const pushButton = (api: ApiClient): HTMLElement => {
