@@ -28,24 +28,18 @@ export const limitConcurrency = (
       queue.add(start)
     })
 
-  // The slot passes to the next in the queue. If it were freed in between, a new caller could take it first.
-  const passOn = () => {
-    const [next] = queue
-    if (next) {
-      queue.delete(next)
-      next()
-    } else running--
-  }
-
   const run: Limiter['run'] = async (work) => {
     if (running < maxRunning()) running++
     else if (queue.size >= maxQueued || !await enqueue()) serviceUnavailable()
     try {
       return await work()
     } finally {
-      // PGlite works in this process: without a pause, nobody else is served and no wait ends while somebody waits here.
-      if (queue.size > 0) setTimeout(passOn)
-      else running--
+      // The slot passes to the next in the queue. If it were freed in between, a new caller could take it first.
+      const [next] = queue
+      if (next) {
+        queue.delete(next)
+        next()
+      } else running--
     }
   }
   return { run, inFlight: () => running + queue.size }

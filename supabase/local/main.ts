@@ -30,8 +30,6 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
     VAPID_SUBJECT: 'mailto:nobody@example.com',
     SMTP_URL: inbox.smtpUrl,
     APP_URL: `${originOf(settings)}/demo/c/{conversation}`,
-    // PGlite is one session: of several searches, all but one would only hold up others.
-    ...(database.functionsQuery && { SEARCH_CONCURRENCY: '1' }),
     // The defaults of one machine.
     ...Object.fromEntries(
       Object.entries(allSettings).flatMap(([name, { local }]) => local === undefined ? [] : [[name, local]]),
