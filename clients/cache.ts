@@ -30,11 +30,20 @@ const confirmInterval = 5 * 60_000
 const longestFresh = 3_600_000
 const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
+// What the page cannot do without: it would fail at each start, also with a network.
+const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
+  Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
+const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
+  areItems(list) && list.every(({ content }) => typeof content === 'string')
+const areListed = (list: CachedInbox['conversations']): boolean =>
+  areItems(list) && list.every(({ Voyager, Local, Messages }) => areItems([Voyager, Local]) && areMessages(Messages))
+
 const parse = (stored: unknown, owner: string): Cached | null => {
   const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
   const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
-  const isWhole = isOwn && Array.isArray(inbox.conversations) && Array.isArray(pages) &&
-    pages.every((page) => Array.isArray(page?.messages))
+  const isInbox = isOwn && areListed(inbox.conversations) && areItems([inbox.me]) && Date.parse(inbox.asOf) > 0
+  const isWhole = isInbox && areItems(pages) &&
+    pages.every(({ messages, reservations }) => areMessages(messages) && areItems(reservations))
   return isWhole ? { inbox, pages } : null
 }
 

@@ -78,7 +78,14 @@ playAll([
     offline, ({ openPage }) => openPage(2), unknown, (scene) => expect(seen(scene)).toBe(undefined)],
   ['what is damaged, or of another version, is thrown away', inBrowser, 1100, leave, async (scene) => {
     const whole = seen(scene)!
-    const damaged = ['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }]
+    const { inbox, pages: [page] } = whole as unknown as { inbox: object; pages: object[] }
+    const lists = [[null], [{}], [{ id: 1, Messages: [] }]]
+    const damaged = [
+      ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
+      ...lists.map((conversations) => ({ ...whole, inbox: { ...inbox, conversations } })),
+      ...[{ me: null }, { asOf: 'never' }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
+      ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
+    ]
     for (const value of damaged) {
       scene.origin.values.set('voyagers-and-locals:seen', value)
       scene.setNetwork({ requestLoss: 1 })
@@ -113,14 +120,15 @@ test('the newest 50 conversations are kept, and 50 messages of the 20 that were 
   const storage = { get: (key: string) => values.get(key), set: values.set.bind(values), delete: values.delete }
   const open = () => openCache(storage as never, Promise.resolve('ana'))
   const cache = open()
-  const conversations = Array.from({ length: 60 }, (_, place) => ({ id: place + 1 }))
+  const both = { Voyager: { id: 1 }, Local: { id: 2 } }
+  const conversations = Array.from({ length: 60 }, (_, place) => ({ id: place + 1, ...both, Messages: [] }))
   cache.setInbox({ me: { id: 1, name: 'Ana' }, conversations, unread: 0, asOf: null } as never, 'c')
-  const messages = Array.from({ length: 80 }, (_, place) => ({ id: place }))
+  const messages = Array.from({ length: 80 }, (_, place) => ({ id: place, content: '' }))
   for (const { id } of conversations.slice(0, 20)) {
-    cache.setPage({ id, messages, loaded: true, asOf: null } as never)
+    cache.setPage({ id, messages, reservations: [], loaded: true, asOf: null } as never)
   }
   cache.open(1)
-  cache.setPage({ id: 21, messages: [], loaded: true, asOf: null } as never)
+  cache.setPage({ id: 21, messages: [], reservations: [], loaded: true, asOf: null } as never)
   await advance(1100)
   const next = open()
   const loaded = await next.load()
