@@ -31,7 +31,7 @@ const longestFresh = 3_600_000
 const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
 // What the page cannot do without: it would fail at each start, also with a network.
-const areItems = (list: readonly { id: number }[] | undefined): boolean =>
+const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
   Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
 const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
   areItems(list) && list.every(({ content }) => typeof content === 'string')

@@ -84,7 +84,7 @@ playAll([
       ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
       ...lists.map((conversations) => ({ ...whole, inbox: { ...inbox, conversations } })),
       ...[{ me: null }, { asOf: 'never' }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
-      ...[{ messages: [{ id: 1 }] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
+      ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
     ]
     for (const value of damaged) {
       scene.origin.values.set('voyagers-and-locals:seen', value)
