@@ -119,7 +119,7 @@ const table = {
   SEARCH_TIMEOUT: {
     parse: number(1, 5000),
     default: '2000',
-    means: 'milliseconds after which a search ends, with 503; of messages, with a page',
+    means: 'milliseconds after which a search ends, with 503; of messages, after 500 at most, with a page',
   },
   PUBLIC_USER_CREATION: { parse: onOff, default: 'on', means: '`off` leaves `POST /users` to the secret key' },
   RATE_LIMIT_SEND: rate(
