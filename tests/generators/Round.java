@@ -17,8 +17,8 @@ public class Round {
     api.setRequestInterceptor(request -> request.setHeader("Authorization", "Bearer " + session.getAccessToken()));
     var conversations = new ConversationsApi(api);
     var messages = new MessagesApi(api);
-    var listed = conversations.listConversations(10, null, null, null, null);
-    var first = messages.listMessages(conversation, null, null, null, null, 0L).get(0);
+    var listed = conversations.listConversations(10, null, null, null, null, null);
+    var first = messages.listMessages(conversation, null, null, null, null, 0L, null).get(0);
     var sent = messages.sendMessage(conversation, new SendMessageRequest().content("Hello"), null);
     var detail = conversations.getConversation(conversation);
     var found = new SearchApi(api).searchProfiles("Ana", null, null, null, 5, null, null, null, null, null, null);

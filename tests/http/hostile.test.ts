@@ -64,9 +64,13 @@ const noIds = [
   '99999999999999999999', '9223372036854775808', '1'.repeat(40), '1%00', '%F0%9F%98%80', "1'--", '1;select%201',
   "1'%20or%20'1'='1", '..%2Fusers%2Fme', '%2e%2e%2fusers%2fme', '1%2Fmessages',
 ]
-test.each(parametersIn('path'))('$of refuses every $name that is no id', async ({ operation, name }) => {
+/** A body that nothing is wrong with. */
+const validBody = (operation: Operation) => {
   const { body } = exampleRequest(operation, subject)
-  const sent = body && { headers: json, body: JSON.stringify(body) }
+  return body && { headers: json, body: JSON.stringify(body) }
+}
+test.each(parametersIn('path'))('$of refuses every $name that is no id', async ({ operation, name }) => {
+  const sent = validBody(operation)
   const withId = (id: string) => sendTo({ ...operation, path: operation.path.replace(`{${name}}`, id) }, sent)
   for (const id of noIds) expectRefusal(await withId(id), 400, `${name}: `, id)
   for (const id of ['%', '%z', '%zz', '1%', '%c0%ae', '%ff', '%u0031', '%ED%A0%80']) {
@@ -82,7 +86,7 @@ const wrongTexts = [
 test.each(parametersIn('query'))(
   '$of refuses every $name that is not documented',
   async ({ operation, name, schema }) => {
-    const ask = (query: string) => sendTo(operation, { query })
+    const ask = (query: string) => sendTo(operation, { query, ...validBody(operation) })
     const isWrong = (text: string) => schema.format === 'date-time' || parameterFaults(schema, text, name).length > 0
     for (const text of wrongTexts.filter(isWrong)) {
       // The token of a mail is any text that the database takes.

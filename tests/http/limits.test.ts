@@ -65,7 +65,10 @@ const expectLimited = ({ status, body, headers }: Answer, about = '') => {
 
 /** What each limit counts; by address without a token. */
 const limited: Record<RateName, string[]> = {
-  RATE_LIMIT_SEND: ['POST /conversations/{id}/messages'],
+  RATE_LIMIT_SEND: [
+    'POST /conversations/{id}/messages',
+    ...['PATCH', 'DELETE'].map((method) => `${method} /conversations/{id}/messages/{messageId}`),
+  ],
   RATE_LIMIT_OPEN: ['POST /conversations'],
   RATE_LIMIT_RESERVE: [
     'POST /conversations/{id}/reservations',

@@ -21,7 +21,7 @@ describe('unknown routes', () => {
   test.each([
     ...['', '/', '/nothing', '/__proto__', '/constructor', '/rest/v1/users', '/openapi.json', '//', '/Users/me'],
     ...['/auth', '/auth/signin', '/auth/login/now', '/users/me/nothing', '/users/1/2', '/users/profile/interests/1'],
-    ...['/conversations/1/2', '/conversations/1/messages/1', '/conversations/1/messages/1/read/now', '/health/x'],
+    ...['/conversations/1/2', '/conversations/1/messages/1/2', '/conversations/1/messages/1/read/now', '/health/x'],
   ])('"%s" is 404, with and without a token', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       for (const send of [call, ana.call]) {

@@ -65,7 +65,7 @@ test('participants receive inserts, updates and deletes of messages, with the br
 
   const row = {
     ...{ id, conversation_id: conversation, user_id: ben.id, content: 'Welcome', attachment: null, client_id: null },
-    created_at: expect.stringMatching(/^20\d\d-/),
+    ...{ created_at: expect.stringMatching(/^20\d\d-/), edited_at: null, deleted_at: null },
   }
   const change = (eventType: string, entry: object, old: object) => ({
     ...{ schema: 'public', table: 'messages', errors: null, eventType, new: entry, old },

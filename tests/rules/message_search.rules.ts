@@ -91,9 +91,9 @@ test('pages repeat no message and leave out none, also where a search ends befor
   const last = await send(host, first!, 'The last needle')
   await sql(
     `insert into public.messages (conversation_id, user_id, content)
-     select ($2::bigint[])[1 + n % 3], $1, case when n % 20 = 0 then 'needle' else 'Žluťoučký kůň' end
+     select ($2::text::bigint[])[1 + n % 3], $1, case when n % 20 = 0 then 'needle' else 'Žluťoučký kůň' end
      from generate_series(1, 600) as n`,
-    [host.id, ids],
+    [host.id, `{${ids}}`],
   )
   const all = idsOf(await search(host, 'needle', '&limit=100'))
   equal([all.length, all.at(-1)], [31, last.id])

@@ -35,7 +35,7 @@ declare
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
-    raise sqlstate 'PT409' using message = 'This message was taken back';
+    raise sqlstate 'PT409' using message = 'This message was taken back', hint = 'conflict';
   elsif is_blank and own.attachment is null then
     raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
   end if;
@@ -45,7 +45,7 @@ begin
       raise sqlstate 'PT403' using
         message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
-      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
     -- Otherwise corrections would reach somebody who has not answered without end.
     elsif own.edited_at is not null
       and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
@@ -81,7 +81,7 @@ begin
   if own.deleted_at is not null then
     return;
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
-    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
   end if;
   update public.messages
   set content = '', attachment = null, read = true, deleted_at = private.present()
