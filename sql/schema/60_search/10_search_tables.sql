@@ -7,6 +7,7 @@
 --   55 match_words, score_profiles: the scores, the place as a condition, the caller's context · find_profiles: a page
 -- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
 -- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
+-- 85 is another search, of one's own messages: of all this it uses how texts are folded, and it has no index.
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
