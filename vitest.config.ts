@@ -18,6 +18,8 @@ const onServer = [
   'tests/contract/{auth,realtime_client}.test.ts',
   'tests/crash/postgres.test.ts',
   'tests/doctor/doctor.test.ts',
+  // Two thirds of the processor time that PGlite needs. What two people write each other stays there.
+  ...(isAll ? ['tests/demo/{account,chat,pages,people}.test.ts'] : []),
   'tests/notifications/{kills,post}.test.ts',
   'tests/realtime/postgres.test.ts',
   'tests/search/quality.test.ts',
@@ -76,7 +78,11 @@ const onBundles = ({ version, deno }: { version: string; deno: string }, index: 
   },
 })
 
+// The demo's pages again, with the screen of a phone.
+const phone = { test: { ...shared, name: 'phone', include: ['tests/demo/pages.test.ts'], env: { SCREEN: 'phone' } } }
+
 const onServerProjects = () => [
+  ...(isAll ? [phone] : []),
   {
     test: {
       ...shared,
@@ -101,16 +107,7 @@ const onPgliteProjects = () => [
       exclude: [...onServer, ...onDemand],
     },
   },
-  // The demo's pages again, with the screen of a phone.
-  {
-    test: {
-      ...shared,
-      ...onPglite,
-      name: 'phone',
-      include: ['tests/demo/pages.test.ts'],
-      env: { ...onPglite.env, SCREEN: 'phone' },
-    },
-  },
+  ...(isAll ? [] : [phone]),
 ]
 
 const projects = () => {

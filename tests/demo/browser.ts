@@ -3,12 +3,16 @@ import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { call } from '../tools/people.ts'
+import { databaseUrl } from '../tools/own_stack.ts'
+import { makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 
-const executablePath = process.env.CHROMIUM || '/usr/bin/chromium'
-export const hasBrowser = existsSync(executablePath)
+const whole = process.env.CHROMIUM || '/usr/bin/chromium'
+// Without windows it needs two thirds of the processor time; it shows no notifications.
+const shell = process.env.CHROMIUM ? whole : '/usr/bin/chromium-headless-shell'
+export const hasBrowser = existsSync(whole)
 if (!hasBrowser) {
-  const missing = `There is no Chromium at ${executablePath}: install it, or set CHROMIUM to its path`
+  const missing = `There is no Chromium at ${whole}: install it, or set CHROMIUM to its path`
   if (process.env.REQUIRE_CHROMIUM) throw new Error(missing)
   console.warn(`Browser tests are skipped. ${missing}`)
 }
@@ -20,7 +24,8 @@ const args = [
   // The address bar's own pages, which nobody sees: 60% of the processor time of a new window.
   '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup',
 ]
-export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath, args })
+export const openBrowser = (executablePath = existsSync(shell) ? shell : whole): Promise<Browser> =>
+  chromium.launch({ executablePath, args })
 
 // On a quiet machine a step takes a second at most.
 const timeout = 120_000
@@ -171,6 +176,8 @@ interface Visit {
 interface Options extends BrowserContextOptions {
   /** The statuses that the browser is expected to log. */
   refusals?: number[]
+  /** Whether it is opened in a browser of its own, which shows notifications. */
+  notifies?: boolean
   /** Called before the page loads. */
   prepare?: (page: Page) => Promise<unknown>
 }
@@ -224,7 +231,7 @@ export const openDemo = () => {
   let token: string | undefined
   const visits: Visit[] = []
   beforeAll(async () => {
-    stack = await startStack({ SEED: 'demo' })
+    stack = await startStack({ SEED: 'demo', ...(databaseUrl && { DATABASE_URL: await makeDatabase('demo') }) })
     stack.process.stdout!.on('data', (text) => output += text)
     browser = await openBrowser()
   })
@@ -234,6 +241,7 @@ export const openDemo = () => {
     for (const [index, { page }] of visited.entries()) {
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${task.name} ${index}.png` })
       await page.context().close()
+      if (page.context().browser() !== browser) await page.context().browser()!.close()
     }
     for (const { errors, externalRequests } of visited) {
       expect(errors, 'console errors').toEqual([])
@@ -246,8 +254,8 @@ export const openDemo = () => {
   })
 
   const url = (path: string): string => new URL(path, stack.base).href
-  const openPage = async (path: string, options: Options = {}): Promise<Page> => {
-    visits.push(await visit(browser, url(path), options))
+  const openPage = async (path: string, { notifies, ...options }: Options = {}): Promise<Page> => {
+    visits.push(await visit(notifies ? await openBrowser(whole) : browser, url(path), options))
     return visits.at(-1)!.page
   }
   /** The part of the window that one person has, where there is one. */

@@ -370,7 +370,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
 
   test('is told by pushes, which the service worker shows, until one logs out', async () => {
     const { origin } = new URL(base())
-    const ines = await openOne('/demo', { refusals: [503], permissions: ['notifications'] })
+    const ines = await openOne('/demo', { refusals: [503], permissions: ['notifications'], notifies: true })
     const { page } = ines
     const asked = await page.evaluateHandle((given) => {
       const asked: (string | undefined)[] = []

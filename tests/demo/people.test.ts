@@ -138,7 +138,8 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     await you.find('.hit').first().waitFor()
     await expectSoon(() => new URL(you.page.url()).search).toBe('?q=street+art+in+berlin')
     // Completions are for accounts.
-    await you.role('combobox', 'Search people').fill('jazz in lisbon')
+    await you.role('combobox', 'Search people').fill('murals in berlin')
+    await expectSoon(() => new URL(you.page.url()).search).toBe('?q=murals+in+berlin')
     await you.find('.people:not([aria-busy])').waitFor()
     await you.find('.hit a').first().click()
     await you.find('.profile .text').waitFor()
