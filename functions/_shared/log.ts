@@ -8,9 +8,12 @@ const requestId = new AsyncLocalStorage<string>()
 /** Runs the work of a request so that its log lines carry the request id. */
 export const withRequestId = <Result>(id: string, work: () => Result): Result => requestId.run(id, work)
 
+/** The id of the request that is being answered. */
+export const currentRequestId = (): string | undefined => requestId.getStore()
+
 /**
  * Writes one line of JSON with the request id, also for work that continues after the response. Never log personal
  * data: no path, query, body, address, name or token.
  */
 export const log = (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown> = {}): void =>
-  console[level](JSON.stringify({ level, message, request: requestId.getStore(), ...fields }))
+  console[level](JSON.stringify({ level, message, request: currentRequestId(), ...fields }))

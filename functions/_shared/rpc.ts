@@ -1,5 +1,5 @@
 import { limitConcurrency } from './concurrency.ts'
-import { log } from './log.ts'
+import { currentRequestId, log } from './log.ts'
 import { openPool, type Query, retryOnce } from './postgres.ts'
 import { project, settings } from './settings.ts'
 import type { Claims } from './token.ts'
@@ -80,7 +80,7 @@ export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[])
        select case when ${isWithinLimit}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
          as body
      ) as reply`,
-    [claims, ...values, ...limit ?? []],
+    [claims && { ...claims, request_id: currentRequestId() }, ...values, ...limit ?? []],
   )
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }

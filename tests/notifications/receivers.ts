@@ -96,7 +96,7 @@ export const openPushService = async (port = 0, record: (push: ReceivedPush) => 
   return { ...server, pushes, control }
 }
 
-export type ReceivedEvent = { type: string; data: Record<string, number>; id: string }
+export type ReceivedEvent = { type: string; data: Record<string, number>; id: string; request: (string | undefined)[] }
 
 /** An operator's webhook, which verifies signatures with the specification's own library. */
 export const openWebhook = async () => {
@@ -107,7 +107,7 @@ export const openWebhook = async () => {
     try {
       const headers = request.headers as Record<string, string>
       const body = verifier.verify(String(await bodyOf(request)), headers) as ReceivedEvent
-      events.push({ ...body, id: headers['webhook-id']! })
+      events.push({ ...body, id: headers['webhook-id']!, request: [headers['x-request-id'], headers.traceparent] })
       response.writeHead(204).end()
     } catch {
       response.writeHead(401).end()

@@ -182,3 +182,13 @@ test("twenty accounts whose ten devices never answer delay nobody else's pushes 
   // Two of each account, which leaves room for eight more of their host, however long these take.
   expect(pushService.control.mostHanging).toBe(40)
 })
+
+test('a webhook carries the id of the request that caused it, which is its trace', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const options = { headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` } }
+  const conversation = await openConversation(ana, await join('Uma'))
+  const { body } = await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hi' }, options)
+  const told = () => webhook.events.find(({ type, data }) => type === 'message.created' && data.id === body.id)
+  await runUntil(() => told() !== undefined)
+  expect(told()!.request).toEqual([trace, expect.stringMatching(`^00-${trace}-(?!00f067aa)[0-9a-f]{16}-01$`)])
+})

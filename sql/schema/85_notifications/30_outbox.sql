@@ -26,7 +26,8 @@ create table private.outbox (
   attempts integer not null default 0,
   due_at timestamptz not null,
   last_error text,
-  created_at timestamptz not null default clock_timestamp()
+  created_at timestamptz not null default clock_timestamp(),
+  request_id text
 );
 comment on table private.outbox is
   'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
@@ -45,6 +46,8 @@ comment on column private.outbox.attempts is
   'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+comment on column private.outbox.request_id is
+  'Of a webhook: the request that caused it, as the log has it; null after an admin or the clock.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
@@ -91,8 +94,11 @@ begin
     );
   end loop;
   if to_webhook then
-    insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
-    values ('webhook', notify.event, conversation, subject, private.present());
+    insert into private.outbox (channel, event, conversation_id, subject_id, due_at, request_id)
+    values (
+      'webhook', notify.event, conversation, subject, private.present(),
+      nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'request_id'
+    );
   end if;
   -- Whoever did it is here again, which ends a silence.
   delete from private.silences where user_id = by_id;

@@ -172,7 +172,7 @@ begin
       json_agg(
         json_build_object(
           'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-          'data', private.webhook_data(outbox)
+          'data', private.webhook_data(outbox), 'request_id', request_id
         )
         order by id
       ),
@@ -184,8 +184,8 @@ begin
 end
 $$;
 comment on function private.claim_webhooks(integer) is
-  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data}], of each conversation the first. Definer,
-because edge_functions has no rights on the outbox.';
+  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request_id}], of each conversation the
+first. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_webhooks(integer) to edge_functions;
 
 create function private.finish_outbox(outcomes jsonb)
