@@ -8,7 +8,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const isAll = Boolean(process.env.ALL_TESTS)
 
 // Each file runs once: on a server what needs one, or is quicker there, and the endpoints as they are deployed; on
-// PGlite the rules, and what the local stack has of its own.
+// PGlite what the local stack has of its own.
 const onServer = [
   'tests/postgres/**/*.test.ts',
   'tests/{fuzz,mutants}/*.test.ts',
@@ -18,8 +18,8 @@ const onServer = [
   'tests/contract/{auth,realtime_client}.test.ts',
   'tests/crash/postgres.test.ts',
   'tests/doctor/doctor.test.ts',
-  // Two thirds of the processor time that PGlite needs. What two people write each other stays there.
-  ...(isAll ? ['tests/demo/{account,chat,pages,people}.test.ts'] : []),
+  // These need half of the processor time that they do on PGlite, where `npm test` runs them.
+  ...(isAll ? ['tests/{db,rules}/*.test.ts', 'tests/demo/{account,chat,pages,people}.test.ts'] : []),
   'tests/notifications/{kills,post}.test.ts',
   'tests/realtime/postgres.test.ts',
   'tests/search/quality.test.ts',
@@ -96,7 +96,7 @@ const onServerProjects = () => [
 ]
 
 // They share the root's stack; those on the server have their own.
-const onPglite = { env: isAll ? { TEST_DATABASE_URL: '', PGTAP_DATABASE_URL: '', PLATFORM_URL: '' } : {} }
+const onPglite = { env: isAll ? { TEST_DATABASE_URL: '', PLATFORM_URL: '' } : {} }
 const onPgliteProjects = () => [
   {
     test: {

@@ -16,7 +16,7 @@ for database in pushed migrated bare postgres; do
 done
 # Its creator administers it, so this must be the role that applies the migrations on the platform.
 "${psql[@]}" -p "$port" -U postgres postgres -c 'create role edge_functions login noinherit'
-for database in http http_on_bundles_0 http_on_bundles_1 pgtap mutants cost; do
+for database in http http_on_bundles_0 http_on_bundles_1 pgtap rules mutants cost; do
   "${psql[@]}" -p "$port" postgres -c "create database $database"
 done
 if [ -n "${RESTORED:-}" ]; then
@@ -37,5 +37,5 @@ if [ "${1:-}" = migration ]; then
   exit
 fi
 npm run --silent build
-export MUTANTS_DATABASE_URL=$url/mutants COST_DATABASE_URL=$url/cost
+export MUTANTS_DATABASE_URL=$url/mutants COST_DATABASE_URL=$url/cost RULES_DATABASE_URL=$url/rules
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npm test -- "$@"
