@@ -10,6 +10,7 @@ import { afterAll, expect, inject, test, vi } from 'vitest'
 import { hasBrowser, openBrowser } from '../demo/browser.ts'
 import { installPackage } from '../tools/installed_package.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
+import { checkOutRelease } from '../tools/release.ts'
 import { until } from '../tools/search.ts'
 
 // Ten seconds on a quiet machine.
@@ -18,7 +19,7 @@ const { origin, publishableKey } = inject('stack')
 const { folder, files, size } = installPackage(['ws', '@types/react', 'react-dom'])
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const run = (command: string, args: string[]) => promisify(execFile)(command, args, { cwd: folder })
+const run = (command: string, args: string[], cwd = folder) => promisify(execFile)(command, args, { cwd })
 const bin = (name: string) => resolve('node_modules/.bin', name)
 
 /** What talk.js needs, its end of the conversation (the partner who answers), and what it should print. */
@@ -67,6 +68,18 @@ test.concurrent.for(
 ) => {
   const { settings, answer, expected } = await openTalk(`${runtime}?`)
   const [{ stdout }] = await Promise.all([run(command, [...args, JSON.stringify(settings)]), answer()])
+  expect(JSON.parse(stdout)).toEqual(expected)
+})
+
+test.concurrent('so does a program with the client of the last release', async ({ expect, onTestFinished }) => {
+  const release = checkOutRelease()
+  const { folder } = installPackage(['ws'], release)
+  onTestFinished(() => [release, folder].forEach((made) => rmSync(made, { recursive: true })))
+  const { settings, answer, expected } = await openTalk('Still?')
+  const [{ stdout }] = await Promise.all([
+    run(process.execPath, ['node.js', JSON.stringify(settings)], folder),
+    answer(),
+  ])
   expect(JSON.parse(stdout)).toEqual(expected)
 })
 

@@ -12,11 +12,14 @@ export interface Installed {
   size: number
 }
 
-/** Packs the client as `npm pack` does and installs the file, what it declares and `others`, without the network. */
-export const installPackage = (others: string[]): Installed => {
+/**
+ * Packs the client of a clone as `npm pack` does, and installs the file, what it declares and `others`, without the
+ * network.
+ */
+export const installPackage = (others: string[], clone = '.'): Installed => {
   const folder = mkdtempSync(join(tmpdir(), 'package-'))
   const pack = ['pack', '--workspace=clients', '--json', `--pack-destination=${folder}`]
-  const [{ filename, files }] = JSON.parse(execFileSync('npm', pack, { encoding: 'utf8' }))
+  const [{ filename, files }] = JSON.parse(execFileSync('npm', pack, { cwd: clone, encoding: 'utf8' }))
   const installed = join(folder, 'node_modules/voyagers-and-locals-client')
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['xf', join(folder, filename), '-C', installed, '--strip-components=1'])
@@ -26,6 +29,6 @@ export const installPackage = (others: string[]): Installed => {
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(resolve('node_modules', name), link)
   }
-  cpSync('tests/clients/package', folder, { recursive: true })
+  cpSync(join(clone, 'tests/clients/package'), folder, { recursive: true })
   return { folder, files: files.map(({ path }: { path: string }) => path), size: statSync(join(folder, filename)).size }
 }
