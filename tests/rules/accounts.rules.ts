@@ -236,13 +236,3 @@ test("deleting Auth's account deactivates the user, keeps what partners have, an
   await ana.get('/users/me', 401, 'This account no longer exists')
   await (await person('ana')).get('/users/me', 200, { name: 'ana' })
 })
-
-test('a deactivated user is refused, and reads once active again what was sent meanwhile', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  const ab = await talk(ana, ben)
-  await asAdmin(`update public.users set is_active = false where id = ${ana.id}`)
-  await ana.get('/users/me', 403, 'This account is deactivated')
-  await ben.post(`${ab}/messages`, { content: 'Until then' }, 201)
-  await asAdmin('update public.users set is_active = true')
-  await ana.get(`${ab}/messages`, 200, [{ content: 'Until then' }])
-})

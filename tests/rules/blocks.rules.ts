@@ -31,7 +31,7 @@ test('blocks are listed latest first, for their owner alone, and can be removed;
   equal(await blocked(ana), [])
 })
 
-test('nobody blocks themselves, an unknown or a deactivated user, an invalid id, or more than 1,000', async () => {
+test('nobody blocks themselves, an unknown or a deactivated user, or more than 1,000', async () => {
   const [ana, ben, cat] = await people('ana', 'ben', 'cat')
   await activate(cat, false)
   for (const method of ['PUT', 'DELETE']) {
@@ -39,7 +39,6 @@ test('nobody blocks themselves, an unknown or a deactivated user, an invalid id,
       ana.expect(method, `/users/me/blocks/${id}`, undefined, status, error)
     await change(ana.id, 400, 'user_id: you cannot block yourself')
     for (const id of [2_147_483_648, cat.id]) await change(id, 404, 'User not found')
-    for (const id of ['0', '-1', '1.5', 'x', '1e3', '99999999999999999999', '%00']) await change(id, 400, 'id')
   }
   equal(await blocked(ana), [])
   await sql(

@@ -1,6 +1,6 @@
 /** The inbox: a conversation as each of the two arranges it, archived, muted or pinned, and what admins do to it. */
 import { asAdmin, equal, idOf, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
-import { activate, chunks, hostOf, idsOf, meet, pagesOf, refusesQueries, send } from './talks.ts'
+import { activate, chunks, hostOf, idsOf, meet, pagesOf, send } from './talks.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
 const initial = { archived: false, muted_until: null, pinned: false }
@@ -15,7 +15,7 @@ const endMutes = () =>
   sql("update private.inbox_entries set muted_until = now() - interval '1 second' where muted_until > now()")
 
 test('a conversation is archived, muted and pinned for oneself; what is absent stays unchanged', async () => {
-  const { ana, ben, cat, dan, ab, ca } = await meet()
+  const { ana, ben, cat, ab, ca } = await meet()
   equal([await arrange(ana, ab, {}), await states(ana)], [{ conversation_id: idOf(ab), ...initial }, []])
   // deno-fmt-ignore
   for (const [changes, expected] of [
@@ -33,17 +33,13 @@ test('a conversation is archived, muted and pinned for oneself; what is absent s
   }
   // deno-fmt-ignore
   for (const [error, changes] of [
-    ['archived', { archived: 'yes' }], ['archived', { archived: null }], ['pinned', { pinned: 1 }],
-    ...['tomorrow', '2036-05-14', '2036-05-14T16:00:00', '+012036-05-14T16:00:00Z'].map((muted_until) =>
+    ...['2036-05-14', '2036-05-14T16:00:00', '+012036-05-14T16:00:00Z'].map((muted_until) =>
       ['muted_until', { muted_until }] as const),
     ['muted_until: must be in the future', { muted_until: '2020-01-01T00:00:00Z', pinned: true }],
     ['muted: is not known', { muted: true, pinned: true }],
     ['A key of the body', { 'mu\nted': true }],
   ] as const) await arrange(ana, ab, changes, 400, error)
   equal(await states(ana), [])
-  for (const path of [ab, '/conversations/999999999']) {
-    equal(await arrange(dan, path, { pinned: true }, 404), { error: 'Conversation not found' })
-  }
   // The partner never learns, on either side.
   for (const [path, partner] of [[ab, ben], [ca, cat]] as const) {
     const views = async () => [
@@ -145,8 +141,6 @@ test('the list is filtered by what is archived, and begins with what is pinned; 
     equal(await list(host, `${query}pinned=first&offset=1000&limit=5`), [])
     equal(await list(host, `${query}pinned=first&offset=3`), sorted.slice(3))
   }
-  const queries = ['archived=maybe', 'archived=1', 'pinned=last', 'pinned=true', 'archived=true&archived=false']
-  await refusesQueries(host, '/conversations', ...queries)
   const all = await states(host)
   const arranged = ids.filter((id) => archived(id) || pinned(id)).toSorted((one, other) => other - one)
   equal(all.map(({ conversation_id }: Json) => conversation_id), arranged)
@@ -171,15 +165,8 @@ test('twenty conversations can be pinned, whatever is muted and whatever others 
   await arrange(host, last, { pinned: true }, 200)
 })
 
-test('an erasure forgets what was arranged and keeps what the partners have', async () => {
-  const { ana, ben, cat, ab, ca } = await meet()
-  for (const [who, path] of [[ana, ab], [ana, ca], [cat, ca], [ben, ab]] as const) await arrange(who, path, everything)
-  await ana.delete('/users/me')
-  const arranged = `select user_id, is_archived, is_pinned, muted_until is not null from private.inbox_entries
-    where archived_id is not null or is_pinned or muted_until is not null order by user_id`
-  equal(await sql(arranged), [[ben.id, true, true, true], [cat.id, true, true, true]])
-  for (const [who, path] of [[ben, ab], [cat, ca]] as const) equal(await list(who, 'archived=true'), [idOf(path)])
-  // Who was deactivated or erased while the request waited changes nothing.
+test('whoever was deactivated while a request waited changes nothing', async () => {
+  const { ben, ab } = await meet()
   await activate(ben, false)
   const isBen = `from set_config('api.caller', '${ben.id}', true)`
   const late = ['set_conversation_state', 'offer_reservation', 'send_message']

@@ -1,5 +1,4 @@
 /** Whom the worker tells of what and when, and what becomes of the outbox. */
-import { openChannel } from '../../functions/notify/channel.ts'
 import { devices, keys, lisbon, settings, subscribe } from './devices.ts'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
@@ -319,29 +318,6 @@ test('a push with more to tell meanwhile is sent again, and one to a device that
   const [last] = await claimPushes()
   await finish({ ...last, outcome: 'sent' }, { id: 0, outcome: 'sent' })
   equal(await waiting(), {})
-})
-
-test('receivers that never answer delay nobody else', async () => {
-  const [answer, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const receivers = [...Array(3).fill('user 1'), ...Array(3).fill('user 2'), 'user 3']
-  const waiting = receivers.map((receiver, index) => ({ id: -index, receivers: [receiver] }))
-  const drain = openChannel({
-    ...{ name: 'push', total: 5, each: [{ bound: 2, isSingle: true }] },
-    claim: (_, busy) => {
-      const index = waiting.findIndex(({ receivers: [receiver] }) => !busy.includes(receiver!))
-      return Promise.resolve(JSON.stringify(index < 0 ? [] : waiting.splice(index, 1)))
-    },
-    send: async ({ id, receivers }) => {
-      if (receivers?.includes('user 3')) told.resolve()
-      else await answer.promise
-      return { id, outcome: 'sent' }
-    },
-  })
-  const run = drain(() => waiting.length > 0)
-  await told.promise
-  equal(waiting.length, 2)
-  answer.resolve()
-  equal(await run, 7)
 })
 
 // deno-fmt-ignore

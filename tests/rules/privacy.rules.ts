@@ -164,31 +164,6 @@ test('whoever erases their account has none any more: no token, profile, hit of 
   await cleo.post('/conversations', { other_user_id: ana.id }, 404, 'User not found')
 })
 
-test('partners of an erased user keep the conversation, with "Deleted user", and their offers end', async () => {
-  const { ana, ben, ab } = await history()
-  const draft = { content: 'From Ben', client_id: crypto.randomUUID() }
-  const sent = await ben.post(`${ab}/messages`, draft, 201)
-  const offer = { title: 'A walk', price: 1, date: inDays(5) }
-  const { id, revision } = await ben.post(`${ab}/reservations`, offer, 201)
-  await ana.post(`${ab}/reservations/${id}/accept`, { revision }, 200)
-  await ana.delete('/users/me')
-  const gone = { id: ana.id, name: 'Deleted user', email: '' }
-  is(await ben.get('/conversations'), [{ id: idOf(ab), Voyager: gone }])
-  const { Voyager, Reservations } = await ben.get(ab)
-  equal(Voyager, { id: ana.id, name: 'Deleted user' })
-  equal(Reservations.map(({ status }: Json) => status), ['cancelled', 'cancelled'])
-  is(await ben.get(`${ab}/messages?order=asc`), [
-    { content: 'Hello', Sender: { id: ana.id, name: 'Deleted user' } },
-    { content: 'From Ben', Sender: { id: ben.id, name: 'ben' } },
-  ])
-  is((await ben.ask('GET', '/users/me/export')).text.includes('ana@tests.example'), false)
-  // As after a block.
-  await ben.post(`${ab}/messages`, { content: 'Still there?' }, 403, 'You cannot write to this person')
-  equal(await ben.post(`${ab}/messages`, draft, 201), sent)
-  await ben.post(`${ab}/read`, { up_to_message_id: sent.id }, 200, { success: true })
-  is((await ben.get(`${ab}/messages`)).length, 2)
-})
-
 /** The columns of all tables, of ours and of Auth, in which one of these words is. */
 const scan = async (words: string[]): Promise<string[]> => {
   const tables = await sql(`select format('%I.%I', relnamespace::regnamespace, relname) from pg_class
@@ -249,7 +224,8 @@ test('of an erased user the tables keep what partners and moderators need, and n
   await report(ana, { user_id: ben.id, note: 'xAccusation', share_messages: true, client_id: crypto.randomUUID() })
   await report(ben, { user_id: ana.id })
   await asAdmin(`select public.resolve_report(max(id), 'warn', 'Too much') from public.reports`)
-  for (const who of [ana, ben]) await who.put(`${ab}/state`, { archived: true, pinned: true }, 200)
+  const state = { archived: true, pinned: true, muted_until: inDays(1) }
+  for (const who of [ana, ben]) await who.put(`${ab}/state`, state, 200)
   for (const [one, other] of [[ana, ben], [ben, ana], [ben, cleo], [cleo, ben]] as const) {
     await one.put(`/users/me/blocks/${other.id}`, undefined, 204)
   }
@@ -299,8 +275,9 @@ test('of an erased user the tables keep what partners and moderators need, and n
     'public.reservation_history.by_id', 'public.reservations.offered_by',
   ])
   equal(await sql(`select count(*) from private.changes where other_id is null and user_id = ${ana.id}`), [0])
-  const archived = 'select user_id from private.inbox_entries where archived_id is not null'
-  equal(await sql(archived), [ben.id])
+  const arranged = `select user_id, is_archived, is_pinned, muted_until is not null from private.inbox_entries
+    where conversation_id = ${idOf(ab)} and (archived_id is not null or is_pinned or muted_until is not null)`
+  equal(await sql(arranged), [[ben.id, true, true, true]])
   equal(await sql('select name from private.sign_ups'), ['Ben'])
   equal(await sql(`select role, erased_at = now() from public.users where id = ${ana.id}`), [['user', true]])
 })

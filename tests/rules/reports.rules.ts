@@ -45,16 +45,7 @@ test('a wrong value is 400 naming the field, and nothing is reported, whoever wr
   for (const subject of [{}, { user_id, message_id: received }, { user_id: null, message_id: null }]) {
     await report(ana, subject, 400, 'user_id: give either user_id or message_id')
   }
-  // deno-fmt-ignore
-  const wrong: Record<string, unknown[]> = {
-    user_id: [`${ben.id}`, 0], reason: ['dislike', undefined], note: ['😀'.repeat(2001), 'a\0b', '\ud800'],
-    share_messages: ['yes'], block: [1], client_id: ['x'],
-  }
-  for (const [field, values] of Object.entries(wrong)) {
-    for (const value of values) await report(ana, { user_id, [field]: value }, 400, `${field}:`)
-  }
-  await report(ana, { message_id: 1.5 }, 400, 'message_id')
-  for (const field of ['limit', 'before_id']) await ana.get(`${path}?${field}=0`, 400, field)
+  await report(ana, { user_id, note: '😀'.repeat(2001) }, 400, 'note:')
   const add = (reporter: Person, reason: string, note = '') =>
     `insert into public.reports (reporter_id, user_id, reason, note)
      values (${reporter.id}, ${ben.id}, '${reason}', '${note}')`
