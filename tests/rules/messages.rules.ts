@@ -108,6 +108,37 @@ test('an attachment that is no file at an address of the web or in the bucket is
   equal(await contents(ana, ab), [])
 })
 
+test('a file in the bucket is sent by whoever uploaded it to this conversation, and as what it is', async () => {
+  const { ana, ben, ab, ca } = await meet()
+  await sql(`insert into storage.buckets (id, name) values ('elsewhere', 'elsewhere')`)
+  const [url, there] = [ab, ca].map((path) => `${idOf(path)}/${crypto.randomUUID()}/map.png`)
+  const [photo, apart] = [`${ana.auth}/me.png`, `${idOf(ab)}/map.png`]
+  for (
+    const [bucket, name] of [['attachments', url], ['attachments', there], ['avatars', photo], ['elsewhere', apart]]
+  ) {
+    await sql(
+      `insert into storage.objects (bucket_id, name, owner_id, metadata)
+       values ($1, $2, $3, '{"mimetype": "image/png;charset=utf-8", "size": 2048}')`,
+      [bucket, name, ana.auth],
+    )
+  }
+  const map = { url, name: 'map.png', mime_type: 'image/png', size: 2048 }
+  const attach = (who: Person, change: object, status = 201) =>
+    send(
+      who,
+      ab,
+      { attachment: { ...map, ...change } },
+      status,
+      status === 400 ? 'attachment: is not a file that' : undefined,
+    )
+  for (const change of [{}, { url: `attachments/${url}` }]) await attach(ana, change)
+  await attach(ben, {}, 400)
+  const others = [`${url}.exe`, there, photo, apart].map((url) => ({
+    url,
+  }))
+  for (const change of [{ mime_type: 'image/jpeg' }, { size: 2049 }, ...others]) await attach(ana, change, 400)
+})
+
 test('what admins write is a message of a participant, within limits, too', async () => {
   const { ana, ben, cat, ab, ca } = await meet()
   const insert = (columns: string, values: string[], who = ana) =>
