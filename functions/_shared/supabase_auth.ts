@@ -43,11 +43,7 @@ const forwardingHeaders = (address: string): Record<string, string> => {
 export const refreshSession = async (refreshToken: string, address: string): Promise<Session | null> => {
   const response = await platformFetch(`${project.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
-    headers: {
-      apikey: project.publishableKey,
-      'Content-Type': 'application/json',
-      ...forwardingHeaders(address),
-    },
+    headers: { apikey: project.publishableKey, 'Content-Type': 'application/json', ...forwardingHeaders(address) },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
   if (response?.ok) return await response.json().catch(serviceUnavailable)
