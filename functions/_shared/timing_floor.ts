@@ -1,8 +1,8 @@
 const halfLife = 30_000
 
 /**
- * A minimum response time, which hides from a client how much work its request caused. It is the largest of three times,
- * and never more than `max`:
+ * A minimum response time, which hides from a client how much work its request caused: the largest of three times, and
+ * never more than `max`.
  * - `min` milliseconds.
  * - `perRequest` for each request that starts within `min` of this one, whatever work it causes. Auth hashes ten
  *   concurrent log-ins of one address one after the other where the account exists: 1.1 s against 0.5 s.

@@ -1,5 +1,5 @@
--- Who may do what with the rows of storage.objects. That Storage asks for each of its requests, also after a block or an
--- erasure, is in tests/contract/storage.test.ts; which file a message may have, in tests/rules/messages.rules.ts.
+-- Who may do what with the rows of storage.objects. That Storage asks for each of its requests, also after a block or
+-- an erasure, is in tests/contract/storage.test.ts; which file a message may have, in tests/rules/messages.rules.ts.
 select plan(60);
 -- As Storage does: it says what it is asked to do, and that it deletes.
 set local storage.operation = 'storage.object.upload';
