@@ -112,7 +112,6 @@ test('a key makes one report, and returns the first answer for ever', async () =
     await report(mallory, { user_id: cat.id, client_id: key, ...fields }, 422, refusal)
   }
   const header = { 'Idempotency-Key': crypto.randomUUID() }
-  is((await ask({ client_id: key }, header)).body, { error: 'client_id: differs from the Idempotency-Key header' })
   // Somebody else's key is another one.
   is((await report(ana, { user_id: cat.id, client_id: key })).id === first.body.id, false)
   // A key whose answer was an open report returns it as it was, also once it is resolved.

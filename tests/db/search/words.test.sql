@@ -1,6 +1,27 @@
 -- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
 -- it goes.
-select plan(28);
+select plan(35);
+
+select is_empty(
+  $$
+    select typed, meant, budget, errors, expected
+    from (
+      values
+        ('brelt', 'brelk', 0, null),
+        ('rbelk', 'brelk', 1, 1),
+        ('brefz', 'brelk', 1, null),
+        ('zanuqilpo', 'zanquilop', 2, 2),
+        ('zamqnilap', 'zanquilop', 2, null)
+    ) as cases (typed, meant, budget, expected)
+    cross join lateral (
+      values
+        (private.typos(typed => typed, meant => meant, budget => budget)),
+        (private.typos(typed => meant, meant => typed, budget => budget))
+    ) as counted (errors)
+    where errors is distinct from expected
+  $$,
+  'typos are counted as in the Damerau-Levenshtein distance, in either direction'
+);
 
 select is(
   private.typos(typed => 'ca', meant => 'abc', budget => 2), 2, 'a letter may be missing between two swapped ones'
@@ -129,6 +150,20 @@ where email in (select md5(text) || '@tests.example' from unnest('{Cheese,Chess,
 select is(pg_temp.found('Muhammad'), '{Chess}', 'a Latin name finds whoever writes it in Arabic');
 select is(pg_temp.found('محمد'), '{Chess,More chess}', 'and the other way round');
 select is(pg_temp.found('sakura'), '{Cheese}', 'also a Japanese one');
+
+-- What a query denies
+select is(
+  (
+    select string_agg(private.lexeme(word) || ':' || place, ' ')::tsvector
+    from unnest(private.words_of(biography)) with ordinality as listed (word, place)
+  ) @@ private.denied('{dog}'),
+  expected, format('"without dogs" excludes %s: %s', biography, expected)
+)
+from (
+  values
+    ('I walk my dog', true), ('Two dogs', true), ('No dogs, please', false), ('I don’t want dogs', false),
+    ('Kein Dog', false), ('Cats', false)
+) as cases (biography, expected);
 
 -- What profiles can be filled with so that a query costs more: words that begin alike, or that are of one letter.
 insert into private.search_lexicon (word, holders, named)
