@@ -1,13 +1,10 @@
 /** Whom the worker tells of what and when, and what becomes of the outbox. */
-import { devices, keys, lisbon, settings, subscribe } from './devices.ts'
+import { devices, keys, lisbon, settings, subscribe, work } from './devices.ts'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
 
 const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
-/** What the worker calls. */
-const work = async (call: string): Promise<Json> =>
-  JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = (push = true, mail = true) => work(`plan_notifications(max_rows => 100, push => ${push}, mail => ${mail})`)
 const planAfter = async (time: string, push?: boolean, mail?: boolean) => {
   await passTime(time)

@@ -1,20 +1,8 @@
 /** What senders do with their messages afterwards: correct them, and take them back. */
-import {
-  asAdmin,
-  equal,
-  idOf,
-  is,
-  iso,
-  type Json,
-  passTime,
-  type Person,
-  refuses,
-  setting,
-  sql,
-  test,
-} from './fixture.ts'
+import { asAdmin, equal, idOf, is, iso, type Json, passTime } from './fixture.ts'
+import { type Person, refuses, setting, sql, test } from './fixture.ts'
 import { block, idsOf, meet, send, unblock, unknown } from './talks.ts'
-import { settings, subscribe } from './devices.ts'
+import { settings, subscribe, work } from './devices.ts'
 
 const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
 const at = (path: string, { id }: Json) => `${path}/messages/${id}`
@@ -31,10 +19,9 @@ const changes = ({ id }: Json) =>
      where entity_id = $1 and kind::text ~ '^(message|read)' order by id offset 1`,
     [id],
   )
-const claim = async (call: string) => JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = async (time: string) => {
   await passTime(time)
-  await claim('plan_notifications(max_rows => 100, push => true, mail => true)')
+  await work('plan_notifications(max_rows => 100, push => true, mail => true)')
 }
 
 test('a message that is taken back leaves a stone in its place, in every list and for both', async () => {
@@ -201,8 +188,8 @@ test('nobody is pushed or mailed what was taken back, nor counted as unread; a c
   await edit(ana, ab, second, 'Two')
   await plan('11 minutes')
   await unsend(ana, ab, first)
-  is(await claim("claim_pushes(9, '[]')"), [{ data: { text: 'Two', unread: 1, id: second.id } }])
-  is(await claim("claim_mail('[]')"), { conversations: [{ text: 'Two', unread: 1 }] })
+  is(await work("claim_pushes(9, '[]')"), [{ data: { text: 'Two', unread: 1, id: second.id } }])
+  is(await work("claim_mail('[]')"), { conversations: [{ text: 'Two', unread: 1 }] })
   const fourth = await send(ana, ab, '4')
   await sql('delete from private.silences')
   await sql('delete from private.outbox')
@@ -211,13 +198,13 @@ test('nobody is pushed or mailed what was taken back, nor counted as unread; a c
   const fifth = await send(ana, ab, '5')
   await plan('33 minutes')
   for (const message of [fourth, fifth]) await unsend(ana, ab, message)
-  is([await claim("claim_pushes(9, '[]')"), await claim("claim_mail('[]')")], [[], null])
+  is([await work("claim_pushes(9, '[]')"), await work("claim_mail('[]')")], [[], null])
   // Of a reservation's step a stone after it does not say that it was seen.
   const offer = { title: 'A walk', price: 1, date: '2036-01-01T10:00:00Z' }
   await ana.post(`${ab}/reservations`, offer, 201)
   await unsend(ana, ab, await send(ana, ab, '6'))
   await plan('44 minutes')
-  is((await claim("claim_pushes(9, '[]')")).map(({ data }: Json) => data.type), ['reservation.changed'])
+  is((await work("claim_pushes(9, '[]')")).map(({ data }: Json) => data.type), ['reservation.changed'])
 })
 
 test('what was taken back counts as a first message', async () => {

@@ -1,6 +1,7 @@
 /** Reports: who can report what, which messages go along as evidence, who learns of it, and how long it is kept. */
 import { type Answer, asAdmin, equal, idOf, is, iso, type Json, passTime, people, type Person } from './fixture.ts'
 import { refuses, sql, talk, test } from './fixture.ts'
+import { chunks, idsOf, pagesOf } from './talks.ts'
 
 const path = '/users/me/reports'
 /** Reports somebody, or something, as spam. */
@@ -223,13 +224,7 @@ test('a person pages through their own reports, newest first', async () => {
   await sql(`insert into public.reports (reporter_id, user_id, message_id, reason)
     select case n % 3 when 0 then ${cat.id} else ${ana.id} end, ${ben.id}, n, 'spam' from generate_series(1, 7) as n`)
   const own = await sql(`select id from public.reports where reporter_id = ${ana.id} order by id desc`)
-  const pages: number[][] = []
-  for (let next = '?limit=2'; next && pages.length < 9;) {
-    const { body, headers } = await ana.ask('GET', path + next)
-    pages.push(body.map(({ id }: Json) => id))
-    next = /^<(\?.+)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1] ?? ''
-  }
-  equal(pages, [own.slice(0, 2), own.slice(2, 4), own.slice(4)])
+  equal((await pagesOf(ana, `${path}?limit=2`)).map(idsOf), chunks(own, 2))
   // A page that holds all of them has no next one.
   equal((await ana.ask('GET', `${path}?limit=5`)).headers.get('Link'), null)
   equal([(await ana.get(path)).length, (await cat.get(path)).length, await ben.get(path)], [5, 2, []])
