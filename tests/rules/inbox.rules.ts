@@ -101,26 +101,6 @@ test('an archived conversation comes back with the next message of either, and n
   }
 })
 
-test('notifications follow a conversation unless it is muted, or archived after that message', async () => {
-  const { ana, ben, dan, ab, ca } = await meet()
-  const { id } = await send(ben, ab)
-  /** Whether somebody hears of the message, of a later one, and of anything but a message. */
-  const follows = (who: Person, path = ab) =>
-    sql(
-      `select private.follows(person => $1, conversation => $2, message => message)
-       from unnest(array[${id}, ${id + 1}, null]::bigint[]) as message`,
-      [who.id, idOf(path)],
-    )
-  equal([await follows(ana), await follows(dan)], [[true, true, true], [false, false, false]])
-  await arrange(ana, ab, { archived: true })
-  equal(await follows(ana), [false, true, false])
-  await arrange(ana, ab, { archived: false, muted_until: later })
-  equal(await follows(ana), [false, false, false])
-  equal([await follows(ben), await follows(ana, ca)], [[true, true, true], [true, true, true]])
-  await endMutes()
-  equal(await follows(ana), [true, true, true])
-})
-
 test('the list is filtered by what is archived, and begins with what is pinned; states have pages', async () => {
   const { host, ids, paths } = await hostOf(30)
   for (const [at, path] of paths.entries()) await arrange(host, path, { archived: at % 3 === 0, pinned: at % 4 === 2 })

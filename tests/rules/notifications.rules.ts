@@ -116,9 +116,10 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
     equal([await claimPushes(), await claimMail(), await waiting()], [[], null, {}], `case ${place}`)
     await undo?.()
   }
-  // Archived before it: the message brings the conversation back.
+  // Archived before it: the message brings the conversation back. A mute that is over counts no more.
   await reset()
   await ben.put(`${ab}/state`, { archived: true }, 200)
+  await sql(`update private.inbox_entries set muted_until = now() - interval '1 second'`)
   await tell()
   equal(await waiting(), told)
 })
@@ -437,4 +438,9 @@ test('an offer is told to the other one, what an admin does to both, unless they
   await ana.post(`${ab}/reservations`, offer, 201)
   await planAfter('33 minutes')
   is((await claimPushes())[0].data, { type: 'reservation.changed', status: 'pending', title })
+  await clear('outbox', 'silences')
+  await ben.put(`${ab}/state`, { archived: true }, 200)
+  await ana.post(`${ab}/reservations`, offer, 201)
+  await planAfter('44 minutes')
+  equal([await outbox('user_id', 'push'), await outbox('user_id', 'mail')], [[], []], 'it is archived')
 })
