@@ -16,12 +16,10 @@ export const busy = 'The service is busy, please try again'
 export const serviceUnavailable = (): never => httpError('unavailable', busy)
 
 /** Throws 429 with Retry-After where the seconds are known. */
-export const tooManyRequests = (seconds?: number): never =>
-  httpError(
-    'rate_limited',
-    'Too many requests, please try again later',
-    seconds ? { 'Retry-After': String(seconds) } : undefined,
-  )
+export const tooManyRequests = (seconds?: number): never => {
+  const headers = seconds ? { 'Retry-After': String(seconds) } : undefined
+  return httpError('rate_limited', 'Too many requests, please try again later', headers)
+}
 
 interface DatabaseError {
   code: string
@@ -76,9 +74,7 @@ export const isConnectionRefusal = (error: unknown): boolean =>
 const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   try {
     const parsed: unknown = JSON.parse(detail ?? '')
-    return typeof parsed === 'object' && !Array.isArray(parsed) && parsed !== null
-      ? parsed as Record<string, unknown>
-      : {}
+    return parsed && typeof parsed === 'object' && !Array.isArray(parsed) ? parsed as Record<string, unknown> : {}
   } catch {
     return {}
   }
