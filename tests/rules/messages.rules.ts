@@ -268,8 +268,7 @@ test('pages have no duplicates or gaps, in both orders, by offset and by cursor'
   // deno-fmt-ignore
   for (const [query, expected] of [
     ['offset=0&limit=1', newest.slice(0, 1)], ['offset=4&limit=3&order=asc', ids.slice(4, 7)],
-    ['limit=2&order=desc', newest.slice(0, 2)], ['offset=103', []], ['offset=2147483648', []],
-    [`offset=${Number.MAX_SAFE_INTEGER}`, []],
+    ['limit=2&order=desc', newest.slice(0, 2)], ['offset=103', []],
   ] as const) equal(idsOf(await ben.get(`${ab}/messages?${query}`)), expected, query)
   equal(await pagesOf(cat, `${ca}/messages`), [[]])
   await ana.get(`${ab}/messages?before_id=9&after_id=1`, 400, 'before_id and after_id exclude each other')
