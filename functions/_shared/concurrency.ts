@@ -1,17 +1,7 @@
 import { serviceUnavailable } from './errors.ts'
 
-interface Limiter {
-  run: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** How many run or wait. */
-  inFlight: () => number
-}
-
 /** Runs at most `maxRunning` at once, in order of arrival. Throws 503 if the queue is full or the wait too long. */
-export const limitConcurrency = (
-  maxRunning: () => number,
-  maxQueued: number,
-  maxWaitMilliseconds: number,
-): Limiter => {
+export const limitConcurrency = (maxRunning: () => number, maxQueued: number, maxWaitMilliseconds: number) => {
   const queue = new Set<() => void>()
   let running = 0
 
@@ -28,7 +18,7 @@ export const limitConcurrency = (
       queue.add(start)
     })
 
-  const run: Limiter['run'] = async (work) => {
+  const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (running < maxRunning()) running++
     else if (queue.size >= maxQueued || !await enqueue()) serviceUnavailable()
     try {
@@ -42,5 +32,7 @@ export const limitConcurrency = (
       } else running--
     }
   }
-  return { run, inFlight: () => running + queue.size }
+  /** How many run or wait. */
+  const inFlight = (): number => running + queue.size
+  return { run, inFlight }
 }

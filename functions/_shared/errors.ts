@@ -16,12 +16,10 @@ export const busy = 'The service is busy, please try again'
 export const serviceUnavailable = (): never => httpError('unavailable', busy)
 
 /** Throws 429 with Retry-After where the seconds are known. */
-export const tooManyRequests = (seconds?: number): never =>
-  httpError(
-    'rate_limited',
-    'Too many requests, please try again later',
-    seconds ? { 'Retry-After': String(seconds) } : undefined,
-  )
+export const tooManyRequests = (seconds?: number): never => {
+  const headers = seconds ? { 'Retry-After': String(seconds) } : undefined
+  return httpError('rate_limited', 'Too many requests, please try again later', headers)
+}
 
 interface DatabaseError {
   code: string
@@ -48,26 +46,19 @@ interface ErrorResponse {
   headers?: Record<string, string>
 }
 
-const unavailable: ErrorResponse = {
-  status: 503,
-  body: { error: busy },
-  headers: { 'Retry-After': '1' },
-}
+const unavailable: ErrorResponse = { status: 503, body: { error: busy }, headers: { 'Retry-After': '1' } }
 
 /** The database connection is gone, or silent, which cannot be told apart. */
 export class ConnectionLoss extends Error {
   override name = 'ConnectionLoss'
 }
 
-const connectionLossCodes = new Set([
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now
-])
+// admin_shutdown, crash_shutdown, cannot_connect_now
+const connectionLossCodes = ['57P01', '57P02', '57P03']
 
 /** Whether the database connection is gone, rather than one statement refused. */
 export const isConnectionLoss = (error: unknown): boolean =>
-  error instanceof ConnectionLoss || (isDatabaseError(error) && connectionLossCodes.has(error.code))
+  error instanceof ConnectionLoss || (isDatabaseError(error) && connectionLossCodes.includes(error.code))
 
 /** What ends an anonymous caller's statement (private.act_as), with the connection. */
 const transactionTimeout = '25P04'
@@ -83,9 +74,7 @@ export const isConnectionRefusal = (error: unknown): boolean =>
 const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   try {
     const parsed: unknown = JSON.parse(detail ?? '')
-    return typeof parsed === 'object' && !Array.isArray(parsed) && parsed !== null
-      ? parsed as Record<string, unknown>
-      : {}
+    return parsed && typeof parsed === 'object' && !Array.isArray(parsed) ? parsed as Record<string, unknown> : {}
   } catch {
     return {}
   }

@@ -5,7 +5,6 @@ import { httpError } from './errors.ts'
 import { project } from './settings.ts'
 import { bearerToken } from './token.ts'
 
-/** Whether the value is a secret key of the project. */
 export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
   if (!key) return false
   const same = await Promise.all(project.secretKeys.map((secret) => timingSafeEqual(secret, key)))

@@ -18,6 +18,9 @@ const number = (min: number, max: number, others = '') => (text: string): number
     ? Number(text)
     : fail(`must be a number from ${min} to ${max}${others}`)
 
+const count = number(0, 999_999)
+const positive = number(1, 999_999)
+
 /** `off` is null. */
 const numberOrOff = (min: number, max: number) => (text: string): number | null =>
   text === 'off' ? null : number(min, max, ', or off')(text)
@@ -25,11 +28,7 @@ const numberOrOff = (min: number, max: number) => (text: string): number | null 
 const url = (message: string, ...protocols: string[]) => (text: string): string =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : fail(message)
 const webUrl = url('must be a URL with https, or http on this machine', 'https:', 'http:')
-const postgresUrl = url(
-  'must look like postgresql://user:password@host:port/database',
-  'postgresql:',
-  'postgres:',
-)
+const postgresUrl = url('must look like postgresql://user:password@host:port/database', 'postgresql:', 'postgres:')
 
 /** Keys as Supabase sets them: `{"default": "sb_…"}`. */
 export const namedKeys = (text: string): string[] => {
@@ -62,12 +61,7 @@ const parseRate = (text: string): Rate | null => {
     : fail('must be count/seconds, count/seconds/burst or off')
 }
 
-const rate = (hosted: string, means: string) => ({
-  parse: parseRate,
-  default: hosted,
-  local: 'off',
-  means,
-})
+const rate = (hosted: string, means: string) => ({ parse: parseRate, default: hosted, local: 'off', means })
 
 export interface Setting {
   /** Who alone reads it: `npm start`, or the functions on Supabase. */
@@ -85,11 +79,10 @@ export interface Setting {
   means: string
 }
 
-/**
- * Every setting: npm start and the functions check and read by this table, and `npm run settings` writes
- * `.env.example` and the tables of docs/settings.md from it.
- */
-const table = {
+// Every setting: npm start and the functions check and read by these tables, and `npm run settings` writes
+// `.env.example` and the tables of docs/settings.md from them.
+
+const general = {
   OPENAI_API_KEY: { means: 'vectors of the search from OpenAI; without a key the offline model makes them' },
   OPENAI_BASE_URL: {
     parse: webUrl,
@@ -99,19 +92,19 @@ const table = {
   },
   EMBEDDING_MODEL: { default: 'text-embedding-3-small', means: 'the model that is asked for vectors' },
   DATABASE_POOL: {
-    parse: number(1, 999_999),
+    parse: positive,
     // With one statement at a time on each, six connections serve as many requests a second on two cores as three did
     // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
     default: '6',
     means: 'database connections per instance (1 on Supabase)',
   },
   DATABASE_QUEUE: {
-    parse: number(1, 999_999),
+    parse: positive,
     default: '1000',
     means: 'how many statements may wait for a connection; the next gets 503',
   },
   SEARCH_CONCURRENCY: {
-    parse: number(1, 999_999),
+    parse: positive,
     unset: 'half of `DATABASE_POOL`',
     means: 'searches that run at once; 100 more may wait, for 4 s at most, and the next gets 503. Always below ' +
       '`DATABASE_POOL`, unless that is 1',
@@ -151,16 +144,8 @@ const table = {
     means: 'how many messages a person may send in a conversation in which the other one has never written; the next ' +
       'gets 403. `off` or 1 and more',
   },
-  UNSEND_HOURS: {
-    parse: number(0, 999_999),
-    default: '24',
-    means: 'how long a sender may take a message back; 0: never',
-  },
-  EDIT_MINUTES: {
-    parse: number(0, 999_999),
-    default: '15',
-    means: 'how long a sender may correct a message; 0: never',
-  },
+  UNSEND_HOURS: { parse: count, default: '24', means: 'how long a sender may take a message back; 0: never' },
+  EDIT_MINUTES: { parse: count, default: '15', means: 'how long a sender may correct a message; 0: never' },
   PARTNER_EMAIL: {
     parse: oneOf('always', 'after_reply'),
     default: 'always',
@@ -238,93 +223,85 @@ const table = {
     unset: 'made on first start, in `DATA_DIR` (mode 600); on Supabase none: keys from JWKS',
     means: 'signs the tokens; on Supabase only if the project still signs with the legacy shared secret',
   },
-  PORT: { on: 'machine', parse: number(0, 65_535), default: '54321', means: 'where everything listens' },
-  HOST: {
-    on: 'machine',
-    default: '127.0.0.1',
-    means: "its address; with 0.0.0.0 the dashboard's link works only on this machine",
-  },
+} satisfies Record<string, Setting>
+
+/** Read by `npm start` alone. */
+const onMachine = {
+  PORT: { parse: number(0, 65_535), default: '54321', means: 'where everything listens' },
+  HOST: { default: '127.0.0.1', means: "its address; with 0.0.0.0 the dashboard's link works only on this machine" },
   DATA_DIR: {
-    on: 'machine',
     default: '.data',
     means: 'where database and Storage keep their files and the project its keys; `memory` keeps nothing',
   },
   DATABASE_URL: {
-    on: 'machine',
     parse: postgresUrl,
     example: 'postgresql://user:password@127.0.0.1:5432/database',
     means: 'a Postgres 17 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
   },
   SEED: {
-    on: 'machine',
     parse: oneOf('demo', 'none'),
     default: 'demo',
     means: 'what a new database starts with; `none` is the interests alone',
   },
   SUPABASE_PUBLISHABLE_KEY: {
-    on: 'machine',
     parse: matching(/^sb_publishable_/, 'must start with sb_publishable_'),
     unset: 'made on first start, in `DATA_DIR`',
     example: 'sb_publishable_',
     means: 'the key of the local project for clients',
   },
   SUPABASE_SECRET_KEY: {
-    on: 'machine',
     parse: matching(/^sb_secret_/, 'must start with sb_secret_'),
     unset: 'made on first start, in `DATA_DIR`',
     example: 'sb_secret_',
     means: 'its key for servers',
   },
   CURRENCY: {
-    on: 'machine',
     parse: (text) => Intl.supportedValuesOf('currency').includes(text) ? text : fail('must be of ISO 4217, as EUR'),
     default: 'EUR',
     means: 'ISO 4217, of every price shown to people; the numbers of the API have none',
   },
   EMAIL_CONFIRMATION: {
-    on: 'machine',
     parse: onOff,
     default: 'off',
     means: '`on`: an account is [pending](privacy.md#pending-accounts) until its address is confirmed; mails are ' +
       'printed, and at `/mail`',
   },
+} satisfies Record<string, Setting>
+
+/** Read by the functions on Supabase alone. */
+const onSupabase = {
   DATABASE_CA_CERTIFICATE: {
-    on: 'supabase',
     parse: matching(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),
     means: "PEM of the authority that signs the database server's certificate, if the runtime does not know it " +
       '([deploy](deploy.md#tls-to-the-database))',
   },
   EDGE_DATABASE_URL: {
-    on: 'supabase',
     parse: postgresUrl,
     unset: "the platform's connection",
     means: 'to log in as `edge_functions` through the pooler ([deploy](deploy.md#4-how-the-functions-log-in))',
   },
   CLIENT_ADDRESS_HEADER: {
-    on: 'supabase',
     parse: (text) => matching(/^[\w-]+$/, 'must be the name of a header')(text).toLowerCase(),
     default: 'x-forwarded-for',
     means: "always, to the header that holds the client's address ([deploy](deploy.md#client-addresses))",
   },
   FORWARD_CLIENT_ADDRESS: {
-    on: 'supabase',
     parse: onOff,
     default: 'off',
     means: "`on` if Auth is to count refreshes by the client's address ([deploy](deploy.md#auths-own-limits))",
   },
   JWT_ISSUER: {
-    on: 'supabase',
     unset: '`https://<ref>.supabase.co/auth/v1`',
     means: 'if the `iss` of tokens differs ([deploy](deploy.md#5-a-domain-of-your-own))',
   },
   PUBLIC_URL: {
-    on: 'supabase',
     parse: webUrl,
     unset: '`SUPABASE_URL`',
     means: 'if clients use another origin, as with `supabase start`',
   },
 } satisfies Record<string, Setting>
 
+const table = { ...general, ...onMachine, ...onSupabase }
 type SettingName = keyof typeof table
 export type RateName = Extract<SettingName, `RATE_LIMIT_${string}`>
 type Values = {
@@ -333,7 +310,11 @@ type Values = {
     | (typeof table[Name] extends { default: string } ? never : undefined)
 }
 
-export const allSettings: Record<string, Setting> = table
+export const allSettings: Record<string, Setting> = {
+  ...general,
+  ...Object.fromEntries(Object.entries(onMachine).map(([name, setting]) => [name, { ...setting, on: 'machine' }])),
+  ...Object.fromEntries(Object.entries(onSupabase).map(([name, setting]) => [name, { ...setting, on: 'supabase' }])),
+}
 export const rateNames = Object.keys(table).filter((name) => name.startsWith('RATE_LIMIT_')) as RateName[]
 
 /**

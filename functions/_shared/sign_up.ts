@@ -7,14 +7,8 @@ import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
 import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
-import {
-  authClient,
-  createSupabaseClient,
-  isIndependentOfAddress,
-  readAuthSettings,
-  throwAuthError,
-  trustedAuthClient,
-} from './supabase_auth.ts'
+import { authClient, createSupabaseClient, isIndependentOfAddress } from './supabase_auth.ts'
+import { readAuthSettings, throwAuthError, trustedAuthClient } from './supabase_auth.ts'
 import type { Claims } from './token.ts'
 
 const emailTaken = 'An account with this e-mail already exists'
@@ -45,10 +39,10 @@ const isConflict = ({ code, message }: AuthError): boolean =>
 
 /** A sign-up in progress. */
 interface SignUp {
-  /** As in the response. */
-  account: Account
-  confirmationRequired: boolean
-  signedUp: Promise<SignedUp>
+  ticket: string
+  user_id: number
+  /** Whether a pending account has the address. */
+  pending: boolean
 }
 
 /**
@@ -56,31 +50,20 @@ interface SignUp {
  * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
  * password. The ticket tells these cases apart: creating the account consumes it.
  */
-export const beginSignUp = async (user: NewUser, secretKey?: string): Promise<SignUp> => {
-  const { email, password, captcha_token, name, ...fields } = user
+export const beginSignUp = async (user: NewUser, secretKey?: string) => {
+  const { email, password: _, captcha_token: __, name, ...fields } = user
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
   if (signUpDisabled) httpError('switched_off', 'Signing up is switched off')
-  const { user_id, ...begun }: { ticket: string; user_id: number; pending: boolean } = JSON.parse(
+  const signUp: SignUp = JSON.parse(
     await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
   )
-  const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return {
-    account,
-    confirmationRequired,
-    signedUp: createAuthUser({ password, captcha_token, ...begun }, account, secretKey),
-  }
-}
-
-interface NewAuthUser {
-  password: string
-  captcha_token: string | null | undefined
-  ticket: string
-  /** Whether a pending account has the address. */
-  pending: boolean
+  const account: Account = { id: signUp.user_id, name, email: email.toLowerCase(), role: 'user' }
+  return { account, confirmationRequired, signedUp: createAuthUser(user, signUp, account, secretKey) }
 }
 
 const createAuthUser = async (
-  { password, captcha_token, ticket, pending }: NewAuthUser,
+  { password, captcha_token }: NewUser,
+  { ticket, pending }: SignUp,
   account: Account,
   secretKey: string | undefined,
 ): Promise<SignedUp> => {

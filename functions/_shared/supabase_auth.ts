@@ -43,11 +43,7 @@ const forwardingHeaders = (address: string): Record<string, string> => {
 export const refreshSession = async (refreshToken: string, address: string): Promise<Session | null> => {
   const response = await platformFetch(`${project.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
-    headers: {
-      apikey: project.publishableKey,
-      'Content-Type': 'application/json',
-      ...forwardingHeaders(address),
-    },
+    headers: { apikey: project.publishableKey, 'Content-Type': 'application/json', ...forwardingHeaders(address) },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
   if (response?.ok) return await response.json().catch(serviceUnavailable)
@@ -94,18 +90,14 @@ export const throwAuthError = (error: AuthError): never => {
  * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
  * later (hooks, mail, the database) can fail for them alone.
  */
-const independentOfAddress = new Set([
-  'captcha_failed',
-  'email_provider_disabled',
-  'over_request_rate_limit',
-  'signup_disabled',
-  'validation_failed',
-  'weak_password',
-])
+const independentOfAddress = [
+  ...['captcha_failed', 'email_provider_disabled', 'over_request_rate_limit', 'signup_disabled'],
+  ...['validation_failed', 'weak_password'],
+]
 
 // supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
 export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
-  independentOfAddress.has(code ?? '') || status === 429 && !code || /^captcha /.test(message)
+  independentOfAddress.includes(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
 interface AuthSettings {
   signUpDisabled: boolean

@@ -1,25 +1,15 @@
-/** A minimum response time, which hides from a client how much work its request caused. */
-export interface TimingFloor {
-  /** Starts the timer of one request. */
-  start: () => {
-    /** Resolves once the response may be sent. */
-    wait: () => Promise<void>
-    /** Records the duration of a request that need not be hidden: others probably take as long. */
-    record: () => void
-  }
-}
-
 const halfLife = 30_000
 
 /**
- * The floor is the largest of three times, and never more than `max`:
+ * A minimum response time, which hides from a client how much work its request caused: the largest of three times, and
+ * never more than `max`.
  * - `min` milliseconds.
  * - `perRequest` for each request that starts within `min` of this one, whatever work it causes. Auth hashes ten
  *   concurrent log-ins of one address one after the other where the account exists: 1.1 s against 0.5 s.
  * - 1.5 times the slowest recent response, because a machine under load hashes more slowly. It decays exponentially.
  * Waiting costs a timer and the open connection.
  */
-export const createTimingFloor = (min: number, perRequest: number, max: number): TimingFloor => {
+export const createTimingFloor = (min: number, perRequest: number, max: number) => {
   let slowest = 0
   let since = performance.now()
   const starts: number[] = []
@@ -37,6 +27,7 @@ export const createTimingFloor = (min: number, perRequest: number, max: number):
   }
 
   return {
+    /** Starts the timer of one request. */
     start: () => {
       const start = performance.now()
       starts.push(start)
@@ -44,6 +35,7 @@ export const createTimingFloor = (min: number, perRequest: number, max: number):
       while (starts[0]! < start - 2 * max) starts.shift()
       const elapsed = () => performance.now() - start
       return {
+        /** Resolves once the response may be sent. */
         wait: async () => {
           record(elapsed())
           // The floor can rise while this request waits.
@@ -51,6 +43,7 @@ export const createTimingFloor = (min: number, perRequest: number, max: number):
             await new Promise((resolve) => setTimeout(resolve, Math.ceil(floor - elapsed())))
           }
         },
+        /** Records the duration of a request that need not be hidden: others probably take as long. */
         record: () => record(elapsed()),
       }
     },

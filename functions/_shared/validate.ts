@@ -44,10 +44,7 @@ const path = String.raw`[/?#][^\u0022\u0027\u0060<>\\${blank}]*`
  * An https URL that is safe in HTML without escaping: no user name, quotes, angle brackets, backslashes, white space,
  * control characters or invisible characters. The database checks the same (private.is_web_address).
  */
-export const webAddress = new RegExp(
-  `^https://(${host})(:[0-9]{1,5})?(${path})?$`,
-  'u',
-)
+export const webAddress = new RegExp(`^https://(${host})(:[0-9]{1,5})?(${path})?$`, 'u')
 
 const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
 
@@ -56,38 +53,30 @@ export const isOwnPhoto = (url: string): boolean =>
   /^http:\/\/127\.0\.0\.1:\d+$/.test(project.platformUrl) && url.startsWith(`${project.platformUrl}/`) &&
   avatarPath.test(url.slice(project.platformUrl.length))
 
-/** An id in a URL: plain decimal digits. */
-export const id = z.string()
-  .regex(/^[1-9]\d*$/, 'must be a positive integer')
-  .transform(Number)
-  .refine(Number.isSafeInteger, 'is out of range')
-  .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } })
+/** A number in a URL: plain decimal digits. */
+const integer = (pattern: RegExp, message: string, minimum: number) =>
+  z.string().regex(pattern, message).transform(Number).refine(Number.isSafeInteger, 'is out of range')
+    .meta({ jsonSchema: { type: 'integer', minimum, maximum: Number.MAX_SAFE_INTEGER } })
 
+export const id = integer(/^[1-9]\d*$/, 'must be a positive integer', 1)
 /** The id of whatever a page begins after; 0 is before the first. */
-export const idOrZero = z.string()
-  .regex(/^(0|[1-9]\d*)$/, 'must be 0 or a positive integer')
-  .transform(Number)
-  .refine(Number.isSafeInteger, 'is out of range')
-  .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } })
+export const idOrZero = integer(/^(0|[1-9]\d*)$/, 'must be 0 or a positive integer', 0)
+/** How many rows to skip. */
+export const offset = integer(/^\d+$/, 'must be a non-negative integer', 0)
 
 /** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
-const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
-
 /** A page size; larger values are reduced to the maximum. */
 export const limit = (max: number) =>
-  digits.refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
+  z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
+    .refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })
 
 /** A part of the answer that must be asked for. */
 export const flag = (description: string) =>
   z.enum(['true', 'false']).transform((value) => value === 'true')
     .meta({ jsonSchema: { type: 'boolean', description, examples: [true] } }).optional()
-
-/** How many rows to skip. */
-export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
-  .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } })
 
 /** ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso.datetime({ precision: 3 })

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { removeFiles } from '../_shared/files.ts'
@@ -64,9 +65,7 @@ conversations.get(
   route(
     'listConversationStates',
     'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
-    {
-      200: withHeaders(states.state.array(), 'Link'),
-    },
+    { 200: withHeaders(states.state.array(), 'Link') },
   ),
   requireUser,
   validate({ query: states.statePage }),
@@ -109,17 +108,8 @@ conversations.get(
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
 )
 
-type Page = {
-  limit: number
-  offset?: number
-  order?: string
-  before_id?: number
-  after_id?: number
-  states?: boolean
-}
-
 /** The next page: by cursor if this page used one, else by offset. */
-const nextPage = (page: Page, lastId: number) => {
+const nextPage = (page: z.output<typeof shape.messagePage>, lastId: number) => {
   const { before_id, after_id, offset = 0, ...others } = page
   if (before_id !== undefined) return { ...others, before_id: lastId }
   if (after_id !== undefined) return { ...others, after_id: lastId }

@@ -11,9 +11,7 @@ app.post(
   route(
     'sendNotifications',
     'Send what is due to devices, mailboxes and the webhook; called by the schedule with the secret key',
-    {
-      200: z.strictObject({ planned: z.int(), pushes: z.int(), mails: z.int(), webhooks: z.int() }),
-    },
+    { 200: z.strictObject({ planned: z.int(), pushes: z.int(), mails: z.int(), webhooks: z.int() }) },
   ),
   requireSecretKey,
   async (c) => c.json(await notify()),

@@ -4,13 +4,6 @@ import { drainMails } from './mails.ts'
 import { drainPushes } from './pushes.ts'
 import { drainWebhooks } from './webhooks.ts'
 
-export interface Report {
-  planned: number
-  pushes: number
-  mails: number
-  webhooks: number
-}
-
 /** Half of the 30 s for which the schedule waits for an answer. */
 const runMilliseconds = 15_000
 const planRows = 100
@@ -48,7 +41,7 @@ let preparing: ReturnType<typeof prepare> | undefined
  * Plans and sends what is due, for 15 s at most. A run may begin while another waits for receivers that do not answer:
  * it sends what has become due meanwhile.
  */
-export const notify = async (): Promise<Report> => {
+export const notify = async () => {
   const end = performance.now() + runMilliseconds
   const isTime = () => performance.now() < end
   const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))

@@ -3,8 +3,9 @@ import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Mail } from './templates/unread.ts'
 
-/** For each step; together they are less than the 15 s after which another worker may claim the mail. */
-const timeoutMilliseconds = 6000
+/** In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail. */
+const limit = 6000
+const timeouts = { connectionTimeout: limit, greetingTimeout: limit, socketTimeout: limit, dnsTimeout: limit }
 
 export interface MailServer {
   send: (mail: Mail & { from: string; to: string; messageId: string; unsubscribe: string }) => Promise<void>
@@ -30,13 +31,7 @@ type Callback = (error?: Error | null) => void
 /** Connects and logs in, so that no mail is claimed for a server that cannot be reached. */
 export const openMailServer = async (url: string): Promise<MailServer> => {
   const options = parseConnectionUrl(url)
-  const connection = new SMTPConnection({
-    ...options,
-    connectionTimeout: timeoutMilliseconds,
-    greetingTimeout: timeoutMilliseconds,
-    socketTimeout: timeoutMilliseconds,
-    dnsTimeout: timeoutMilliseconds,
-  })
+  const connection = new SMTPConnection({ ...options, ...timeouts })
   /** Errors of the connection are events, which reject what is under way. */
   const settle = (start: (done: Callback) => void): Promise<void> =>
     new Promise((resolve, reject) => {

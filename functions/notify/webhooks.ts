@@ -29,13 +29,8 @@ const requestHeaders = (id: string | null): Record<string, string> => {
 const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
   const id = `msg_${key.replaceAll('-', '')}`
   const timestamp = Math.floor(Date.now() / 1000)
-  const signingKey = await crypto.subtle.importKey(
-    'raw',
-    bytesOf(secret.replace(/^whsec_/, '')),
-    { name: 'HMAC', hash: 'SHA-256' },
-    false,
-    ['sign'],
-  )
+  const bytes = bytesOf(secret.replace(/^whsec_/, ''))
+  const signingKey = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const signed = await crypto.subtle.sign('HMAC', signingKey, new TextEncoder().encode(`${id}.${timestamp}.${body}`))
   return {
     'content-type': 'application/json',

@@ -24,10 +24,9 @@ notifications.get(
 
 notifications.put(
   '/me/devices/:device',
-  route('registerDevice', 'Register a Web Push subscription, at most ten', { 204: 'Registered' }, [
-    'invalid',
-    'too_many',
-  ]),
+  route('registerDevice', 'Register a Web Push subscription, at most ten', {
+    204: 'Registered',
+  }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.deviceParam, json: shape.newDevice }),
   rateLimit('RATE_LIMIT_DEVICE'),

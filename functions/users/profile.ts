@@ -26,7 +26,6 @@ const embedAfterwards = createMiddleware(async (c, next) => {
   if (c.res.ok) drainSoon()
 })
 
-/** The caller's own profile. */
 export const profile = new Hono()
 
 profile.patch(

@@ -75,11 +75,7 @@ describe.each(operations)('$name', (operation) => {
   // An operation on the caller alone is asked once.
   const asked = isAboutSomething(operation) || name === 'POST /auth/login' ? ownerships : ['own'] as const
   const cells = roles.flatMap((role) =>
-    asked.map((ownership) => ({
-      role,
-      ownership,
-      status: expectedStatus(operation, role, ownership),
-    }))
+    asked.map((ownership) => ({ role, ownership, status: expectedStatus(operation, role, ownership) }))
   )
   const check = async ({ role, ownership, status }: typeof cells[number]): Promise<Answer> => {
     const { path, body } = requestOf(operation, role, ownership)

@@ -1,17 +1,8 @@
--- Fixtures for the pgTAP files:
---   make_person(name)             creates a user with an Auth account and returns the user id
---   make_device(name)             gives a user a device
---   make_history(voyager, local)  gives two users one row in every table
---   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
---   tokens(query)                 words, "phrases" and -exclusions as functions/users/read_query.ts sends them
---   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
---   become_role(role), become_owner()   runs what follows as that role, or as the owner again
---   ask(name, call)               calls a function of schema api as the Edge Functions do
---   inbox_drift()                 what the inbox says differently from the messages
---   granted(acl, owner), relations      who has which privilege, and what there are privileges on
+-- Fixtures for the pgTAP files and the rules.
 create schema if not exists tests;
 grant usage on schema tests, tap to public;
 
+-- A user with an Auth account; returns the user id.
 create or replace function tests.make_person(name text)
 returns bigint language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -45,6 +36,7 @@ returns jsonb language sql stable security definer set search_path = '' as $$
   where email = person || '@tests.example'
 $$;
 
+-- Words, "phrases" and -exclusions as functions/users/read_query.ts sends them.
 create or replace function tests.words(query text) returns jsonb language sql immutable set search_path = '' as $$
   select coalesce(
     jsonb_agg(jsonb_build_object(
@@ -57,6 +49,7 @@ create or replace function tests.words(query text) returns jsonb language sql im
   cross join unnest(private.words_of(token[1])) as word
 $$;
 
+-- Runs what follows as that user on the Data API, or as an anonymous caller.
 create or replace function tests.become(person text) returns void language plpgsql volatile set search_path = '' as $$
 declare
   claims jsonb := tests.claims_of(person);

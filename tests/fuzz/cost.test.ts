@@ -2,19 +2,17 @@ import { expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
 
 // FUZZ_COST is the seconds of the long run (npm run test:fuzz:cost), with 10,000 profiles and a seed of its own, where
-// six times were seen before the search was rewritten. The short run tries the same every time: 4.2 and 6.3 times.
+// six times were seen before the search was rewritten. The short run tries the same every time: 3.4 times. Without
+// facets and nearness it found 3.0, and with twice as many tries the same.
 const seconds = Number(process.env.FUZZ_COST ?? 0)
 const maxRatio = 10
 const options = seconds > 0
   ? [`--seconds=${seconds}`, `--seed=${Date.now() % 2 ** 31}`]
-  : ['--profiles=2000', '--tries=200', '--seconds=600', '--seed=1']
+  : ['--profiles=2000', '--tries=100', '--seconds=600', '--seed=1']
 
-test.each([
-  ['the costliest search', []],
-  ['with facets and nearness the costliest search', ['--details']],
-])(`%s reads at most ${maxRatio} times the pages of an ordinary one`, async (_, details) => {
+test(`the costliest search reads at most ${maxRatio} times the pages of an ordinary one`, async () => {
   const env = { DATABASE_URL: process.env.COST_DATABASE_URL ?? '' }
-  const result = await runScript<{ ratio: number }>('bench/search/costliest.ts', [...options, ...details], env)
+  const result = await runScript<{ ratio: number }>('bench/search/costliest.ts', [...options, '--details'], env)
   if (seconds > 0) console.log(JSON.stringify(result))
   // Some that it has found are not ordinary.
   expect(result.ratio, JSON.stringify(result)).toBeGreaterThan(2)

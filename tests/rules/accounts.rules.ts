@@ -1,4 +1,7 @@
-/** Accounts: how Auth's accounts become users, who owns an address before it is confirmed, and what ends an account. */
+/**
+ * Accounts: how Auth's accounts become users, who owns an address before it is confirmed, and what ends an account.
+ * What a sign-up may have is in tests/contract/auth.test.ts.
+ */
 import { allows, anonymous, asAdmin, Caller, equal, is, type Json, people, person, refuses, sql } from './fixture.ts'
 import { talk, test, tokenOf } from './fixture.ts'
 
@@ -63,25 +66,6 @@ test('an account that Auth makes without a sign-up gets defaults, and a name in 
     const name = ('name' in metadata && metadata.name?.slice(0, 100)) || 'New user'
     equal(await sql('select name from public.users order by id desc limit 1'), [name])
   }
-})
-
-test('an account with an invalid profile is not made at all', async () => {
-  const [ana] = await people('ana')
-  const refused = async (code: string, text: string, fields: object, as = 'Ben', name = 'ben') =>
-    await refuses(code, text, [insertAccount(name, await begin(name, fields, as))])
-  await refused('23514', 'age is 18 to 120', { age: 7 })
-  await refused('23514', 'image_url is an https address', { image_url: 'http://images.example/ben.jpg' })
-  await refused('23514', 'name is one line that shows something', {}, '   ')
-  const unknown = `select private.begin_sign_up('${address('ben')}', 'Ben', '{"interest_ids": [1, 900002, 900001]}')`
-  await refuses('PT400', 'interest_ids: unknown interests 900001, 900002', [unknown], 'edge_functions')
-  const many = Array.from({ length: 51 }, (_, n) => n + 1)
-  await refused('PT400', 'interest_ids: a profile has at most 50 interests', { interest_ids: many })
-  await refused('23505', 'users_email_', {}, 'Ben', 'ANA')
-  for (const table of ['auth.users', 'public.users', 'public.profiles']) {
-    equal(await sql(`select count(*) from ${table}`), [1], table)
-  }
-  await signUp('ben', await begin('ben', { age: 18, interest_ids: [1] }, 'Ben'), confirmed)
-  await ana.post('/conversations', { other_user_id: (await users('id', 'ben'))[0] }, 201)
 })
 
 test('until its address is confirmed an account is in no search, unknown to everybody, and cannot act', async () => {
@@ -235,14 +219,4 @@ test("deleting Auth's account deactivates the user, keeps what partners have, an
   await ben.get(`${ab}/messages`, 200, [{ content: 'Hello', Sender: { name: 'ana' } }])
   await ana.get('/users/me', 401, 'This account no longer exists')
   await (await person('ana')).get('/users/me', 200, { name: 'ana' })
-})
-
-test('a deactivated user is refused, and reads once active again what was sent meanwhile', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  const ab = await talk(ana, ben)
-  await asAdmin(`update public.users set is_active = false where id = ${ana.id}`)
-  await ana.get('/users/me', 403, 'This account is deactivated')
-  await ben.post(`${ab}/messages`, { content: 'Until then' }, 201)
-  await asAdmin('update public.users set is_active = true')
-  await ana.get(`${ab}/messages`, 200, [{ content: 'Until then' }])
 })

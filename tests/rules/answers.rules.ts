@@ -68,9 +68,7 @@ test('the median of five or more first messages says how soon somebody answers, 
   const kept = await sql('select to_jsonb(spans)::text from private.answer_spans as spans where user_id = $1', [
     host.id,
   ])
-  equal(kept.map((row) => JSON.parse(row as string)), [
-    { user_id: host.id, answers: 'within an hour' },
-  ])
+  equal(kept.map((row) => JSON.parse(row as string)), [{ user_id: host.id, answers: 'within an hour' }])
   const statements = ['select answers from private.answer_spans', 'select private.measure_answers()']
   for (const role of ['authenticated', 'service_role']) await refuses('42501', 'denied', statements, role)
 })
@@ -116,9 +114,6 @@ test('it can be switched off and on again, is nowhere while a profile is hidden,
   await host.patch('/users/profile', { show_answers: true })
   equal([await view(host), await measured(host), await choice()], [null, 'within an hour', true])
   is(await host.get('/users/me/export'), { answers: 'within an hour', profile: { show_answers: true } })
-  for (const value of [null, 'false', 0]) {
-    await host.patch('/users/profile', { show_answers: value }, 400, 'show_answers')
-  }
   is((await other.get('/users/me?more=true')).Profile.show_answers, true)
 
   const refused = (status: number) => anonymous.get(`/users/${host.profileId}?more=true`, status)

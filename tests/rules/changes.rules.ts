@@ -1,7 +1,7 @@
 /** GET /conversations/changes: what it shows of each write, and to whom. */
 import { base64url } from 'jose'
 import { asAdmin, equal, idOf, inDays, is, type Json, people, type Person, sql, talk, test } from './fixture.ts'
-import { block, meet, refusesQueries, send, unblock } from './talks.ts'
+import { block, meet, send, unblock } from './talks.ts'
 
 const feed = '/conversations/changes'
 const snapshot = /,(\d+:\d+:\d*|"\d+:\d+:[\d,]*"),/
@@ -149,7 +149,6 @@ test('the first answer is a cursor without changes; pages come in order, each ch
   equal((await read(ana, pages.at(-1).cursor)).changes, [])
   equal((await read(ana, start, '&limit=7')).more, false)
   equal((await read(ana, start, '&limit=3')).changes, pages[0].changes, 'the same cursor gives the same again')
-  await refusesQueries(ana, feed, 'limit=0', 'limit=-1', 'limit=x', 'limit=1.5')
 })
 
 test("somebody else's cursor and a malformed one are 400; one that is not valid any more is 410", async () => {

@@ -2,6 +2,7 @@
 // cell of the table in docs/security.md.
 import { asAdmin, equal, idOf, inDays, is, type Json, passTime, people } from './fixture.ts'
 import { type Person, sql, talk, test } from './fixture.ts'
+import { work } from './devices.ts'
 import { rightsOn, sent } from './topics.ts'
 
 const table = Deno.readTextFileSync(new URL('../../docs/security.md', import.meta.url))
@@ -21,10 +22,6 @@ const cuts: Record<string, ((viewer: Person, subject: Person) => Promise<unknown
   suspend: [(_, subject) => restrict(subject, 'suspend')],
   erase: [(_, subject) => subject.delete('/users/me')],
 }
-
-/** What the worker calls. */
-const work = async (call: string): Promise<Json> =>
-  JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 
 /** What the viewer receives of the subject after the cut, by the row's name. */
 const observe = async (cut: (viewer: Person, subject: Person) => Promise<unknown>): Promise<Record<string, string>> => {

@@ -1,6 +1,6 @@
 /** The inbox: a conversation as each of the two arranges it, archived, muted or pinned, and what admins do to it. */
 import { asAdmin, equal, idOf, is, iso, type Json, type Person, refuses, sql, test } from './fixture.ts'
-import { activate, chunks, hostOf, idsOf, meet, pagesOf, refusesQueries, send } from './talks.ts'
+import { activate, chunks, hostOf, idsOf, meet, pagesOf, send } from './talks.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
 const initial = { archived: false, muted_until: null, pinned: false }
@@ -15,7 +15,7 @@ const endMutes = () =>
   sql("update private.inbox_entries set muted_until = now() - interval '1 second' where muted_until > now()")
 
 test('a conversation is archived, muted and pinned for oneself; what is absent stays unchanged', async () => {
-  const { ana, ben, cat, dan, ab, ca } = await meet()
+  const { ana, ben, cat, ab, ca } = await meet()
   equal([await arrange(ana, ab, {}), await states(ana)], [{ conversation_id: idOf(ab), ...initial }, []])
   // deno-fmt-ignore
   for (const [changes, expected] of [
@@ -33,17 +33,13 @@ test('a conversation is archived, muted and pinned for oneself; what is absent s
   }
   // deno-fmt-ignore
   for (const [error, changes] of [
-    ['archived', { archived: 'yes' }], ['archived', { archived: null }], ['pinned', { pinned: 1 }],
-    ...['tomorrow', '2036-05-14', '2036-05-14T16:00:00', '+012036-05-14T16:00:00Z'].map((muted_until) =>
+    ...['2036-05-14', '2036-05-14T16:00:00', '+012036-05-14T16:00:00Z'].map((muted_until) =>
       ['muted_until', { muted_until }] as const),
     ['muted_until: must be in the future', { muted_until: '2020-01-01T00:00:00Z', pinned: true }],
     ['muted: is not known', { muted: true, pinned: true }],
     ['A key of the body', { 'mu\nted': true }],
   ] as const) await arrange(ana, ab, changes, 400, error)
   equal(await states(ana), [])
-  for (const path of [ab, '/conversations/999999999']) {
-    equal(await arrange(dan, path, { pinned: true }, 404), { error: 'Conversation not found' })
-  }
   // The partner never learns, on either side.
   for (const [path, partner] of [[ab, ben], [ca, cat]] as const) {
     const views = async () => [
@@ -105,26 +101,6 @@ test('an archived conversation comes back with the next message of either, and n
   }
 })
 
-test('notifications follow a conversation unless it is muted, or archived after that message', async () => {
-  const { ana, ben, dan, ab, ca } = await meet()
-  const { id } = await send(ben, ab)
-  /** Whether somebody hears of the message, of a later one, and of anything but a message. */
-  const follows = (who: Person, path = ab) =>
-    sql(
-      `select private.follows(person => $1, conversation => $2, message => message)
-       from unnest(array[${id}, ${id + 1}, null]::bigint[]) as message`,
-      [who.id, idOf(path)],
-    )
-  equal([await follows(ana), await follows(dan)], [[true, true, true], [false, false, false]])
-  await arrange(ana, ab, { archived: true })
-  equal(await follows(ana), [false, true, false])
-  await arrange(ana, ab, { archived: false, muted_until: later })
-  equal(await follows(ana), [false, false, false])
-  equal([await follows(ben), await follows(ana, ca)], [[true, true, true], [true, true, true]])
-  await endMutes()
-  equal(await follows(ana), [true, true, true])
-})
-
 test('the list is filtered by what is archived, and begins with what is pinned; states have pages', async () => {
   const { host, ids, paths } = await hostOf(30)
   for (const [at, path] of paths.entries()) await arrange(host, path, { archived: at % 3 === 0, pinned: at % 4 === 2 })
@@ -145,8 +121,6 @@ test('the list is filtered by what is archived, and begins with what is pinned; 
     equal(await list(host, `${query}pinned=first&offset=1000&limit=5`), [])
     equal(await list(host, `${query}pinned=first&offset=3`), sorted.slice(3))
   }
-  const queries = ['archived=maybe', 'archived=1', 'pinned=last', 'pinned=true', 'archived=true&archived=false']
-  await refusesQueries(host, '/conversations', ...queries)
   const all = await states(host)
   const arranged = ids.filter((id) => archived(id) || pinned(id)).toSorted((one, other) => other - one)
   equal(all.map(({ conversation_id }: Json) => conversation_id), arranged)
@@ -171,15 +145,8 @@ test('twenty conversations can be pinned, whatever is muted and whatever others 
   await arrange(host, last, { pinned: true }, 200)
 })
 
-test('an erasure forgets what was arranged and keeps what the partners have', async () => {
-  const { ana, ben, cat, ab, ca } = await meet()
-  for (const [who, path] of [[ana, ab], [ana, ca], [cat, ca], [ben, ab]] as const) await arrange(who, path, everything)
-  await ana.delete('/users/me')
-  const arranged = `select user_id, is_archived, is_pinned, muted_until is not null from private.inbox_entries
-    where archived_id is not null or is_pinned or muted_until is not null order by user_id`
-  equal(await sql(arranged), [[ben.id, true, true, true], [cat.id, true, true, true]])
-  for (const [who, path] of [[ben, ab], [cat, ca]] as const) equal(await list(who, 'archived=true'), [idOf(path)])
-  // Who was deactivated or erased while the request waited changes nothing.
+test('whoever was deactivated while a request waited changes nothing', async () => {
+  const { ben, ab } = await meet()
   await activate(ben, false)
   const isBen = `from set_config('api.caller', '${ben.id}', true)`
   const late = ['set_conversation_state', 'offer_reservation', 'send_message']

@@ -1,5 +1,5 @@
 /** The search of one's own messages: what is found, in which order, and that nothing of others is. */
-import { asAdmin, equal, idOf, is, iso, type Json, people, type Person, setting, sql, talk, test } from './fixture.ts'
+import { asAdmin, equal, idOf, is, iso, type Json, type Person, setting, sql, test } from './fixture.ts'
 import { block, hostOf, idsOf, meet, pagesOf, refusesQueries, send, unknown } from './talks.ts'
 
 const path = '/conversations/search'
@@ -62,8 +62,7 @@ test('all words must be there, in any order; accents, case and one typing error 
     [`${'lisbon '.repeat(10)} nowhere`, [lisbon]], [`${'lisbon '.repeat(9)} nowhere`, []],
   ]
   for (const [q, expected] of queries) equal([q, await found(ana, q)], [q, expected])
-  await refusesQueries(ana, path, 'q', 'q=', `q=${'x'.repeat(513)}`, 'q=a%00', 'limit=0&q=a', 'before_id=x&q=a')
-  await refusesQueries(ana, path, 'conversation_id=x&q=a', 'q=a&q=b')
+  await refusesQueries(ana, path, 'q', 'q=')
 })
 
 test('corrections are found by what they say now, and what is empty by nothing', async () => {
@@ -105,15 +104,4 @@ test('pages repeat no message and leave out none, also where a search ends befor
   equal([parts.length > 3, parts.flatMap(idsOf)], [true, all])
   const none = await pagesOf(host, `${path}?q=nowhere&conversation_id=${ids[0]}`)
   equal([none.length > 1, none.flat()], [true, []])
-})
-
-test('a search counts as one for the rate limit', async () => {
-  const [ana, ben] = await people('ana', 'ben')
-  await talk(ana, ben)
-  setting('RATE_LIMIT_SEARCH', '2/60')
-  await search(ana, 'piano')
-  await ana.get('/users/search?q=piano')
-  await ana.get(`${path}?q=piano`, 429)
-  await ben.get(`${path}?q=piano`)
-  await ben.get(`${path}`, 400)
 })

@@ -1,14 +1,10 @@
 /** Whom the worker tells of what and when, and what becomes of the outbox. */
-import { openChannel } from '../../functions/notify/channel.ts'
-import { devices, keys, lisbon, settings, subscribe } from './devices.ts'
+import { devices, keys, lisbon, settings, subscribe, work } from './devices.ts'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
 
 const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
-/** What the worker calls. */
-const work = async (call: string): Promise<Json> =>
-  JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = (push = true, mail = true) => work(`plan_notifications(max_rows => 100, push => ${push}, mail => ${mail})`)
 const planAfter = async (time: string, push?: boolean, mail?: boolean) => {
   await passTime(time)
@@ -120,9 +116,10 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
     equal([await claimPushes(), await claimMail(), await waiting()], [[], null, {}], `case ${place}`)
     await undo?.()
   }
-  // Archived before it: the message brings the conversation back.
+  // Archived before it: the message brings the conversation back. A mute that is over counts no more.
   await reset()
   await ben.put(`${ab}/state`, { archived: true }, 200)
+  await sql(`update private.inbox_entries set muted_until = now() - interval '1 second'`)
   await tell()
   equal(await waiting(), told)
 })
@@ -321,29 +318,6 @@ test('a push with more to tell meanwhile is sent again, and one to a device that
   equal(await waiting(), {})
 })
 
-test('receivers that never answer delay nobody else', async () => {
-  const [answer, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const receivers = [...Array(3).fill('user 1'), ...Array(3).fill('user 2'), 'user 3']
-  const waiting = receivers.map((receiver, index) => ({ id: -index, receivers: [receiver] }))
-  const drain = openChannel({
-    ...{ name: 'push', total: 5, each: [{ bound: 2, isSingle: true }] },
-    claim: (_, busy) => {
-      const index = waiting.findIndex(({ receivers: [receiver] }) => !busy.includes(receiver!))
-      return Promise.resolve(JSON.stringify(index < 0 ? [] : waiting.splice(index, 1)))
-    },
-    send: async ({ id, receivers }) => {
-      if (receivers?.includes('user 3')) told.resolve()
-      else await answer.promise
-      return { id, outcome: 'sent' }
-    },
-  })
-  const run = drain(() => waiting.length > 0)
-  await told.promise
-  equal(waiting.length, 2)
-  answer.resolve()
-  equal(await run, 7)
-})
-
 // deno-fmt-ignore
 const quotes: [text: string, quoted: string, longest: number][] = [
   [' Voyagers\r\n\r\nYour account\u2028is\u202esuspended\u0085\t! ', 'Voyagers Your account is suspended !', 60],
@@ -464,4 +438,9 @@ test('an offer is told to the other one, what an admin does to both, unless they
   await ana.post(`${ab}/reservations`, offer, 201)
   await planAfter('33 minutes')
   is((await claimPushes())[0].data, { type: 'reservation.changed', status: 'pending', title })
+  await clear('outbox', 'silences')
+  await ben.put(`${ab}/state`, { archived: true }, 200)
+  await ana.post(`${ab}/reservations`, offer, 201)
+  await planAfter('44 minutes')
+  equal([await outbox('user_id', 'push'), await outbox('user_id', 'mail')], [[], []], 'it is archived')
 })

@@ -1,20 +1,8 @@
 /** What senders do with their messages afterwards: correct them, and take them back. */
-import {
-  asAdmin,
-  equal,
-  idOf,
-  is,
-  iso,
-  type Json,
-  passTime,
-  type Person,
-  refuses,
-  setting,
-  sql,
-  test,
-} from './fixture.ts'
-import { activate, block, idsOf, meet, send, unblock, unknown } from './talks.ts'
-import { settings, subscribe } from './devices.ts'
+import { asAdmin, equal, idOf, is, iso, type Json, passTime } from './fixture.ts'
+import { type Person, refuses, setting, sql, test } from './fixture.ts'
+import { block, idsOf, meet, send, unblock, unknown } from './talks.ts'
+import { settings, subscribe, work } from './devices.ts'
 
 const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
 const at = (path: string, { id }: Json) => `${path}/messages/${id}`
@@ -31,10 +19,9 @@ const changes = ({ id }: Json) =>
      where entity_id = $1 and kind::text ~ '^(message|read)' order by id offset 1`,
     [id],
   )
-const claim = async (call: string) => JSON.parse((await sql(`select private.${call}::text`, [], 'edge_functions'))[0])
 const plan = async (time: string) => {
   await passTime(time)
-  await claim('plan_notifications(max_rows => 100, push => true, mail => true)')
+  await work('plan_notifications(max_rows => 100, push => true, mail => true)')
 }
 
 test('a message that is taken back leaves a stone in its place, in every list and for both', async () => {
@@ -77,27 +64,22 @@ test('a message that is corrected is the same with another text, and tells when 
   // Only beside a file the text may be blank.
   await edit(ana, ab, sent, ' \u3000', 200, { content: ' \u3000' })
   const bare = await send(ana, ab, 'Bare')
-  for (const content of ['', ' \u3000', 'é'.repeat(5001), 5, null, undefined]) {
-    await edit(ana, ab, bare, content, 400, 'content')
-  }
+  for (const content of ['', ' \u3000', 'é'.repeat(5001)]) await edit(ana, ab, bare, content, 400, 'content')
   await edit(ana, ab, bare, '🚶'.repeat(5000))
   await unsend(ana, ab, bare)
   await edit(ana, ab, bare, 'Back', 409, 'This message was taken back')
 })
 
 test('only the sender does either, and everybody else gets the answer of a message that there is not', async () => {
-  const { ana, ben, cat, dan, ab, ca } = await meet()
+  const { ana, ben, ab, ca } = await meet()
   const sent = await send(ana, ab, 'Mine')
   const refused = async (who: Person, path: string, id: number) => {
     equal(await unsend(who, path, { id }, 404), { error: 'Message not found' })
     equal(await edit(who, path, { id }, 'Yours', 404), { error: 'Message not found' })
   }
-  for (const who of [ben, cat, dan]) await refused(who, ab, sent.id)
+  await refused(ben, ab, sent.id)
   for (const id of unknown) await refused(ana, ab, id)
-  for (const path of [ca, ...unknown.map((id) => `/conversations/${id}`)]) await refused(ana, path, sent.id)
-  await activate(ana, false)
-  await unsend(ana, ab, sent, 403, 'This account is deactivated')
-  await edit(ana, ab, sent, 'Other', 403, 'This account is deactivated')
+  await refused(ana, ca, sent.id)
   equal(await ben.get(`${ab}/messages`), [sent])
 })
 
@@ -183,18 +165,13 @@ test('a key of a message that has changed since gives what is left of it, and cr
   equal(idsOf(await ana.get(`${ab}/messages`)), [second.id, first.id])
 })
 
-test('evidence keeps what was reported before; after that a stone can be reported, without its words', async () => {
+// That evidence is a copy is in reports.rules.ts.
+test('a stone can be reported, without its words', async () => {
   const { ana, ben, ab } = await meet()
-  const [first, second] = [await send(ana, ab, 'Rude'), await send(ana, ab, 'Ruder')]
-  const report = async ({ id }: Json) =>
-    (await ben.post('/users/me/reports', { message_id: id, reason: 'harassment' }, 201)).id
-  const evidence = (id: number) => asAdmin(`select message_id, content from public.read_evidence(${id})`)
-  const early = await report(first)
-  await edit(ana, ab, first, 'Kind')
-  await unsend(ana, ab, first)
-  await unsend(ana, ab, second)
-  equal(await evidence(early), [[first.id, 'Rude']])
-  equal(await evidence(await report(second)), [[second.id, '']])
+  const message = await send(ana, ab, 'Rude')
+  await unsend(ana, ab, message)
+  const { id } = await ben.post('/users/me/reports', { message_id: message.id, reason: 'harassment' }, 201)
+  equal(await asAdmin(`select message_id, content from public.read_evidence(${id})`), [[message.id, '']])
 })
 
 test('nobody is pushed or mailed what was taken back, nor counted as unread; a correction is quoted', async () => {
@@ -206,8 +183,8 @@ test('nobody is pushed or mailed what was taken back, nor counted as unread; a c
   await edit(ana, ab, second, 'Two')
   await plan('11 minutes')
   await unsend(ana, ab, first)
-  is(await claim("claim_pushes(9, '[]')"), [{ data: { text: 'Two', unread: 1, id: second.id } }])
-  is(await claim("claim_mail('[]')"), { conversations: [{ text: 'Two', unread: 1 }] })
+  is(await work("claim_pushes(9, '[]')"), [{ data: { text: 'Two', unread: 1, id: second.id } }])
+  is(await work("claim_mail('[]')"), { conversations: [{ text: 'Two', unread: 1 }] })
   const fourth = await send(ana, ab, '4')
   await sql('delete from private.silences')
   await sql('delete from private.outbox')
@@ -216,25 +193,21 @@ test('nobody is pushed or mailed what was taken back, nor counted as unread; a c
   const fifth = await send(ana, ab, '5')
   await plan('33 minutes')
   for (const message of [fourth, fifth]) await unsend(ana, ab, message)
-  is([await claim("claim_pushes(9, '[]')"), await claim("claim_mail('[]')")], [[], null])
+  is([await work("claim_pushes(9, '[]')"), await work("claim_mail('[]')")], [[], null])
   // Of a reservation's step a stone after it does not say that it was seen.
   const offer = { title: 'A walk', price: 1, date: '2036-01-01T10:00:00Z' }
   await ana.post(`${ab}/reservations`, offer, 201)
   await unsend(ana, ab, await send(ana, ab, '6'))
   await plan('44 minutes')
-  is((await claim("claim_pushes(9, '[]')")).map(({ data }: Json) => data.type), ['reservation.changed'])
+  is((await work("claim_pushes(9, '[]')")).map(({ data }: Json) => data.type), ['reservation.changed'])
 })
 
-test('both count as sends, and what was taken back counts as a first message', async () => {
+test('what was taken back counts as a first message', async () => {
   const { ana, ab } = await meet()
   setting('FIRST_CONTACT_LIMIT', '2')
-  const [first, second] = [await send(ana, ab, 'First'), await send(ana, ab, 'Second')]
+  const [first] = [await send(ana, ab, 'First'), await send(ana, ab, 'Second')]
   await unsend(ana, ab, first)
   await send(ana, ab, 'Third', 403, 'until this person has answered')
-  setting('RATE_LIMIT_SEND', '2/2000')
-  await edit(ana, ab, second, 'Other')
-  await unsend(ana, ab, { id: 999_999_999 }, 404)
-  for (const ask of [edit(ana, ab, second, 'Again', 429), unsend(ana, ab, second, 429)]) await ask
 })
 
 test('an admin writes no words onto a stone, and makes none of a message that keeps its words', async () => {

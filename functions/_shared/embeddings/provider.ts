@@ -1,7 +1,6 @@
 /** The length of every provider's vectors, so that one column fits each. Those of the offline model end with zeros. */
 export const dimensions = 384
 
-/** Makes embeddings of texts. */
 export interface Provider {
   /** openai or offline. */
   name: string

@@ -90,13 +90,7 @@ export const conversationDetail = z.strictObject({
   Local: person,
   Reservations: z.array(
     z.strictObject(
-      {
-        id: z.int(),
-        title: z.string(),
-        price: z.number(),
-        date: timestamp,
-        status,
-      } satisfies Columns<'reservations'>,
+      { id: z.int(), title: z.string(), price: z.number(), date: timestamp, status } satisfies Columns<'reservations'>,
     ).meta({ id: 'Reservation' }),
   ),
 }).meta({ id: 'ConversationDetail' })

@@ -58,23 +58,21 @@ export const conflict = z.strictObject({ error: z.string(), status })
   .meta({ id: 'ReservationConflict', examples: [{ error: 'This reservation is cancelled', status: 'cancelled' }] })
 
 const title = line(1, 120)
-  .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 120 } })
 // Without multipleOf: validators divide by 0.01 and refuse 0.07.
 const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 to 100,000')
   .refine((value) => Math.round(value * 100) / 100 === value, 'must have at most two decimals')
   .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000 } })
 
+const dateTime = { type: 'string', format: 'date-time' }
 /** As the answers print it. Postgres has no year 0, and four digits are all that the answers have. */
 export const moment = (schema: z.ZodType<string>) =>
   schema.transform((value) => new Date(value).toISOString())
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 1 to 9999')
+    .meta({ jsonSchema: dateTime })
 export const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
-export const dateTime = { type: 'string', format: 'date-time' }
 
 const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
-const endsAt = moment(isoMoment)
-  .meta({ jsonSchema: dateTime })
-  .nullish()
+const endsAt = moment(isoMoment).nullish()
   .describe('After date, by 366 days at most; without it others may overlap')
 
 export const newReservation = z.strictObject({
@@ -84,9 +82,7 @@ export const newReservation = z.strictObject({
   ends_at: endsAt,
   host_id: jsonId.nullish().describe('One of the two participants; by default the local'),
   client_id: clientId.nullish().describe('As the header Idempotency-Key'),
-}).meta({
-  examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }],
-})
+}).meta({ examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }] })
 
 const revision = z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read')
 
@@ -127,22 +123,10 @@ const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be 
 
 export const reservationPage = z.object({
   status: status.optional().describe('Only reservations with this status').meta({ examples: ['accepted'] }),
-  from: queryMoment
-    .meta({
-      jsonSchema: {
-        ...dateTime,
-        description: 'Only reservations whose date is this or later',
-        examples: ['2027-05-01T00:00:00Z'],
-      },
-    }).optional(),
-  to: queryMoment
-    .meta({
-      jsonSchema: {
-        ...dateTime,
-        description: 'Only reservations whose date is earlier',
-        examples: ['2027-06-01T00:00:00Z'],
-      },
-    }).optional(),
+  from: queryMoment.optional().describe('Only reservations whose date is this or later')
+    .meta({ examples: ['2027-05-01T00:00:00Z'] }),
+  to: queryMoment.optional().describe('Only reservations whose date is earlier')
+    .meta({ examples: ['2027-06-01T00:00:00Z'] }),
   limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
   before_id: id.optional().describe('Only reservations older than this one, for the next page')
     .meta({ examples: [7] }),

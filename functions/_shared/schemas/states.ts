@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { id, limit, timestamp } from '../validate.ts'
-import { dateTime, isoMoment, moment } from './reservations.ts'
+import { isoMoment, moment } from './reservations.ts'
 
 const until = '2027-05-14T16:00:00.000Z'
 
@@ -20,11 +20,7 @@ export const exportedState = z.strictObject(fields)
 
 export const newState = z.strictObject({
   archived: z.boolean().optional().describe('Out of the inbox until a newer message comes'),
-  muted_until: moment(isoMoment)
-    .meta({ jsonSchema: dateTime })
-    .nullable()
-    .optional()
-    .describe('In the future; null: not muted'),
+  muted_until: moment(isoMoment).nullish().describe('In the future; null: not muted'),
   pinned: z.boolean().optional().describe('At most 20 conversations can be pinned'),
 }).meta({ examples: [{ muted_until: until, pinned: true }] })
 

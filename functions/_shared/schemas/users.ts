@@ -84,20 +84,16 @@ export const exported = z.strictObject({
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const name = line(1, 100)
-  .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
   .refine(
     (url) => webAddress.test(url) || isOwnPhoto(url),
     'must be an https URL without quotes, angle brackets, backslashes or spaces',
   )
-  .meta({
-    jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 },
-  })
+  .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
 
 /** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
 export const profileChanges = z.object({
-  name: name.optional().describe('The displayed name'),
+  name: line(1, 100).optional().describe('The displayed name'),
   bio: text(0, 500).nullish().describe('One line about oneself'),
   location: line(0, 120).nullish().describe('Where one is, in words'),
   first_name: line(0, 100).nullish().describe('The first name'),
@@ -209,21 +205,12 @@ export const searchQuery = z.object({
   suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
   facets: facets.optional(),
   highlight: flag('Adds _matches and _snippet to each hit'),
-  like: id.meta({
-    jsonSchema: {
-      type: 'integer',
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both',
-      examples: [47],
-    },
-  }).optional(),
+  like: id.optional().meta({ examples: [47] })
+    .describe('A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both'),
 })
 
 export const completionQuery = z.object({
-  q: text(0, 512).optional().meta({
-    jsonSchema: { type: 'string', maxLength: 512, description: 'What has been typed so far', examples: ['ja'] },
-  }),
+  q: text(0, 512).optional().describe('What has been typed so far').meta({ examples: ['ja'] }),
   limit: limit(20).default(5).describe('How many of each kind; more than 20 are taken as 20'),
 })
 

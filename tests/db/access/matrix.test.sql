@@ -8,7 +8,7 @@
 --   dora             owns the rows and is deactivated
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
-select plan(9);
+select plan(7);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -112,14 +112,3 @@ from unnest(array['anon', 'ana', 'ben', 'mallory', 'dora', 'gus', 'edge_function
 cross join lateral (
   select case when caller in ('anon', 'edge_functions') then caller else 'authenticated' end as role
 ) as roles;
-
--- The partner's conversation would go with the user.
-select tests.become_role('service_role');
-select throws_like(
-  $$ delete from public.users where name = 'ana' $$, '%"conversations_voyager_id_fkey"%',
-  'the secret key cannot delete a user who has a conversation'
-);
-select lives_ok(
-  $$ delete from public.users where email = 'nobody@tests.example' $$,
-  'the secret key can delete a user without conversations'
-);

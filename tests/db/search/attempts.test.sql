@@ -1,6 +1,6 @@
 -- A text that one model failed to embed is tried again by another model, and not by the same one, however often it
 -- starts.
-select plan(12);
+select plan(11);
 select tests.make_person('ana');
 update public.profiles set is_searchable = true, biography = 'Zorbing quokkas' where user_id = tests.id_of('ana');
 delete from private.embedding_queue where kind = 'context';
@@ -58,11 +58,6 @@ select is(
   'failures of the provider count no attempts, and the next attempt waits longer up to 16 minutes'
 );
 select is(json_array_length(private.claim_embeddings('third', 64)), 0, 'until then nobody tries');
-update private.embedding_queue set due_at = now();
-select is(
-  json_array_length(private.claim_embeddings('third', 64, newest => true)), 0,
-  'after a failure it is left to the schedule, because it may be what made its call fail'
-);
 select is(
   array(
     select pg_temp.claim('third')

@@ -7,21 +7,11 @@ select is_empty(
     select typed, meant, budget, errors, expected
     from (
       values
-        ('brelk', 'brelk', 1, 0),
-        ('brelt', 'brelk', 1, 1),
-        ('brelkk', 'brelk', 1, 1),
-        ('brlk', 'brelk', 1, 1),
-        ('brlek', 'brelk', 1, 1),
+        ('brelt', 'brelk', 0, null),
         ('rbelk', 'brelk', 1, 1),
         ('brefz', 'brelk', 1, null),
-        ('brle', 'brelk', 1, null),
-        ('zamquilap', 'zanquilop', 2, 2),
         ('zanuqilpo', 'zanquilop', 2, 2),
-        ('aznquilap', 'zanquilop', 2, 2),
-        ('znaquilo', 'zanquilop', 2, 2),
-        ('zamqnilap', 'zanquilop', 2, null),
-        ('zanuqilxx', 'zanquilop', 2, null),
-        ('brelt', 'brelk', 0, null)
+        ('zamqnilap', 'zanquilop', 2, null)
     ) as cases (typed, meant, budget, expected)
     cross join lateral (
       values

@@ -1,6 +1,6 @@
--- Who may do what with the rows of storage.objects, and with a file in a message. That Storage asks for each of its
--- requests is in tests/contract/storage.test.ts.
-select plan(73);
+-- Who may do what with the rows of storage.objects. That Storage asks for each of its requests, also after a block or
+-- an erasure, is in tests/contract/storage.test.ts; which file a message may have, in tests/rules/messages.rules.ts.
+select plan(60);
 -- As Storage does: it says what it is asked to do, and that it deletes.
 set local storage.operation = 'storage.object.upload';
 set local storage.allow_delete_query = 'true';
@@ -186,45 +186,5 @@ from (
     (pg_temp.files('0/', 200, '1'), 'ana, ben'),
     -- With the 2048 bytes of the first file one byte less than 500 MiB, and 500 MiB.
     (pg_temp.files('{own}/', 1, '524285951'), 'ana, ben'), (pg_temp.files('{own}/', 1, '524285952'), 'ben'),
-    (pg_temp.files('{own}/', 1, null), 'ana, ben'),
-    ('insert into private.blocks (blocker_id, blocked_id) select tests.id_of(''ana''), tests.id_of(''ben'')', 'nobody'),
-    ('select private.erase_person(tests.id_of(''ben''))', 'nobody')
+    (pg_temp.files('{own}/', 1, null), 'ana, ben')
 ) as conditions (done, who);
-
-create function pg_temp.send(person text, change jsonb) returns text language plpgsql as $$
-declare
-  file constant jsonb := '{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}';
-  draft constant jsonb := jsonb_build_object('content', '', 'attachment', file || change);
-begin
-  perform tests.ask(person, pg_temp.fill(format('send_message({own}, %L)', draft)));
-  perform tests.become_owner();
-  return 'sent';
-exception
-  when others then
-    return sqlstate || ' ' || sqlerrm;
-end
-$$;
-select is(
-  pg_temp.send(person, change),
-  case outcome
-    when 'not theirs' then
-      'PT400 attachment: is not a file that you uploaded to this conversation, or not of this type and size'
-    else outcome
-  end,
-  format('%s sends %s', person, change)
-)
-from (
-  values
-    ('ana', '{}'::jsonb, 'sent'),
-    ('ana', '{"url": "attachments/{own}/{uuid}/map.png"}', 'sent'),
-    ('ben', '{"url": "HTTPS://files.example/map.png", "size": 1}', 'sent'),
-    ('ben', '{}', 'not theirs'),
-    ('ana', '{"mime_type": "image/jpeg"}', 'not theirs'),
-    ('ana', '{"size": 2049}', 'not theirs'),
-    ('ana', '{"url": "{own}/{uuid}/map.png.exe"}', 'not theirs'),
-    ('ana', '{"url": "{dans}/{uuid}/map.png"}', 'not theirs'),
-    ('ana', '{"url": "{ana}/me.png"}', 'not theirs'),
-    -- Of the bucket elsewhere.
-    ('ana', '{"url": "{own}/map.png"}', 'not theirs'),
-    ('ana', '{"url": "{own}/https://files.example/map.png"}', 'not theirs')
-) as messages (person, change, outcome);

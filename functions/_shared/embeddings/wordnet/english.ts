@@ -55,50 +55,19 @@ const irregularForms: ReadonlyMap<string, string> = new Map(
 )
 
 /** Inflections in the order in which they are tried: the ending, and what the base form has in its place. */
+// deno-fmt-ignore
 const inflections: readonly (readonly [ending: string, base: string])[] = [
-  ['ies', 'y'],
-  ['ies', 'ie'],
-  ['ches', 'ch'],
-  ['shes', 'sh'],
-  ['sses', 'ss'],
-  ['xes', 'x'],
-  ['zes', 'z'],
-  ['ves', 'f'],
-  ['ves', 'fe'],
-  ['men', 'man'],
-  ['s', ''],
-  ['es', ''],
-  ['ied', 'y'],
-  ['icked', 'ic'],
-  ['icking', 'ic'],
-  ['ying', 'ie'],
-  ['ed', 'e'],
-  ['ed', ''],
-  ['ing', 'e'],
-  ['ing', ''],
+  ['ies', 'y'], ['ies', 'ie'], ['ches', 'ch'], ['shes', 'sh'], ['sses', 'ss'], ['xes', 'x'], ['zes', 'z'], ['ves', 'f'],
+  ['ves', 'fe'], ['men', 'man'], ['s', ''], ['es', ''], ['ied', 'y'], ['icked', 'ic'], ['icking', 'ic'], ['ying', 'ie'],
+  ['ed', 'e'], ['ed', ''], ['ing', 'e'], ['ing', ''],
 ]
 
 /** Derivations, tried on unknown words only: in known ones they would find `corn` in `corner`. */
+// deno-fmt-ignore
 const derivations: typeof inflections = [
-  ['ier', 'y'],
-  ['iest', 'y'],
-  ['er', 'e'],
-  ['er', ''],
-  ['ers', 'e'],
-  ['ers', ''],
-  ['est', 'e'],
-  ['est', ''],
-  ['ily', 'y'],
-  ['ly', ''],
-  ['bly', 'ble'],
-  ['ally', ''],
-  ['iness', 'y'],
-  ['ness', ''],
-  ['nesses', ''],
-  ['ings', 'e'],
-  ['ings', ''],
-  ['able', 'e'],
-  ['able', ''],
+  ['ier', 'y'], ['iest', 'y'], ['er', 'e'], ['er', ''], ['ers', 'e'], ['ers', ''], ['est', 'e'], ['est', ''],
+  ['ily', 'y'], ['ly', ''], ['bly', 'ble'], ['ally', ''], ['iness', 'y'], ['ness', ''], ['nesses', ''], ['ings', 'e'],
+  ['ings', ''], ['able', 'e'], ['able', ''],
 ]
 
 /** Latin letters that Unicode does not decompose, written as Postgres's unaccent writes them. */

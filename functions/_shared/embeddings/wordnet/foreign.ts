@@ -54,6 +54,5 @@ const cut = (run: string, isKnown: (word: string) => boolean): string => {
   return ` ${found.join(' ')} `
 }
 
-/** The words of a text in any of the languages. */
 export const allWordsOf = (text: string, isKnown: (word: string) => boolean): string[] =>
   wordsOf(text.normalize('NFKC').replace(unspaced, (run) => cut(run, isKnown)))
