@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
-import { startDurablePostgres } from '../tools/durable_postgres.ts'
+import { startPostgres as startServer } from '../tools/own_postgres.ts'
 import { freePort } from '../tools/ports.ts'
 import { serveFunction } from '../tools/serve_function.ts'
 import { pause, until } from '../tools/wait.ts'
@@ -17,7 +17,8 @@ const secretKey = 'sb_secret_kills'
 
 /** A Postgres with the migrations, and a function that kills it and starts it again. */
 const startPostgres = async () => {
-  const { folder, url, kill, again } = await startDurablePostgres()
+  const { folder, url, signal, again, remove } = await startServer()
+  onTestFinished(remove)
   const pool = new pg.Pool({ connectionString: url, max: 8 })
   pool.on('error', () => {})
   onTestFinished(() => pool.end())
@@ -26,7 +27,7 @@ const startPostgres = async () => {
   const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
   await promisify(execFile)(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', url, ...files])
   const killAndStart = async () => {
-    kill()
+    signal('SIGKILL')
     await again()
   }
   return { folder, pool, kill: killAndStart, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
