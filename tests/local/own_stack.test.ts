@@ -5,7 +5,7 @@ import { useStack } from '../tools/own_stack.ts'
 import { call, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
-import { eventually } from '../tools/wait.ts'
+import { until } from '../tools/wait.ts'
 
 // Hashing takes as long as it does for people.
 const stack = useStack({ ACCESS_LOG: 'all', LITE_AUTH_BCRYPT_COST: '10', RATE_LIMIT_LOGIN: '40/360000' })
@@ -70,7 +70,7 @@ test('a Realtime filter that is too long or nested too deep is refused', async (
     const filter = `attachment=eq.${nested(levels)}`
     channel.on('postgres_changes', { event: '*', schema: 'public', table: 'messages', filter }, () => {})
     expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
-    await eventually(() => answers.length > 0, 50)
+    await until(() => answers.length > 0)
     expect([levels, answers[0]]).toEqual([levels, expect.objectContaining({ status: 'error' })])
   }
   await expectHealthy()
