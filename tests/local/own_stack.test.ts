@@ -114,7 +114,9 @@ test('wrong codes are counted, and then the right one is refused as well', async
     (await dataApi('POST', 'auth/v1/verify', { type: 'recovery', email, token })).status
   const wrong = Array.from({ length: 70 }, (_, index) => `${(Number(code) + 1 + index) % 1e6}`.padStart(6, '0'))
   const statuses = await Promise.all(wrong.map(use))
-  expect(statuses.toSorted()).toEqual([...Array(61).fill(403), ...Array(9).fill(429)])
+  // 61 at once, and another every ten seconds, which pass on a busy machine.
+  const counted = statuses.filter((status) => status === 403).length
+  expect([counted >= 61, counted < 66, new Set(statuses)]).toEqual([true, true, new Set([403, 429])])
   expect(await use(code)).toBe(429)
 })
 
