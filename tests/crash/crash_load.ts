@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { expect } from 'vitest'
 import { freePort } from '../tools/ports.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
+import { openTcpProxy } from '../tools/tcp_proxy.ts'
 import { pause } from '../tools/wait.ts'
 import { openLoad } from './load.ts'
-import { openProxy } from './proxy.ts'
 import { verify } from './verify.ts'
 
 /** Crashes a process, calls `onCrash`, and restarts it; resolves when it is up. */
@@ -22,6 +22,31 @@ export const killServer: Crash = async ({ kill, start }, onCrash) => {
 /** Every test run has a few crashes among some hundred messages, `npm run test:crash` many. */
 const sends = Number(process.env.CRASH_SENDS || 500)
 export const timeout = process.env.CRASH_SENDS ? 3_600_000 : 600_000
+
+/** A proxy that drops this share of connections: right after the request, or when the response arrives. */
+const openProxy = async (target: string, share: number) => {
+  const dropped = { afterRequest: 0, beforeResponse: 0 }
+  const { url, close } = await openTcpProxy(new URL(target), (client, server) => {
+    let dropsResponse = false
+    const drop = (when: keyof typeof dropped) => {
+      dropped[when]++
+      client.destroy()
+      return false
+    }
+    return {
+      request: (bytes) => {
+        const chance = Math.random()
+        dropsResponse = chance < share / 2
+        if (dropsResponse || chance >= share) return true
+        // The server gets the whole request, but the client no response.
+        server.end(bytes)
+        return drop('afterRequest')
+      },
+      answer: () => !dropsResponse || drop('beforeResponse'),
+    }
+  })
+  return { base: url, dropped, close }
+}
 
 /** Sends messages while these crashes happen, evenly spread. Returns the violations and the figures. */
 export const runCrashLoad = async (settings: Record<string, string>, crashes: [name: string, crash: Crash][]) => {

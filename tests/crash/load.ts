@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type HttpResponse, openHttpClient, ResponseTimeout } from '../tools/http_client.ts'
+import { rawRequest, type RawResponse } from '../tools/raw_request.ts'
 import { pause } from '../tools/wait.ts'
 
 /** A message of a writer, who sends one after the other and counts them. */
@@ -36,19 +36,16 @@ const newLedger = () => ({
 
 // A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just
 // as Node reuses it for the next request, fetch neither sends that request nor fails.
-const request = openHttpClient(60_000)
-const sendTo = (base: string) => (method: string, path: string, token: string | null, body?: unknown) =>
-  request(base, {
-    method,
-    path,
-    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
+const sendTo = (base: string) => (method: string, path: string, token: string | null, body?: unknown) => {
+  const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) }
+  const content = body === undefined ? undefined : JSON.stringify(body)
+  return rawRequest(method, new URL(base).pathname + path, headers, content, { base, timeout: 60_000 })
+}
 type Send = ReturnType<typeof sendTo>
 
 const aMoment = () => pause(20 + Math.random() * 80)
 /** Retries until the response is not 503. */
-const retry = async (attempt: () => Promise<HttpResponse>): Promise<HttpResponse> => {
+const retry = async (attempt: () => Promise<RawResponse>): Promise<RawResponse> => {
   while (true) {
     const answer = await attempt().catch(() => null)
     if (answer && answer.status !== 503) return answer
@@ -112,7 +109,9 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
         }
       } catch (error) {
         // The connection was lost, so the message may have arrived or not. A missing response is a violation.
-        if (error instanceof ResponseTimeout) ledger.violations.push('A message had no response within a minute')
+        if ((error as Error).name === 'TimeoutError') {
+          ledger.violations.push('A message had no response within a minute')
+        }
       }
       if (isAbandoned) {
         started--

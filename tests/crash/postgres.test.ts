@@ -2,13 +2,14 @@
 // kill proves that no acknowledged write exists only in a process's memory. Power loss is not tested.
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { startDurablePostgres } from '../tools/durable_postgres.ts'
+import { startPostgres } from '../tools/own_postgres.ts'
 import { searchAudit } from '../tools/search_audit.ts'
 import { pause } from '../tools/wait.ts'
 import { type Crash, expectNoLoss, killServer, runCrashLoad, timeout } from './crash_load.ts'
 
 test('kills of the stack, of Postgres, and of a committing backend neither lose nor duplicate a message', async () => {
-  const { url, kill, stopImmediately, again } = await startDurablePostgres()
+  const { url, signal, stopImmediately, again, remove } = await startPostgres()
+  onTestFinished(remove)
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   pool.on('error', () => {})
   onTestFinished(() => pool.end())
@@ -45,7 +46,7 @@ test('kills of the stack, of Postgres, and of a committing backend neither lose 
   }
   const crashes: [string, Crash][] = [
     ['kill -9 of the stack', killServer],
-    ['kill -9 of the postmaster', end(kill)],
+    ['kill -9 of the postmaster', end(() => signal('SIGKILL'))],
     // It sleeps before the commit reaches the disk, so the message is lost.
     [
       'kill -9 of a backend before its commit is on disk',

@@ -6,19 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openFiles } from '../../supabase/local/storage/files.ts'
-import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { copyPreparedData, startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { until } from '../tools/wait.ts'
 
-const makeFolder = async (): Promise<string> => {
-  const path = await mkdtemp(join(tmpdir(), 'files-'))
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
-  return path
-}
 const filesIn = async (path: string): Promise<string[]> =>
   (await readdir(path, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).map(({ name }) => name)
 
 test('a kill during uploads leaves whole files with a row and nothing else', async () => {
-  const DATA_DIR = await makeFolder()
+  const DATA_DIR = await copyPreparedData()
+  onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }))
   const headers = { Authorization: `Bearer ${testKeys.secretKey}`, 'Content-Type': 'image/png', 'x-upsert': 'true' }
   const first = await startStack({ DATA_DIR })
   const address = (base: string, name: string) => `${new URL(base).origin}/storage/v1/object/avatars/${name}`
@@ -58,7 +54,8 @@ test('a kill during uploads leaves whole files with a row and nothing else', asy
 })
 
 test('nothing is left of a file that a full disk refused, that was cut off, or is too large', async () => {
-  const path = await makeFolder()
+  const path = await mkdtemp(join(tmpdir(), 'files-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
   let isFull = true
   // /dev/full answers each write as a full disk does.
   const openFile = (name: string, flags: string, mode?: number) =>

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { authAnswers } from '../tools/auth_answers.ts'
 import { runScript } from '../tools/run_script.ts'
 
-type Sent = { status: number; text: string; wait: string | null; took: number }
+type Sent = { status: number; text: string; wait: string | null; names: string[]; took: number }
 type Path = 'login' | 'recovery' | 'refreshed' | 'logout' | 'me' | 'plain'
 type Flag = 'warned' | 'recoveryWarned' | 'begun' | 'removes'
 interface Report {

@@ -113,7 +113,7 @@ const send = async (method: string, path: string, body?: object, headers: Record
     new Request(`http://x/${path}`, { method, headers: all, body: body && JSON.stringify(body) }),
   )
   const text = (await answer.text()).replace(/\w+@/, '')
-  return { status: answer.status, text, wait: answer.headers.get('Retry-After') }
+  return { status: answer.status, text, wait: answer.headers.get('Retry-After'), names: [...answer.headers.keys()] }
 }
 const account = { email: 'ana@example.com', password: 'correct horse', name: 'Ana', bio: 'Potter' }
 const post = (path: string, more: object = {}, headers = {}) =>

@@ -10,7 +10,7 @@ export interface Result {
   error: string | null
 }
 
-for (const name of ['client_address', 'database', 'embeddings', 'mutex', 'requests']) {
+for (const name of ['client_address', 'database', 'embeddings', 'requests']) {
   await import(`./${name}.checks.ts`)
 }
 
@@ -37,13 +37,15 @@ if (name) {
   postMessage(await run(name))
 } else {
   const results: Result[] = []
-  const { PATH = '', HOME = '', STACK_LOG = '' } = Deno.env.toObject()
+  const { PATH = '', HOME = '', STACK_LOG = '', PREPARED_DATA = '' } = Deno.env.toObject()
+  const kept = { PATH, HOME, STACK_LOG, PREPARED_DATA, TMPDIR: Deno.makeTempDirSync() }
   // One after the other, because workers share the environment.
   for (const { name, settings } of checks.filter(({ name }) => name.includes(Deno.args[0] ?? ''))) {
     for (const setting of Object.keys(Deno.env.toObject())) Deno.env.delete(setting)
-    for (const [setting, value] of Object.entries({ PATH, HOME, STACK_LOG, ...settings })) Deno.env.set(setting, value)
+    for (const [setting, value] of Object.entries({ ...kept, ...settings })) Deno.env.set(setting, value)
     results.push({ name, error: await runInWorker(name) })
   }
+  Deno.removeSync(kept.TMPDIR, { recursive: true })
   console.log(JSON.stringify(results))
   Deno.exit(0)
 }

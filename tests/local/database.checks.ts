@@ -1,16 +1,21 @@
+import { cpSync } from 'node:fs'
 import { check, equal, until } from './check.ts'
 
 const keys = { jwtSecret: 'x'.repeat(32), publishableKey: 'sb_publishable_x', secretKey: 'sb_secret_x' }
+/** On a copy of PREPARED_DATA, or else a new database. */
 const open = async () => {
   const { openPglite } = await import('../../supabase/local/database.ts')
   const { openPlatform } = await import('../../supabase/local/platform.ts')
   const { readSettings } = await import('../../supabase/local/settings.ts')
-  const database = await openPglite(null)
-  const start = (PORT: string) =>
+  const prepared = Deno.env.get('PREPARED_DATA')
+  const folder = Deno.makeTempDirSync()
+  if (prepared) cpSync(prepared, folder, { recursive: true })
+  const database = await openPglite(folder)
+  const openAt = (PORT: string) =>
     openPlatform(database, keys, readSettings({ PORT, DATA_DIR: 'memory', SEED: 'none' }))
-      .then(() => 'started', ({ message }) => message.slice(0, 55))
-  equal(await start('8001'), 'started')
-  return { database, start }
+  const start = (PORT: string) => openAt(PORT).then(() => 'started', ({ message }) => message.slice(0, 55))
+  const platform = await openAt('8001')
+  return { database, platform, start }
 }
 
 check('a database is opened again if what its migrations contained is known and the same', {}, async () => {
@@ -82,4 +87,41 @@ check('one machine runs the jobs of the schedule, and deletes dead letters as Su
 check('the jobs run every five seconds, each hour or each day, as their schedules say', {}, async () => {
   const { intervalOf } = await import('../../supabase/local/jobs.ts')
   equal(['10 seconds', '37 * * * *', '23 3 * * *'].map(intervalOf), [5000, 3_600_000, 86_400_000])
+})
+
+check('with the mutex concurrent callers of PGlite read their own rows, and without it those of others', {
+  LITE_AUTH_BCRYPT_COST: '4',
+}, async () => {
+  const { database, platform } = await open()
+  const send = (method: string, path: string, token: string | null, body?: unknown): Promise<Response> => {
+    const headers = {
+      apikey: keys.publishableKey,
+      'Content-Type': 'application/json',
+      ...(token && { Authorization: `Bearer ${token}` }),
+    }
+    const request = new Request(`http://127.0.0.1${path}`, {
+      method,
+      headers,
+      body: body ? JSON.stringify(body) : null,
+    })
+    return Promise.resolve(platform.fetch(request, { peerAddress: '127.0.0.1' }))
+  }
+  const users: { email: string; token: string }[] = []
+  for (let index = 0; index < 20; index++) {
+    const email = `user${index}@example.com`
+    const account = { email, password: 'correct horse', data: { name: email } }
+    const answer = await database.mutex(() => send('POST', '/auth/v1/signup', null, account))
+    users.push({ email, token: (await answer.json()).access_token })
+  }
+  /** All read their rows twenty times, all at once. */
+  const read = (enter: <Result>(work: () => Promise<Result>) => Promise<Result>) =>
+    Promise.all(users.flatMap(({ email, token }) =>
+      Array.from({ length: 20 }, async () => {
+        const answer = await enter(() => send('GET', '/rest/v1/users?select=email', token))
+        return await answer.text() === JSON.stringify([{ email }])
+      })
+    ))
+  equal(await read((work) => database.mutex(work)), Array(400).fill(true))
+  // So this check can fail.
+  equal((await read((work) => work())).includes(false), true)
 })

@@ -143,10 +143,16 @@ check('a run takes jobs until its time is up, half of it after a change', { OPEN
   equal(inputs[0], ['x', 'y'])
 })
 
-for (const [key, which] of [['', 'offline'], ['sk-test', 'openai']] as const) {
-  check(`with ${key ? 'an' : 'no'} OpenAI key the provider is ${which}`, { OPENAI_API_KEY: key }, async () => {
-    const { currentProvider } = await import('../../functions/_shared/embeddings/current_provider.ts')
-    equal(currentProvider().name, which)
+const providers = [['', 'offline', 'offline-wordnet-v3'], ['sk-test', 'openai', 'text-embedding-3-small']] as const
+for (const [OPENAI_API_KEY, provider, model] of providers) {
+  check(`GET /health names ${model}, and does not load it`, { OPENAI_API_KEY }, async () => {
+    let loads = 0
+    Deno.readFile = () => Promise.reject(loads++)
+    const { provideQuery } = await import('../../functions/_shared/rpc.ts')
+    provideQuery(() => Promise.resolve([{ body: '{"waiting": 3}' }]))
+    const { default: health } = await import('../../functions/health/index.ts')
+    const answer = await health.fetch(new Request('http://x/health'))
+    equal([(await answer.json()).embeddings, loads], [{ provider, model, pending: 3 }, 0])
   })
 }
 

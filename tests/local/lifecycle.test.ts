@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
 import { checkOutRelease } from '../tools/release.ts'
-import { dashboardCookie, startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { copyPreparedData, dashboardCookie, startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
 const folders: string[] = []
@@ -54,7 +54,6 @@ test('the stack does not start with what it cannot use, and says so in one line'
   await once(other, 'listening')
   const { port } = other.address() as { port: number }
   const cases: [Record<string, string>, string | RegExp][] = [
-    [{ JWT_SECRET: 'short' }, 'JWT_SECRET has 5 characters; give it 32 or more'],
     [{ DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' }, /The database of DATABASE_URL cannot be reached: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /DATA_DIR \/dev\/null\/data cannot be used: .+/],
     [{ PORT: `${port}` }, `Port ${port} is in use; stop what listens there, or set PORT to another`],
@@ -68,6 +67,9 @@ test('the stack does not start with what it cannot use, and says so in one line'
     ],
   ]
   for (const [env, line] of cases) expect([env, await run(env)]).toEqual([env, expect.objectContaining(refusal(line))])
+  expect(await run({}, ['--port=80'])).toMatchObject(
+    refusal('--port=80 is unknown; docs/settings.md lists the settings'),
+  )
 })
 
 test('npm start reads .env, and the environment wins', { timeout }, () => {
@@ -85,14 +87,6 @@ test('npm start reads .env, and the environment wins', { timeout }, () => {
   fs.writeFileSync(join(checkout, '.env'), 'PORT="http"\n')
   expect(startWith()).toBe('PORT is "http", and must be a number from 0 to 65535\n')
   expect(startWith('ftp')).toBe('PORT is "ftp", and must be a number from 0 to 65535\n')
-  fs.rmSync(join(checkout, '.env'))
-  expect(startWith('no')).toBe('PORT is "no", and must be a number from 0 to 65535\n')
-})
-
-test('an argument is refused, with where the settings are', { timeout }, async () => {
-  expect(await run({}, ['--port=80'])).toMatchObject(
-    refusal('--port=80 is unknown; docs/settings.md lists the settings'),
-  )
 })
 
 /** Runs this code in a process of its own, from when it says `now`. */
@@ -109,7 +103,8 @@ const evaluate = async (code: string) => {
 }
 
 test('a PANIC of PGlite ends the process with a sentence', { timeout }, async () => {
-  const data = folder()
+  const data = await copyPreparedData()
+  folders.push(data)
   const { ended } = await evaluate(`
     import { openPglite } from './supabase/local/database.ts'
     const { query, run } = await openPglite('${data}')
@@ -157,13 +152,12 @@ describe('a data folder', { timeout }, () => {
   // Without configured keys, which would hide whether those of the first start are kept.
   const env = { DATA_DIR, JWT_SECRET: '', SUPABASE_PUBLISHABLE_KEY: '', SUPABASE_SECRET_KEY: '' }
   const account = { email: 'ana@example.com', password: 'correct horse' }
-  const checkout = join(folder(), 'checkout')
   const release = checkOutRelease()
   folders.push(release)
   let stack: Awaited<ReturnType<typeof startStack>>
   let token = ''
   let session = ''
-  const signIn = async (base = stack.base) => (await call('POST', `${base}/auth/login`, account)).status
+  const signIn = async () => (await call('POST', `${stack.base}/auth/login`, account)).status
   const readMessages = async () =>
     (await call('GET', `${stack.base}/conversations/1/messages`, undefined, { token })).body
   let messages: unknown[] = []
@@ -206,26 +200,12 @@ describe('a data folder', { timeout }, () => {
     expect(await run({ DATA_DIR })).toMatchObject(refusal(inUse))
   })
 
-  test('of another text of a migration is refused, and stays as it is', async () => {
+  test('keeps acknowledged writes and the keys after a kill and an upgrade, but no link of the dashboard', async () => {
     stack.process.kill('SIGKILL')
     await once(stack.process, 'exit')
-    fs.cpSync('.', checkout, {
-      recursive: true,
-      filter: (path) => !/^(node_modules|tests|\.git|\.cache|\.data)(\/|$)/.test(path),
-    })
-    fs.symlinkSync(`${process.cwd()}/node_modules`, join(checkout, 'node_modules'))
-    const baseline = `supabase/migrations/${fs.readdirSync('supabase/migrations').sort()[0]}`
-    fs.appendFileSync(join(checkout, baseline), '\nselect 1;\n')
-    const line = /The database was made by another text of a migration than the one of this folder \(\d+\); start .+/
-    expect(await run({ DATA_DIR }, [], checkout)).toMatchObject(refusal(line))
-    // The next test opens it with the sources that made it.
-    fs.cpSync(baseline, join(checkout, baseline))
-  })
-
-  test('keeps acknowledged writes and the keys after a kill and an upgrade, but no link of the dashboard', async () => {
     fs.chmodSync(join(DATA_DIR, 'postgres'), 0o755)
     const link = new URL(stack.dashboard)
-    stack = await startStack(env)
+    stack = await startStack(env, process.cwd(), ['npm', 'start'])
     const { origin, port } = new URL(stack.base)
     const stale = await fetch(`${origin}/${link.search}`, { redirect: 'manual' })
     expect([stale.status, stale.headers.get('Set-Cookie')]).toEqual([401, null])
@@ -236,12 +216,13 @@ describe('a data folder', { timeout }, () => {
     expect(await readMessages()).toEqual(messages)
   })
 
-  test('is stopped when the requests in flight are done, but one that hangs; new ones are rejected', async () => {
+  test('npm start forwards a signal: requests in flight are answered, but one that hangs, others refused', async () => {
     // Cheap ones, because the stack waits for four seconds, however busy the machine is.
     const refresh = () => startPost(`${stack.base}/auth/refresh`, JSON.stringify({ refresh_token: 'x' }))
     const inFlight = await Promise.all([refresh(), refresh(), refresh()])
     const hanging = (await refresh()).status.catch(() => 'aborted')
-    const stopped = stopStack(stack.process)
+    const exited = once(stack.process, 'exit')
+    stack.process.kill('SIGINT')
     const rejected = await vi.waitUntil(async () => {
       const response = await fetch(`${stack.base}/health`)
       return response.status === 200 ? false : response
@@ -250,15 +231,19 @@ describe('a data folder', { timeout }, () => {
     for (const { finish } of inFlight) finish()
     expect(await Promise.all(inFlight.map(({ status }) => status))).toEqual([401, 401, 401])
     expect(await hanging).toBe('aborted')
-    await stopped
-    expect(stack.process.exitCode).toBe(0)
+    expect((await exited)[0]).toBe(0)
+    await expect(fetch(`${stack.base}/health`)).rejects.toThrow()
     // It was opened before the start.
     expect(modeOf(DATA_DIR, 'postgres')).toBe(0o700)
   })
 
   test('is backed up by a copy, which takes a later migration, of a concurrent index, and no way back', async () => {
-    const copy = folder()
+    const [copy, checkout] = [folder(), folder()]
     fs.cpSync(DATA_DIR, copy, { recursive: true })
+    for (const name of ['deno.json', 'package.json', 'clients', 'demo', 'functions', 'node_modules', 'sql']) {
+      fs.symlinkSync(join(process.cwd(), name), join(checkout, name))
+    }
+    fs.cpSync('supabase', join(checkout, 'supabase'), { recursive: true })
     const script = 'create index concurrently later_idx on public.messages (created_at)'
     fs.writeFileSync(join(checkout, 'supabase/migrations/99990101000000_later.sql'), script)
     stack = await startStack({ ...env, DATA_DIR: copy, SUPABASE_SECRET_KEY: testKeys.secretKey }, checkout)
@@ -270,20 +255,5 @@ describe('a data folder', { timeout }, () => {
     await stopStack(stack.process)
     const line = /The database has a migration that is not in this folder \(99990101000000\); start from .+/
     expect(await run({ DATA_DIR: copy })).toMatchObject(refusal(line))
-  })
-
-  test('is used by npm start, which forwards a signal to the server', async () => {
-    const npm = spawn('npm', ['start'], {
-      env: { ...process.env, PORT: '0', DATABASE_URL: '', SEED: 'none', ...env },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    let out = ''
-    npm.stdout!.on('data', (chunk) => out += chunk)
-    const base = await vi.waitUntil(() => /^ready (\S+)$/m.exec(out)?.[1], { timeout: 250_000 })
-    expect(await signIn(base)).toBe(200)
-    const exited = once(npm, 'exit')
-    npm.kill('SIGINT')
-    expect((await exited)[0]).toBe(0)
-    await expect(fetch(`${base}/health`)).rejects.toThrow()
   })
 })

@@ -5,10 +5,10 @@ import { useStack } from '../tools/own_stack.ts'
 import { call, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
-import { eventually } from '../tools/wait.ts'
+import { until } from '../tools/wait.ts'
 
 // Hashing takes as long as it does for people.
-const stack = useStack({ ACCESS_LOG: 'all', LITE_AUTH_BCRYPT_COST: '10', RATE_LIMIT_LOGIN: '40/360000' })
+const stack = useStack({ ACCESS_LOG: 'all', LITE_AUTH_BCRYPT_COST: '10', RATE_LIMIT_LOGIN: '20/360000' })
 const headers = { apikey: testKeys.publishableKey }
 const origin = () => new URL(stack.base).origin
 
@@ -70,7 +70,7 @@ test('a Realtime filter that is too long or nested too deep is refused', async (
     const filter = `attachment=eq.${nested(levels)}`
     channel.on('postgres_changes', { event: '*', schema: 'public', table: 'messages', filter }, () => {})
     expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
-    await eventually(() => answers.length > 0, 50)
+    await until(() => answers.length > 0)
     expect([levels, answers[0]]).toEqual([levels, expect.objectContaining({ status: 'error' })])
   }
   await expectHealthy()
@@ -99,11 +99,11 @@ test('log-ins wait for each other and others do not wait for them; too many are 
   const count = (status: number) => statuses.filter((one) => one === status).length
   const wrong = { email: ana.email, password: 'wrong' }
   const logIn = async () => statuses.push((await dataApi('POST', 'auth/v1/token?grant_type=password', wrong)).status)
-  const all = Array.from({ length: 50 }, logIn)
-  for (let reads = 0; reads < 10; reads++) expect((await ana.call('GET', '/users/me')).status).toBe(200)
-  expect(count(400)).toBeLessThan(30)
+  const all = Array.from({ length: 30 }, logIn)
+  for (let reads = 0; reads < 5; reads++) expect((await ana.call('GET', '/users/me')).status).toBe(200)
+  expect(count(400)).toBeLessThan(15)
   await Promise.all(all)
-  expect([count(400), count(429)]).toEqual([40, 10])
+  expect([count(400), count(429)]).toEqual([20, 10])
 })
 
 test('wrong codes are counted, and then the right one is refused as well', async () => {
@@ -114,7 +114,9 @@ test('wrong codes are counted, and then the right one is refused as well', async
     (await dataApi('POST', 'auth/v1/verify', { type: 'recovery', email, token })).status
   const wrong = Array.from({ length: 70 }, (_, index) => `${(Number(code) + 1 + index) % 1e6}`.padStart(6, '0'))
   const statuses = await Promise.all(wrong.map(use))
-  expect(statuses.toSorted()).toEqual([...Array(61).fill(403), ...Array(9).fill(429)])
+  // 61 at once, and another every ten seconds, which pass on a busy machine.
+  const counted = statuses.filter((status) => status === 403).length
+  expect([counted >= 61, counted < 66, new Set(statuses)]).toEqual([true, true, new Set([403, 429])])
   expect(await use(code)).toBe(429)
 })
 

@@ -1,23 +1,22 @@
 // Everything that the kill test starts and kills: Postgres, two workers, a mail server and a push service.
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
-import { startDurablePostgres } from '../tools/durable_postgres.ts'
+import { startPostgres as startServer } from '../tools/own_postgres.ts'
 import { freePort } from '../tools/ports.ts'
-import { serveFunction } from '../tools/serve_function.ts'
+import { runServer, type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { pause, until } from '../tools/wait.ts'
 
 const secretKey = 'sb_secret_kills'
 
 /** A Postgres with the migrations, and a function that kills it and starts it again. */
 const startPostgres = async () => {
-  const { folder, url, kill, again } = await startDurablePostgres()
+  const { folder, url, signal, again, remove } = await startServer()
+  onTestFinished(remove)
   const pool = new pg.Pool({ connectionString: url, max: 8 })
   pool.on('error', () => {})
   onTestFinished(() => pool.end())
@@ -26,7 +25,7 @@ const startPostgres = async () => {
   const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
   await promisify(execFile)(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', url, ...files])
   const killAndStart = async () => {
-    kill()
+    signal('SIGKILL')
     await again()
   }
   return { folder, pool, kill: killAndStart, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
@@ -35,23 +34,14 @@ const startPostgres = async () => {
 /** A receiver, which is started again at the same port when it was killed, and what it has written so far. */
 const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
   const [port, file] = [await freePort(), join(folder, `${kind}.log`)]
-  let child: ChildProcess
+  const args = ['run', '-A', 'tests/notifications/serve_receiver.ts', kind, String(port), file]
+  let server: ServedFunction | null
   /** Whether it listens. While it is down, a connection of any process may have been given its port. */
-  const start = async (): Promise<boolean> => {
-    const args = ['run', '-A', 'tests/notifications/serve_receiver.ts', kind, String(port), file]
-    child = spawn(resolve('node_modules/.bin/deno'), args, { stdio: ['ignore', 'pipe', 'ignore'] })
-    for await (const line of createInterface(child.stdout!)) {
-      if (line !== 'ready') continue
-      child.stdout!.resume()
-      return true
-    }
-    return false
-  }
+  const start = async (): Promise<boolean> => (server = await runServer(args, {}).catch(() => null)) !== null
   const kill = async () => {
-    if (child.exitCode !== null) throw new Error(`The ${kind} server ended by itself`)
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
+    if (server!.ended() !== null) throw new Error(`The ${kind} server ended by itself`)
+    server!.stop()
+    await until(() => server!.ended() !== null)
   }
   await until(start)
   onTestFinished(kill)

@@ -10,4 +10,4 @@ const [kind, port, file] = Deno.args
 const write = (line: object): void => appendFileSync(file!, `${JSON.stringify({ ...line, at: Date.now() })}\n`)
 if (kind === 'mail') await openMailServer(Number(port), ({ recipients, messageId }) => write({ recipients, messageId }))
 else await openPushService(Number(port), ({ name, body }) => write({ name, body: body.toString('base64') }))
-console.log('ready')
+console.error(`ready http://127.0.0.1:${port}`)

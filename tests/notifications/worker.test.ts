@@ -156,14 +156,14 @@ test('a refused recipient ends the mail to them alone, and no message waits for 
   await runUntil(() => mailsTo(hugo).length > 0)
 })
 
-test("twenty accounts whose ten devices never answer delay nobody else's pushes and no webhook", async () => {
+test("five accounts whose ten devices never answer delay nobody else's pushes and no webhook", async () => {
   const victim = await join('Nia')
   await settle(victim, { email: false })
   const device = await withDevice(victim)
   const conversation = await openConversation(ana, victim)
   const hanging = new Set<string>()
   pushService.control.hangs = (name) => hanging.has(name)
-  const [ben, ...slow] = await Promise.all(Array.from({ length: 21 }, (_, number) => join(`Kim ${number}`)))
+  const [ben, ...slow] = await Promise.all(Array.from({ length: 6 }, (_, number) => join(`Kim ${number}`)))
   for (const person of slow) {
     await settle(person, { email: false })
     for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
@@ -172,15 +172,15 @@ test("twenty accounts whose ten devices never answer delay nobody else's pushes 
     for (const person of slow) await sendMessage(writer, await openConversation(writer, person), 'Hello')
   }
   beginRun()
-  await until(() => pushService.control.hanging >= 40)
+  await until(() => pushService.control.hanging >= 10)
   const { length } = pushesTo(device)
   const sent = await sendMessage(ana, conversation, 'Hello')
   beginRun()
   await until(() => pushesTo(device).length > length && webhook.events.some(({ data }) => data.id === sent.id))
   expect(pushService.control.hanging).toBeGreaterThan(0)
   pushService.control.hangs = null
-  // Two of each account, which leaves room for eight more of their host, however long these take.
-  expect(pushService.control.mostHanging).toBe(40)
+  // Two of each account; all would take the 48 places that their host has, for as long as they hang.
+  expect(pushService.control.mostHanging).toBe(10)
 })
 
 test('a webhook carries the id of the request that caused it, which is its trace', async () => {

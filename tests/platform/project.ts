@@ -2,10 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import PostalMime from 'postal-mime'
-import { SMTPServer } from 'smtp-server'
 import type { TestProject } from 'vitest/node'
-import { listen } from '../tools/ports.ts'
+import { openMailServer } from '../notifications/receivers.ts'
 import { connected } from '../tools/postgres.ts'
 import { openProxy } from '../tools/proxy.ts'
 import { serveFunction } from '../tools/serve_function.ts'
@@ -50,20 +48,6 @@ const makeDatabase = async (name: string): Promise<void> => {
   })
 }
 
-/** A mail server that writes what it gets into this file, as the local stack prints it. */
-const openMailServer = (file: string) => {
-  writeFileSync(file, '')
-  return new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    async onData(stream, { envelope: { rcptTo: [to] } }, done) {
-      const { html, text } = await PostalMime.parse(Buffer.concat(await stream.toArray()))
-      const link = (html ?? text ?? '').replaceAll('&amp;', '&').replaceAll(/["<>]/g, ' ')
-      appendFileSync(file, `To: ${to!.address.toLowerCase()}\n${link}\n`)
-      done()
-    },
-  })
-}
-
 /** A project: a database, Auth, Storage, a mail server, the Edge Functions, and one origin for all. */
 export default async (project: TestProject) => {
   const { EMAIL_CONFIRMATION } = project.config.env
@@ -72,8 +56,13 @@ export default async (project: TestProject) => {
   await makeDatabase(database)
   const files = mkdtempSync(join(tmpdir(), 'storage-'))
   const mails = join(files, 'mails')
-  const mail = openMailServer(mails)
-  const mailPort = await listen(mail.server)
+  writeFileSync(mails, '')
+  // As the local stack prints them.
+  const mail = await openMailServer(0, ({ recipients: [to], html, text }) => {
+    const link = (html ?? text ?? '').replaceAll('&amp;', '&').replaceAll(/["<>]/g, ' ')
+    appendFileSync(mails, `To: ${to!.toLowerCase()}\n${link}\n`)
+  })
+  const mailPort = Number(new URL(mail.url).port)
   const { publishableKey, secretKey } = testKeys
   const tokens = new Map([[publishableKey, await roleToken('anon')], [secretKey, await roleToken('service_role')]])
   const routes = new Map<string, string>()

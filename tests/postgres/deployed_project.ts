@@ -2,16 +2,15 @@
 // Data API and Realtime on it, a pooler with TLS, the Management API, and the functions as they were uploaded, each
 // alone in its folder under the platform's Deno. One origin is in front.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { openManagementApi, unpack, type Upload } from '../tools/management_api.ts'
+import { startPostgres } from '../tools/own_postgres.ts'
 import { vault } from '../tools/pg_net.ts'
 import { startPooler } from '../tools/pooler.ts'
-import { freePort } from '../tools/ports.ts'
 import { openProxy } from '../tools/proxy.ts'
 import { runScript } from '../tools/run_script.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
@@ -40,18 +39,10 @@ const makeRoomForAuth = `
   alter default privileges for role supabase_admin in schema auth grant all on tables to postgres;
 `
 
-export type DeployedProject = Awaited<ReturnType<typeof openDeployedProject>>
-
 export const openDeployedProject = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'project-'))
-  chmodSync(folder, 0o755)
-  const closes: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
-  const server = (...args: string[]) =>
-    execFileSync('bash', ['tests/postgres/server.sh', ...args], { stdio: 'inherit' })
-  const port = await freePort()
   // With fsync: what is committed is on the disk, as on the platform.
-  server('start', join(folder, 'data'), String(port), 'durable')
-  closes.push(() => server('stop', join(folder, 'data')))
+  const { folder, port, remove } = await startPostgres()
+  const closes: (() => unknown)[] = [remove]
   const databaseUrl = (role: string) => `postgresql://${role}@127.0.0.1:${port}/postgres`
   const psql = (...args: string[]) =>
     execFileSync(`${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`, [

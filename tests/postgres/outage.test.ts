@@ -1,85 +1,50 @@
 // Edge Functions while the network to their database fails in various ways.
-import { spawn } from 'node:child_process'
-import { connect, createServer, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { useCopy } from '../tools/copies.ts'
-import { listen } from '../tools/ports.ts'
+import { runServer } from '../tools/serve_function.ts'
 import { testKeys } from '../tools/stack.ts'
+import { openTcpProxy } from '../tools/tcp_proxy.ts'
 
 const { url } = await useCopy('unreachable')
-
-/** A proxy before the database. */
-const openProxy = async () => {
-  const target = new URL(url())
-  const sockets = new Set<Socket>()
-  let dropsBytes = false
-  const keep = (socket: Socket) => {
-    sockets.add(socket)
-    return socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-  }
-  const server = createServer((client) => {
-    keep(client)
-    if (dropsBytes) return void client.resume()
-    const upstream = keep(connect(Number(target.port), target.hostname))
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      from.on('data', (bytes) => void (dropsBytes || to.write(bytes)))
-      from.on('close', () => void (dropsBytes || to.destroy()))
-    }
-  })
-  const port = await listen(server)
-  const disconnect = () => sockets.forEach((socket) => socket.destroy())
-  onTestFinished(() => {
-    disconnect()
-    server.close()
-  })
-  return {
-    port,
-    /** Drops all bytes silently. */
-    dropBytes: () => void (dropsBytes = true),
-    /** Refuses new connections. */
-    close: () => void server.close(),
-    /** Works again; all earlier connections are closed. */
-    restore: async () => {
-      disconnect()
-      dropsBytes = false
-      if (!server.listening) await listen(server, port)
-    },
-  }
-}
 
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
+/** A proxy before the database. */
+const openProxy = async () => {
+  let dropsBytes = false
+  const isHeard = () => !dropsBytes
+  const proxy = await openTcpProxy(new URL(url()), () => ({ request: isHeard, answer: isHeard }))
+  stops.push(proxy.close)
+  return {
+    ...proxy,
+    /** Drops all bytes silently. */
+    dropBytes: () => void (dropsBytes = true),
+    /** Works again; all earlier connections are closed. */
+    restore: async () => {
+      proxy.disconnect()
+      dropsBytes = false
+      await proxy.listenAgain()
+    },
+  }
+}
+
 /** All functions in one process. */
-const serveFunctions = async (port: number | string) => {
-  const database = new URL(url('edge_functions'))
-  database.port = `${port}`
-  const env = {
-    ...process.env,
-    EDGE_DATABASE_URL: database.href,
+const serveFunctions = async (port: number) => {
+  const { base, stop, ended } = await runServer(['run', '-A', 'bench/endpoints/serve_functions.ts'], {
+    EDGE_DATABASE_URL: Object.assign(new URL(url('edge_functions')), { port: `${port}` }).href,
     SUPABASE_SECRET_KEY: testKeys.secretKey,
     // Rate limits are checked and never reached.
     RATE_LIMIT_SEARCH_ANONYMOUS: '100000/60',
     ACCESS_LOG: 'off',
-  }
-  const deno = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
-    env,
-    stdio: ['ignore', process.env.STACK_LOG ? 'inherit' : 'ignore', 'pipe'],
   })
-  stops.push(() => deno.kill('SIGKILL'))
-  for await (const line of createInterface(deno.stderr!)) {
-    const base = /^ready (\S+)$/.exec(line)?.[1]
-    if (!base) continue
-    deno.stderr!.resume()
-    const request = async (path: string, headers = {}) => {
-      const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(60_000) }).catch(() => null)
-      const text = await answer?.text().catch(() => '')
-      return { status: answer?.status, text }
-    }
-    return { request, ended: () => deno.exitCode ?? deno.signalCode }
+  stops.push(stop)
+  const request = async (path: string, headers = {}) => {
+    const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(60_000) }).catch(() => null)
+    const text = await answer?.text().catch(() => '')
+    return { status: answer?.status, text }
   }
-  throw new Error('The functions ended before they were ready')
+  return { request, ended }
 }
 
 const interests = '/users/interests'
@@ -95,7 +60,7 @@ test.concurrent.each([
   expect(opened.map(({ status }) => status)).toEqual(Array(30).fill(200))
 
   proxy.dropBytes()
-  if (closes) proxy.close()
+  if (closes) proxy.stopListening()
   for (let round = 0; round < 2; round++) {
     const paths = Array.from({ length: 8 }, (_, index) => index % 2 ? interests : '/users/search')
     const answers = await Promise.all(paths.map((path) => request(path)))

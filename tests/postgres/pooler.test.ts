@@ -117,7 +117,7 @@ describe('behind a pooler in transaction mode', () => {
   }
 
   test.each([
-    ['over 1,000 rounds on one connection', 1000, 1, 'edge_functions', ''],
+    ['over 300 rounds on one connection', 300, 1, 'edge_functions', ''],
     ['on two connections, where prepared statements may be missing', 200, 2, 'edge_functions', ''],
     ['if the pooler drops the role, and a warning is logged', 50, 1, 'postgres', 'Not connected as edge_functions'],
   ])('every caller keeps their identity %s', async (_, rounds, size, role, warning) => {

@@ -4,7 +4,7 @@
  */
 import process from 'node:process'
 import { openPool } from '../../functions/_shared/postgres.ts'
-import { countFlights } from '../tools/flights.ts'
+import { openTcpProxy } from '../tools/tcp_proxy.ts'
 import { pause } from '../tools/wait.ts'
 
 // Not before the settings are read from the environment, which a way may change.
@@ -111,7 +111,9 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   /** Twenty statements over four connections: the version of TLS of each, or the error. */
   encrypt: async () => {
     const ca = process.env.DATABASE_CA_CERTIFICATE
-    const query = openPool(process.env.EDGE_DATABASE_URL!, { connections: 4, ...limits }, ca ? { ca } : {})
+    // Longer than a busy machine takes for the handshakes.
+    const patient = { ...limits, connections: 4, waitMilliseconds: 20_000 }
+    const query = openPool(process.env.EDGE_DATABASE_URL!, patient, ca ? { ca } : {})
     try {
       const rows = await times(20, () => query('select version from pg_stat_ssl where pid = pg_backend_pid()', []))
       return rows.map(([row]) => row!.version)
@@ -123,11 +125,19 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
 
   /** The round trips that it takes to open a connection, and of each kind of statement. */
   roundTrips: async (account) => {
-    const { url, count } = await countFlights(process.env.EDGE_DATABASE_URL!)
+    // How often the client has sent something and then waited for an answer.
+    let [flights, isAnswered] = [0, true]
+    const { url } = await openTcpProxy(new URL(process.env.EDGE_DATABASE_URL!), () => ({
+      request: () => {
+        if (isAnswered) flights++
+        return !(isAnswered = false)
+      },
+      answer: () => isAnswered = true,
+    }))
     const countOf = async (work: () => Promise<unknown>): Promise<number> => {
-      const before = count()
+      const before = flights
       await work()
-      return count() - before
+      return flights - before
     }
     process.env.EDGE_DATABASE_URL = url
     const { actAs, asService } = await rpc()

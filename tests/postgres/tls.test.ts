@@ -1,51 +1,42 @@
 // A server that enforces TLS, as a project on Supabase can with "Enforce SSL".
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
-import { freePort } from '../tools/ports.ts'
+import { startPostgres } from '../tools/own_postgres.ts'
 import { runScript } from '../tools/run_script.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tls-'))
-const data = join(folder, 'data')
-const server = (args: string[], env = {}) =>
-  execFileSync('bash', ['tests/postgres/server.sh', ...args], { env: { ...process.env, ...env } })
-let port: number
+let server: Awaited<ReturnType<typeof startPostgres>>
 let certificate: string
 
 beforeAll(async () => {
-  chmodSync(folder, 0o755)
-  makeCertificates(folder)
-  certificate = readFileSync(join(folder, 'ca.crt'), 'utf8')
-  // As root the server runs as nobody, and accepts only a key that it owns.
-  if (process.getuid!() === 0) execFileSync('chown', ['nobody:nogroup', join(folder, 'server.key')])
-  port = await freePort()
-  const files = `ssl_cert_file = '${folder}/server.crt'\nssl_key_file = '${folder}/server.key'`
-  server(['start', data, `${port}`], { POSTGRES_CONF: `ssl = on\n${files}` })
-  const rules = join(data, 'pg_hba.conf')
+  server = await startPostgres((folder) => {
+    makeCertificates(folder)
+    certificate = readFileSync(join(folder, 'ca.crt'), 'utf8')
+    // As root the server runs as nobody, and accepts only a key that it owns.
+    if (process.getuid!() === 0) execFileSync('chown', ['nobody:nogroup', join(folder, 'server.key')])
+    return `ssl = on\nssl_cert_file = '${folder}/server.crt'\nssl_key_file = '${folder}/server.key'`
+  })
+  const rules = join(server.folder, 'data/pg_hba.conf')
   writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/^host\b/gm, 'hostssl'))
-  process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
+  server.signal('SIGHUP')
 })
-afterAll(() => {
-  server(['stop', data])
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => server.remove())
 
 describe.each(denoVersions())('on $version', ({ version, deno }) => {
   const connect = (host: string, mode: string, DATABASE_CA_CERTIFICATE = '') => {
-    const EDGE_DATABASE_URL = `postgresql://supabase_admin@${host}:${port}/postgres${mode && `?sslmode=${mode}`}`
+    const EDGE_DATABASE_URL = `postgresql://supabase_admin@${host}:${server.port}/postgres${mode && `?sslmode=${mode}`}`
     const env = { EDGE_DATABASE_URL, DATABASE_CA_CERTIFICATE }
     return runScript('tests/postgres/statements.ts', ['encrypt'], env, 0, deno)
   }
   // Deno 2.1 checks the host name in every mode.
   const address = version === 'the pinned Deno' ? '127.0.0.1' : 'localhost'
-  const modes = [['', 'localhost'], ['prefer', address], ['require', 'localhost'], [
-    'verify-full',
-    'localhost',
-  ]] as const
+  // deno-fmt-ignore
+  const modes = [
+    ['', 'localhost'], ['prefer', address], ['require', 'localhost'], ['verify-full', 'localhost'],
+  ] as const
 
   test.concurrent.each(modes)('it is reached with sslmode "%s" at %s', async (mode, host) => {
     expect(await connect(host, mode, certificate)).toEqual(Array(20).fill('TLSv1.3'))

@@ -137,6 +137,7 @@ test('an upgrade of a project in use keeps nobody waiting for long, and no reque
       answered++
       if (status >= 300) failures.push(`${method} ${path} answered ${status} ${text}`)
       else if (method === 'POST') sent.add(answer.id)
+      await pause(20)
     }
   }
   const locks = watchLocks()

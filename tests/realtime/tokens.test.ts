@@ -2,12 +2,11 @@
 import { expect, test } from 'vitest'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen, resign } from '../tools/realtime.ts'
-import { aWhile, eventually } from '../tools/wait.ts'
+import { until } from '../tools/wait.ts'
 
 test('a channel is closed when its token expires, unless it was renewed in time', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const conversation = await openConversation(ana, ben)
-  await aWhile()
 
   // Both tokens expire then, so that the renewed channel's old token has expired when the other channel closes.
   const exp = Math.floor(Date.now() / 1000) + 6
@@ -24,13 +23,12 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   token = ben.token
   await client.realtime.setAuth()
 
-  await eventually(() => statuses.includes('CLOSED'), 60)
+  await until(() => statuses.includes('CLOSED'))
   expect(statuses).toEqual(['SUBSCRIBED', 'CLOSED'])
   const message = expect.stringMatching(/^Token has expired \d+ seconds ago$/)
   expect(messages).toMatchObject([{ extension: 'system', status: 'error', message }])
   await sendMessage(ana, conversation, 'Still there?')
-  await eventually(() => renewed.broadcasts.length > 0)
-  expect(renewed.broadcasts).toMatchObject([{ event: 'message.created' }])
+  await until(() => renewed.broadcasts.some(({ event }) => event === 'message.created'))
 })
 
 test('the signature counts, and not who has issued the token', async () => {
@@ -49,9 +47,8 @@ test('a channel is closed when its token is replaced by one of a user who may no
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
   token = ben.token
   await client.realtime.setAuth()
-  await eventually(() => client.getChannels().length === 0)
+  await until(() => client.getChannels().length === 0)
   expect(messages).toMatchObject([
     { message: `You do not have permissions to read from this Channel topic: user:${ana.id}` },
   ])
-  expect(client.getChannels()).toEqual([])
 })

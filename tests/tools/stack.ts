@@ -66,6 +66,13 @@ const preparedData = async (seed: string): Promise<string> => {
   return folder
 }
 
+/** A new folder with a copy of it, for who needs no first start. */
+export const copyPreparedData = async (seed = 'none'): Promise<string> => {
+  const copy = mkdtempSync(join(tmpdir(), 'stack-'))
+  cpSync(await preparedData(seed), copy, { recursive: true })
+  return copy
+}
+
 /**
  * Starts `supabase/local/main.ts` in this folder, or with FUNCTIONS_DENO that of the bundles; resolves when it has
  * printed its ready line. Without DATABASE_URL and DATA_DIR it has a database of its own.
@@ -73,17 +80,15 @@ const preparedData = async (seed: string): Promise<string> => {
 export const startStack = async (
   env: Record<string, string> = {},
   folder = process.cwd(),
+  command?: string[],
 ): Promise<{ base: string; process: ChildProcess; dashboard: string }> => {
   // The bundles have a connection of their own, so they need a server.
   const needsServer = process.env.FUNCTIONS_DENO && !env.DATABASE_URL
-  let copy: string | null = null
-  if (!needsServer && !env.DATABASE_URL && !env.DATA_DIR) {
-    copy = mkdtempSync(join(tmpdir(), 'stack-'))
-    cpSync(await preparedData(env.SEED ?? 'none'), copy, { recursive: true })
-  }
+  const copy = needsServer || env.DATABASE_URL || env.DATA_DIR ? null : await copyPreparedData(env.SEED)
   const onBundles = env.FUNCTIONS_DENO ?? process.env.FUNCTIONS_DENO
   const main = onBundles ? 'tests/tools/bundles/stack.ts' : 'supabase/local/main.ts'
-  const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', main], {
+  const [program, ...args] = command ?? [`${process.cwd()}/node_modules/.bin/deno`, 'run', '-A', main]
+  const process_ = spawn(program!, args, {
     cwd: folder,
     env: {
       ...process.env,
