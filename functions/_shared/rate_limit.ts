@@ -2,8 +2,14 @@ import { createMiddleware } from 'hono/factory'
 import type { UserContext } from './auth.ts'
 import { actAs, asService, type Rpc, type RpcResult } from './rpc.ts'
 import { log } from './log.ts'
-import { isAnswer, isConnectionLoss, isConnectionRefusal, isDatabaseError } from './errors.ts'
-import { serviceUnavailable, tooManyRequests } from './errors.ts'
+import {
+  isAnswer,
+  isConnectionLoss,
+  isConnectionRefusal,
+  isDatabaseError,
+  serviceUnavailable,
+  tooManyRequests,
+} from './errors.ts'
 import type { RateName } from './setting_rules.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'

@@ -7,8 +7,14 @@ import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
 import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
-import { authClient, createSupabaseClient, isIndependentOfAddress } from './supabase_auth.ts'
-import { readAuthSettings, throwAuthError, trustedAuthClient } from './supabase_auth.ts'
+import {
+  authClient,
+  createSupabaseClient,
+  isIndependentOfAddress,
+  readAuthSettings,
+  throwAuthError,
+  trustedAuthClient,
+} from './supabase_auth.ts'
 import type { Claims } from './token.ts'
 
 const emailTaken = 'An account with this e-mail already exists'

@@ -91,8 +91,12 @@ export const throwAuthError = (error: AuthError): never => {
  * later (hooks, mail, the database) can fail for them alone.
  */
 const independentOfAddress = [
-  ...['captcha_failed', 'email_provider_disabled', 'over_request_rate_limit', 'signup_disabled'],
-  ...['validation_failed', 'weak_password'],
+  'captcha_failed',
+  'email_provider_disabled',
+  'over_request_rate_limit',
+  'signup_disabled',
+  'validation_failed',
+  'weak_password',
 ]
 
 // supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.

@@ -12,8 +12,13 @@ import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
-import { authClient, invalidCredentials, readAuthSettings } from '../_shared/supabase_auth.ts'
-import { refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
+import {
+  authClient,
+  invalidCredentials,
+  readAuthSettings,
+  refreshSession,
+  throwAuthError,
+} from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 

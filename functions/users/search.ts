@@ -12,8 +12,16 @@ import * as shape from '../_shared/schemas/users.ts'
 import { searchConcurrency, settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
-import { asksForNobody, corrected, explained, meaningOf } from './read_query.ts'
-import { type Reading, type ReadQuery, readQuery, textToEmbed } from './read_query.ts'
+import {
+  asksForNobody,
+  corrected,
+  explained,
+  meaningOf,
+  type Reading,
+  type ReadQuery,
+  readQuery,
+  textToEmbed,
+} from './read_query.ts'
 import type { Wanted } from '../_shared/find_words.ts'
 import { highlight as highlighted, type Hit } from './highlight.ts'
 
