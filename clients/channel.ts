@@ -49,6 +49,29 @@ interface ChannelOptions {
   pauseAfterRefusal?: boolean
 }
 
+/** Makes a private channel, of which `isCurrent` is whether it still counts. */
+const createChannel = (
+  realtime: Realtime,
+  topic: string,
+  handlers: Record<string, (payload: unknown) => void>,
+  onReady: (() => void) | undefined,
+  isCurrent: (channel: RealtimeChannel) => boolean,
+): RealtimeChannel => {
+  const broadcast = onReady && { replication_ready: true }
+  const channel = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
+  if (onReady) {
+    channel.on('system', {}, ({ extension, status }) => {
+      if (isCurrent(channel) && extension === 'system' && status === 'ok') onReady()
+    })
+  }
+  for (const [event, handle] of Object.entries(handlers)) {
+    channel.on('broadcast', { event }, ({ payload }) => {
+      if (isCurrent(channel)) handle(payload)
+    })
+  }
+  return channel
+}
+
 /**
  * A private channel that is joined again after any error or close, until `close()`.
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
@@ -119,19 +142,7 @@ export const openPersistentChannel = (
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
     if (attempt !== attempts) return
-    const broadcast = onReady && { replication_ready: true }
-    const current = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
-    channel = current
-    if (onReady) {
-      current.on('system', {}, ({ extension, status }) => {
-        if (channel === current && extension === 'system' && status === 'ok') onReady()
-      })
-    }
-    for (const [event, handle] of Object.entries(handlers)) {
-      current.on('broadcast', { event }, ({ payload }) => {
-        if (channel === current) handle(payload)
-      })
-    }
+    const current = channel = createChannel(realtime, topic, handlers, onReady, (one) => one === channel)
     current.subscribe((status, error) => onStatus(current, status, error))
   }
 

@@ -26,6 +26,17 @@ export const watchDelivery = (onChange: () => void) => {
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
   /** Whether this message has been told of or seen, or a later one of its conversation. */
   const knows = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
+  /** This message exists, so its event must come. */
+  const expect = (conversation: number, message: number) => {
+    if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
+    expected.set(conversation, message)
+    since = Date.now()
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      if (!knows(conversation, message)) set(isReady, true)
+    }, eventTimeout)
+    timers.add(timer)
+  }
   const set = (ready: boolean, missing: boolean) => {
     const wasLive = isLive()
     isReady = ready
@@ -54,17 +65,7 @@ export const watchDelivery = (onChange: () => void) => {
     },
     seen,
     knows,
-    /** This message exists, so its event must come. */
-    expect(conversation: number, message: number) {
-      if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
-      expected.set(conversation, message)
-      since = Date.now()
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        if (!knows(conversation, message)) set(isReady, true)
-      }, eventTimeout)
-      timers.add(timer)
-    },
+    expect,
     /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
     interval() {
       const shortest = isReady ? missingInterval : unreadyInterval
@@ -73,3 +74,4 @@ export const watchDelivery = (onChange: () => void) => {
     close: clearTimers,
   }
 }
+export type Delivery = ReturnType<typeof watchDelivery>

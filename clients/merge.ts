@@ -4,6 +4,10 @@ import type { EventPayload, Message } from './types.ts'
 /** The id of the newest message, or 0 if there is none. */
 export const lastId = (messages: readonly Message[]): number => messages.at(-1)?.id ?? 0
 
+/** The list before, where the next one has the same items, so that nothing is rendered again. */
+export const replaced = <Item>(before: readonly Item[], next: readonly Item[]): readonly Item[] =>
+  next.length === before.length && next.every((item, place) => item === before[place]) ? before : next
+
 /**
  * Adds a page that overlaps or directly adjoins the known messages. The page's version of a message wins, except that
  * `read` never goes back to false, because responses may arrive out of order.

@@ -1,6 +1,9 @@
 import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
-import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import { replaced } from './merge.ts'
+import { perConversation } from './per_conversation.ts'
+import { createRetryLoop } from './retry_loop.ts'
+import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Attachment, Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
@@ -24,16 +27,6 @@ export interface Outgoing {
   after: number
 }
 
-interface Queue {
-  entries: readonly Outgoing[]
-  loop: RetryLoop
-  listeners: Set<() => void>
-  /** The client_id of the entry whose request is in flight. */
-  inFlight: string | null
-}
-
-type Deferred = { resolve: (message: Message) => void; reject: (error: ServiceError) => void }
-
 const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
@@ -52,103 +45,151 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
-/**
- * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
- * after the page was, when the user's inbox is opened again. `unsent` decides which messages there are and in which
- * order; their states during an attempt are this page's.
- */
-export const createOutbox = (api: Api, unsent: UnsentStore) => {
-  const queues = new Map<number, Queue>()
-  const deferreds = new Map<string, Deferred>()
-  const answered = new Set<number>()
-  const uploaded = new Set<string>()
+/** The promises of messages that were sent from this page. */
+const createAnswers = () => {
+  const awaited = new Map<string, { resolve: (message: Message) => void; reject: (error: ServiceError) => void }>()
+  const reject = (clientId: string, error: ServiceError) => {
+    awaited.get(clientId)?.reject(error)
+    awaited.delete(clientId)
+  }
+  const ids = new Set<number>()
   let closed = false
-
-  const unsentOf = (conversation: number) =>
-    unsent.current.messages.filter((message) => message.conversation === conversation)
-
-  const setEntries = (queue: Queue, entries: readonly Outgoing[]) => {
-    const shown = queue.listeners.size ? entries : entries.filter(({ state }) => state !== 'sent')
-    if (shown.length === queue.entries.length && shown.every((entry, index) => entry === queue.entries[index])) return
-    queue.entries = shown
-    for (const listener of queue.listeners) listener()
+  return {
+    /** The ids of all messages that were returned for a send. */
+    ids: ids as ReadonlySet<number>,
+    has: (clientId: string) => awaited.has(clientId),
+    of(clientId: string): Promise<Message> {
+      const answer = new Promise<Message>((resolve, reject) => awaited.set(clientId, { resolve, reject }))
+      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
+      answer.catch(() => {})
+      if (closed) reject(clientId, new ServiceError('Closed'))
+      return answer
+    },
+    settle({ client_id, message, refused }: Outcome) {
+      if (message) ids.add(message.id)
+      if (message) awaited.get(client_id)?.resolve(message)
+      reject(client_id, refused ? errorOf(refused) : new ServiceError('Discarded'))
+    },
+    close() {
+      closed = true
+      for (const clientId of awaited.keys()) reject(clientId, new ServiceError('Closed before it was answered'))
+    },
   }
-  const update = (queue: Queue, clientId: string, change: Partial<Outgoing>) =>
-    setEntries(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
+}
 
-  const settle = ({ client_id, message, refused }: Outcome) => {
-    if (message) deferreds.get(client_id)?.resolve(message)
-    else if (refused) deferreds.get(client_id)?.reject(errorOf(refused))
-    deferreds.delete(client_id)
+/** As the view has it, after `known`, as which it was shown before. */
+const toOutgoing = (unsent: UnsentMessage, known: Outgoing | undefined, isFromHere: boolean): Outgoing => {
+  const { conversation: _, refused, ...message } = unsent
+  if (known && (known.state === 'refused') === Boolean(refused)) return known
+  const entry = { ...message, error: null, progress: null, message: null }
+  if (refused) return { ...entry, state: 'refused', error: errorOf(refused) }
+  // One that was written in another page, or before this one was opened, waits for its turn.
+  return { ...entry, state: known || isFromHere ? 'sending' : 'waiting' }
+}
+
+/** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
+const createEntries = (conversation: number, unsent: UnsentStore, isFromHere: (clientId: string) => boolean) => {
+  const store = createStore({ entries: [] as readonly Outgoing[] })
+  const set = (entries: readonly Outgoing[]) => {
+    const shown = store.isWatched ? entries : entries.filter(({ state }) => state !== 'sent')
+    store.set({ entries: replaced(store.view.entries, shown) })
   }
-
-  const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
-    if (known && (known.state === 'refused') === Boolean(refused)) return known
-    if (refused) return { ...message, state: 'refused', error: errorOf(refused), progress: null, message: null }
-    // One that was written in another page, or before this one was opened, waits for its turn.
-    const state = known || deferreds.has(message.client_id) ? 'sending' : 'waiting'
-    return { ...message, state, error: null, progress: null, message: null }
-  }
-
-  /** Makes the entries follow `unsent`, which this page or another has changed. */
-  const sync = (conversation: number, queue: Queue) => {
-    const before = new Map(queue.entries.map((entry) => [entry.client_id, entry]))
-    const messages = unsentOf(conversation)
-    const isUnsent = new Set(messages.map(({ client_id }) => client_id))
-    const left = queue.entries.filter(({ client_id }) => !isUnsent.has(client_id))
-    const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === queue.inFlight)
-    const entries = messages.map((message) => toOutgoing(message, before.get(message.client_id)))
-    setEntries(queue, [...kept, ...entries])
-    for (const { client_id, state } of left.filter((entry) => !kept.includes(entry))) {
-      deferreds.get(client_id)?.reject(new ServiceError('Discarded'))
-      deferreds.delete(client_id)
-      // The next message need not fail for the same reason.
-      if (state === 'waiting') queue.loop.runNow()
-    }
-    if (entries.some((entry) => isPending(entry) && before.get(entry.client_id) !== entry)) queue.loop.run()
-  }
-
+  const ownUnsent = () => unsent.current.messages.filter((message) => message.conversation === conversation)
   const isUnsent = (clientId: string) => unsent.current.messages.some(({ client_id }) => client_id === clientId)
-  const uploadFile = async (queue: Queue, { client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
+  return {
+    get all() {
+      return store.view.entries
+    },
+    ownUnsent,
+    isUnsent,
+    update: (clientId: string, change: Partial<Outgoing>) =>
+      set(store.view.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry)),
+    removeSent: (clientId: string) =>
+      set(store.view.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent')),
+    /** Follows `unsent`, which this page or another has changed, and tells what was discarded and is to be sent. */
+    sync(inFlight: string | null) {
+      const before = store.view.entries
+      const known = new Map(before.map((entry) => [entry.client_id, entry]))
+      const next = ownUnsent().map((message) =>
+        toOutgoing(message, known.get(message.client_id), isFromHere(message.client_id))
+      )
+      const left = before.filter(({ client_id }) => !isUnsent(client_id))
+      const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
+      set([...kept, ...next])
+      const discarded = left.filter((entry) => !kept.includes(entry))
+      return { discarded, added: next.filter((entry) => isPending(entry) && known.get(entry.client_id) !== entry) }
+    },
+    /** Calls the listener on each change. Without one, answered entries are removed at once. */
+    subscribe(listener: () => void) {
+      const stop = store.subscribe(listener)
+      return () => {
+        stop()
+        set(store.view.entries)
+      }
+    },
+    close: store.close,
+  }
+}
+type Entries = ReturnType<typeof createEntries>
+
+/** Uploads the file of a message, if it has one that has not arrived yet. */
+const createUploads = (api: Api, unsent: UnsentStore, { update, isUnsent }: Entries) => {
+  const uploaded = new Set<string>()
+  return async ({ client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
     // Its own file has its client_id in the path.
     if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
     // What is not kept any more was uploaded.
     const file = await unsent.fileOf(client_id)
     const onProgress = (progress: number) => {
-      update(queue, client_id, { progress })
+      update(client_id, { progress })
       return isUnsent(client_id)
     }
     if (file) onProgress(0)
     if (file) await api.upload(attachment, file, { onProgress, signal })
     uploaded.add(client_id)
     unsent.dropFile(client_id)
-    update(queue, client_id, { progress: null })
+    update(client_id, { progress: null })
     if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
+}
 
-  const sendEntry = async (conversation: number, queue: Queue, entry: Outgoing, signal: AbortSignal): Promise<void> => {
-    const { client_id } = entry
-    const finish = (outcome: Outcome) => {
-      settle(outcome)
-      unsent.announce(outcome)
+const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
+  const answers = createAnswers()
+  const entries = createEntries(conversation, unsent, answers.has)
+  const upload = createUploads(api, unsent, entries)
+  let inFlight: string | null = null
+
+  const sync = () => {
+    const { discarded, added } = entries.sync(inFlight)
+    for (const { client_id, state } of discarded) {
+      answers.settle({ client_id, message: null, refused: null })
+      // The next message need not fail for the same reason.
+      if (state === 'waiting') loop.runNow()
     }
-    queue.inFlight = client_id
-    if (entry.state === 'waiting') update(queue, client_id, { state: 'sending' })
+    if (added.length) loop.run()
+  }
+  const finish = (outcome: Outcome) => {
+    answers.settle(outcome)
+    unsent.announce(outcome)
+  }
+  const send = async (entry: Outgoing, signal: AbortSignal): Promise<void> => {
+    const { client_id } = entry
+    inFlight = client_id
+    if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
     try {
-      await uploadFile(queue, entry, signal)
+      await upload(entry, signal)
       const message = await api.send(conversation, entry, client_id, signal)
-      queue.inFlight = null
-      answered.add(message.id)
-      update(queue, client_id, { state: 'sent', error: null, message })
+      inFlight = null
       finish({ client_id, message, refused: null })
+      entries.update(client_id, { state: 'sent', error: null, message })
       unsent.change(without(client_id))
     } catch (thrown) {
       const error = toServiceError(thrown)
-      queue.inFlight = null
+      inFlight = null
       if (error.temporary) {
-        update(queue, client_id, { state: 'waiting', error, progress: null })
+        entries.update(client_id, { state: 'waiting', error, progress: null })
         // Removes it if it was discarded during the request.
-        sync(conversation, queue)
+        sync()
         // The next message must not overtake this one, so the whole queue waits.
         throw error
       }
@@ -157,89 +198,76 @@ export const createOutbox = (api: Api, unsent: UnsentStore) => {
       finish({ client_id, message: null, refused })
     }
   }
-
-  const queueOf = (conversation: number): Queue => {
-    const existing = queues.get(conversation)
-    if (existing) return existing
-    const next = () => queue.entries.find(isPending)
-    const loop = createRetryLoop((signal) =>
-      unsent.exclusively(conversation, async () => {
-        // Saves what is to be sent, and learns what another page has sent in the meantime.
-        await unsent.reload()
-        for (let entry = next(); entry && !signal.aborted; entry = next()) {
-          await sendEntry(conversation, queue, entry, signal)
-        }
-      })
-    )
-    const queue: Queue = { entries: [], loop, listeners: new Set(), inFlight: null }
-    queues.set(conversation, queue)
-    sync(conversation, queue)
-    return queue
-  }
-
-  unsent.subscribe((outcome) => {
-    if (outcome) return settle(outcome)
-    for (const { conversation } of unsent.current.messages) queueOf(conversation)
-    for (const [conversation, queue] of queues) sync(conversation, queue)
-  })
+  const loop = createRetryLoop((signal) =>
+    unsent.exclusively(conversation, async () => {
+      // Saves what is to be sent, and learns what another page has sent in the meantime.
+      await unsent.reload()
+      const next = () => signal.aborted ? undefined : entries.all.find(isPending)
+      for (let entry = next(); entry; entry = next()) await send(entry, signal)
+    })
+  )
+  sync()
 
   return {
-    /** The ids of all messages that were returned for a send. */
-    answered: answered as ReadonlySet<number>,
-    entries: (conversation: number) => queueOf(conversation).entries,
-    send(conversation: number, { content, attachment: given = null, file = null }: Draft, after: number) {
+    get entries() {
+      return entries.all
+    },
+    answered: answers.ids,
+    subscribe: entries.subscribe,
+    sync,
+    settle: answers.settle,
+    send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current.drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
-      const answer = new Promise<Message>((resolve, reject) => deferreds.set(client_id, { resolve, reject }))
-      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
-      answer.catch(() => {})
-      if (closed) deferreds.get(client_id)!.reject(new ServiceError('Closed'))
-      else {
-        const createdAt = new Date().toISOString()
-        if (file) unsent.keepFile(client_id, file)
-        unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
-      }
+      const createdAt = new Date().toISOString()
+      const answer = answers.of(client_id)
+      if (file) unsent.keepFile(client_id, file)
+      unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */
-    retry(conversation: number, clientId: string) {
-      const message = unsentOf(conversation).find(({ client_id, refused }) => client_id === clientId && refused)
+    retry(clientId: string) {
+      const message = entries.ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
     /**
      * Removes an entry in any state, whose promise rejects, and continues with the next. It recalls nothing: an attempt
      * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
      */
-    discard(conversation: number, clientId: string) {
-      const queue = queueOf(conversation)
-      setEntries(queue, queue.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
-      if (!isUnsent(clientId)) return
+    discard(clientId: string) {
+      entries.removeSent(clientId)
+      if (!entries.isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    /** Calls the listener on changes in this conversation. Without one, answered entries are removed at once. */
-    subscribe(conversation: number, listener: () => void) {
-      const queue = queueOf(conversation)
-      queue.listeners.add(listener)
-      return () => {
-        queue.listeners.delete(listener)
-        setEntries(queue, queue.entries)
-      }
+    retryNow: () => entries.all.length > 0 && loop.runNow(),
+    close() {
+      entries.close()
+      loop.close()
+      answers.close()
     },
+  }
+}
+export type Queue = ReturnType<typeof createQueue>
+
+/**
+ * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
+ * after the page was, when the user's inbox is opened again.
+ */
+export const createOutbox = (api: Api, unsent: UnsentStore) => {
+  const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
+  unsent.hearOutcomes((outcome) => queues.forEach((queue) => queue.settle(outcome)))
+  unsent.subscribe(() => {
+    for (const { conversation } of unsent.current.messages) queues.of(conversation)
+    queues.forEach((queue) => queue.sync())
+  })
+  return {
+    ...queues,
     /** Retries pending messages now, also those that another page has left. */
     retryNow() {
       unsent.reload()
-      for (const { loop, entries } of queues.values()) if (entries.length) loop.runNow()
-    },
-    close() {
-      closed = true
-      for (const { loop, listeners } of queues.values()) {
-        listeners.clear()
-        loop.close()
-      }
-      for (const { reject } of deferreds.values()) reject(new ServiceError('Closed before it was answered'))
-      deferreds.clear()
+      queues.retryNow()
     },
   }
 }

@@ -1,0 +1,78 @@
+import type { ServiceError } from './errors.ts'
+import { createRetryLoop } from './retry_loop.ts'
+
+// A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
+const times = [50, 250, 1250, 4250]
+
+/** Repeats a read that lacks a message of which was told, until the message counts as removed. */
+const createRepeats = (read: () => void) => {
+  let missing = 0
+  let since = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return {
+    /** Whether the message that the last read lacks may still appear; 0: it lacks none. */
+    awaits(message: number): boolean {
+      clearTimeout(timer)
+      if (message !== missing) since = Date.now()
+      missing = message
+      const elapsed = Date.now() - since
+      const next = message ? times.find((time) => time > elapsed) : undefined
+      if (next !== undefined) timer = setTimeout(read, next - elapsed)
+      return next !== undefined
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/**
+ * Reads on demand what a view shows, and knows whether the view is known to lack something. `read` resolves to whether
+ * all is there of which was told; it asks `awaits` whether a message that it lacks may still appear, and is then
+ * repeated. `currentJoin` is the number of the current join of the inbox's channel, or 0 while it is not joined.
+ */
+export const createReader = (
+  currentJoin: () => number,
+  read: (signal: AbortSignal, awaits: (message: number) => boolean) => Promise<boolean>,
+  onResult: (error: ServiceError | null) => void,
+  interval = 0,
+) => {
+  let isBehind = true
+  /** Only what began after the join covers everything that was missed before it. */
+  const caughtUp = (join: number) => {
+    if (join && join === currentJoin()) isBehind = false
+  }
+  const repeats = createRepeats(() => loop.run())
+  const awaits = (message: number): boolean => {
+    const isAwaited = repeats.awaits(message)
+    isBehind ||= isAwaited
+    return isAwaited
+  }
+  const loop = createRetryLoop(
+    async (signal) => {
+      const join = currentJoin()
+      if (await read(signal, awaits)) caughtUp(join)
+    },
+    onResult,
+    interval,
+  )
+  return {
+    get isBehind() {
+      return isBehind
+    },
+    get isDone() {
+      return loop.isDone
+    },
+    run: loop.run,
+    runNow: loop.runNow,
+    fellBehind: () => void (isBehind = true),
+    /** Begins a read; the answer is whether events have told of all that it then finds. */
+    watch() {
+      const [join, wasBehind] = [currentJoin(), isBehind]
+      return () => !wasBehind && join > 0 && join === currentJoin()
+    },
+    caughtUp,
+    close() {
+      repeats.stop()
+      loop.close()
+    },
+  }
+}
