@@ -1,16 +1,15 @@
-import type { Api } from './api.ts'
-import type { Cache } from './cache.ts'
 import type { ServiceError } from './errors.ts'
+import type { Parts as InboxParts } from './inbox.ts'
 import { positionOf } from './merge.ts'
 import { createMessages, type Messages } from './messages.ts'
-import type { Outbox, Outgoing, Queue } from './outbox.ts'
+import type { Outgoing, Queue } from './outbox.ts'
 import { createPartner, type Partner } from './partner.ts'
-import type { ReadMarkers } from './read_markers.ts'
+import type { ReadMarker } from './read_markers.ts'
 import { createReading, type Reading } from './reading.ts'
 import { createStore, type Listener, type Store } from './store.ts'
 import type { Change, Draft, EventName, EventPayload, Message, OwnReservation, Person } from './types.ts'
 import type { Realtime, Status } from './types.ts'
-import type { Unsent, UnsentStore } from './unsent.ts'
+import type { Unsent } from './unsent.ts'
 import { uuid } from './uuid.ts'
 
 export interface ConversationView {
@@ -76,38 +75,20 @@ export interface Conversation {
   close(): void
 }
 
-/** What a conversation uses of its inbox. */
-export interface Dependencies {
-  /** The connection for typing: a join that is refused there delays no message. */
-  typingConnection(): Realtime
-  api: Api
-  unsent: UnsentStore
-  outbox: Outbox
-  readMarkers: ReadMarkers
-  cache: Cache
+/** The inbox of a conversation. */
+export interface Surroundings extends InboxParts {
   me: Promise<Person>
-  /** 0 until it is known. */
-  myId(): number
-  /** The number of the current join of the inbox's channel, or 0 while it is not joined. */
-  currentJoin(): number
   /** The status of a view, whether it is known to lack something and the error of its last request. */
   statusOf(isBehind: boolean, error: ServiceError | null): Status
-  /** Tells that this message exists, so that its event must come. */
-  expectEvent(conversation: number, message: number): void
-  readBlocks(): void
-  /** Whether the caller has blocked this user; null until the blocks are loaded. */
-  isBlocked(user: number): boolean | null
-  /**
-   * Whether the list has this user's address as empty: across a block and after they have erased their account, when a
-   * join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until the list is loaded.
-   */
-  hidesAddress(user: number): boolean
+  /** The connection for typing: a join that is refused there delays no message. */
+  typingConnection(): Realtime
 }
 
 /** What a conversation consists of. */
 interface Parts {
   store: Store<ConversationView>
   queue: Queue
+  marker: ReadMarker
   messages: Messages
   reading: Reading
   partner: Partner
@@ -125,8 +106,8 @@ const withDraft = (conversation: number, text: string) => {
 
 /** What the page calls. */
 const createHandle = (
-  { store, queue, messages, reading, partner, setResult }: Parts,
-  { api, unsent, readMarkers, readBlocks, myId }: Dependencies,
+  { store, queue, marker, messages, reading, partner, setResult }: Parts,
+  { api, unsent, blocks }: Surroundings,
   closed: AbortController,
   onClose: () => void,
 ): Conversation => {
@@ -161,12 +142,12 @@ const createHandle = (
     },
     typing: partner.typing.typed,
     refresh() {
-      readBlocks()
+      blocks.loop.runNow()
       partner.details.runNow()
     },
     markRead(upTo = messages.last()) {
-      const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId())
-      if (received && !received.read) readMarkers.of(id).markRead(received.id)
+      const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== messages.myId())
+      if (received && !received.read) marker.markRead(received.id)
     },
     close() {
       closed.abort()
@@ -213,11 +194,11 @@ const handleChanges = (changes: readonly Change[], join: number, { reading, part
   }
 }
 
-export const openConversation = (id: number, dependencies: Dependencies) => {
-  const { unsent, readMarkers, cache, currentJoin, myId } = dependencies
+export const openConversation = (id: number, inbox: Surroundings) => {
+  const { unsent, cache, channel } = inbox
   const closed = new AbortController()
-  const queue = dependencies.outbox.of(id)
-  const marker = readMarkers.of(id)
+  const queue = inbox.outbox.of(id)
+  const marker = inbox.readMarkers.of(id)
   const draft = () => unsent.current.drafts[id]?.text ?? ''
   const store = createStore<ConversationView>({
     id,
@@ -231,28 +212,28 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     other: null,
     blocked: false,
     reservations: [],
-    status: currentJoin() ? 'catching up' : 'offline',
+    status: channel.join ? 'catching up' : 'offline',
     error: null,
   })
   const showStatus = (error = store.view.error) =>
-    store.set({ error, status: dependencies.statusOf(reading.reader.isBehind, error) })
+    store.set({ error, status: inbox.statusOf(reading.reader.isBehind, error) })
   const cachePage = () => {
     // Not what is about to be read again.
     if (reading.isCurrent) cache.setPage(store.view)
   }
-  const messages = createMessages(store, queue, marker, myId)
-  const partner = createPartner(store, dependencies)
-  const reading = createReading(messages, dependencies, partner.update, (error) => {
+  const messages = createMessages(store, queue, marker, inbox.store)
+  const partner = createPartner(messages, inbox)
+  const reading = createReading(messages, inbox, partner.update, (error) => {
     showStatus(error)
     cachePage()
   })
-  const parts = { store, queue, messages, reading, partner, setResult: showStatus }
+  const parts = { store, queue, marker, messages, reading, partner, setResult: showStatus }
 
   const onOutgoing = () => {
     for (const { message } of queue.entries) {
       if (!message) continue
       reading.expect(message.id)
-      dependencies.expectEvent(id, message.id)
+      if (channel.join) channel.delivery.expect(id, message.id)
     }
     messages.showOutgoing()
     if (!reading.isComplete()) reading.reader.run()
@@ -269,7 +250,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   ]
   /** Shows what an earlier page has left, until the service has answered. */
   const showCached = () => {
-    const page = myId() ? cache.open(id) : null
+    const page = messages.myId() ? cache.open(id) : null
     if (!page || store.view.loaded) return
     reading.replace()
     messages.show(page.messages, { ...page, loaded: true })
@@ -277,14 +258,14 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   reading.reader.run()
   showCached()
 
-  const handle = createHandle(parts, dependencies, closed, () => unsubscribes.forEach((stop) => stop()))
+  const handle = createHandle(parts, inbox, closed, () => unsubscribes.forEach((stop) => stop()))
   return Object.assign(handle, {
     handleEvent(event: EventName, payload: EventPayload) {
       handleEvent(event, payload, parts)
       showStatus()
     },
     handleChanges: (changes: readonly Change[], join: number) =>
-      handleChanges(changes, join === currentJoin() ? join : 0, parts),
+      handleChanges(changes, join === channel.join ? join : 0, parts),
     joinChanged: reading.reader.fellBehind,
     connectionChanged: () => showStatus(),
     /** The list has been read, and names this message as the newest. */

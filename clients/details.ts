@@ -1,7 +1,7 @@
-import type { ConversationView, Dependencies } from './conversation.ts'
+import type { Surroundings } from './conversation.ts'
+import type { Messages } from './messages.ts'
 import { stepsOf } from './reservations.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import type { Store } from './store.ts'
 import type { Reservation, ReservationWithHistory } from './types.ts'
 
 /** What has ended changes only if an admin corrects it. */
@@ -14,8 +14,8 @@ const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, st
  * the user can reach the other.
  */
 export const createDetails = (
-  store: Store<ConversationView>,
-  { api, me, myId }: Pick<Dependencies, 'api' | 'me' | 'myId'>,
+  { store, myId }: Messages,
+  { api, me }: Surroundings,
   isReachable: () => boolean,
   onOther: () => void,
 ) => {

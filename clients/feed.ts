@@ -1,12 +1,7 @@
 import type { Api } from './api.ts'
-import type { Cache } from './cache.ts'
-import type { Conversations } from './conversations.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
-import type { InboxView } from './inbox.ts'
-import type { InboxChannel } from './inbox_channel.ts'
-import type { Blocks, List } from './list.ts'
+import type { Parts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import type { Store } from './store.ts'
 import type { Change } from './types.ts'
 
 /** What has changed since the last time, or that everything is to be read: for the first time, or anew. */
@@ -65,16 +60,6 @@ const createChangeFeed = (api: Api) => {
   }
 }
 
-/** What an inbox consists of. */
-export interface Parts {
-  store: Store<InboxView>
-  cache: Cache
-  channel: InboxChannel
-  list: List
-  blocks: Blocks
-  conversations: Conversations
-}
-
 /** Reads what has changed, of which the feed told during this join of the channel. */
 const applyChanges = (
   changes: readonly Change[],
@@ -113,12 +98,11 @@ const readAll = (anew: boolean, { cache, list, blocks, conversations }: Parts) =
 
 /** Follows what has changed in all conversations. Calls `onBack` with the first answer after the service was away. */
 export const createFeed = (
-  api: Api,
   parts: Parts,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
-  const { cache, store, channel, list } = parts
+  const { api, cache, store, channel, list } = parts
   const feed = createChangeFeed(api)
   const keepList = () => void (list.reader.isDone && cache.setInbox(store.view, feed.cursor))
   let isOut = false

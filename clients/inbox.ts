@@ -1,22 +1,22 @@
 import { type Api, createApi } from './api.ts'
 import { answeringOf } from './api_client.ts'
-import { openCache } from './cache.ts'
+import { type Cache, openCache } from './cache.ts'
 import { openConnection } from './channel.ts'
 import { type Conversation, openConversation } from './conversation.ts'
-import { createConversations } from './conversations.ts'
+import { type Conversations, createConversations } from './conversations.ts'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
-import { createFeed, type Feed, type Parts } from './feed.ts'
-import { createInboxChannel } from './inbox_channel.ts'
-import { createBlocks, createList } from './list.ts'
-import { createOutbox } from './outbox.ts'
-import { createReadMarkers } from './read_markers.ts'
+import { createFeed, type Feed } from './feed.ts'
+import { createInboxChannel, type InboxChannel } from './inbox_channel.ts'
+import { type Blocks, createBlocks, createList, type List } from './list.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { createReadMarkers, type ReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
-import { createStore, type Listener } from './store.ts'
+import { createStore, type Listener, type Store } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
 import type { ListedConversation, Person, Realtime, Status } from './types.ts'
-import { openUnsentStore } from './unsent.ts'
+import { openUnsentStore, type UnsentStore } from './unsent.ts'
 
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
@@ -85,6 +85,20 @@ const isEventPayload = (payload: unknown): payload is EventPayload => {
   return Number.isInteger(conversation_id) && Number.isInteger(id)
 }
 
+/** What an inbox consists of. */
+export interface Parts {
+  api: Api
+  store: Store<InboxView>
+  unsent: UnsentStore
+  cache: Cache
+  outbox: Outbox
+  readMarkers: ReadMarkers
+  channel: InboxChannel
+  list: List
+  blocks: Blocks
+  conversations: Conversations
+}
+
 /** What the events of the user's channel do. */
 const handlersOf = ({ channel, list, blocks, conversations }: Parts) => {
   const handlerOf = (event: EventName) => (payload: unknown) => {
@@ -128,10 +142,10 @@ const createStatus = ({ auth, realtime }: Client, { store, channel, list, conver
 }
 
 /** Finds out who the user is, and opens their channel. */
-const createIdentity = (api: Api, parts: Parts, onError: (error: ServiceError) => void) =>
+const createIdentity = (parts: Parts, onError: (error: ServiceError) => void) =>
   createRetryLoop(async (signal) => {
     if (parts.channel.isOpen) return
-    const me = await api.me(signal)
+    const me = await parts.api.me(signal)
     if (signal.aborted) return
     parts.store.set({ me })
     parts.channel.open(me.id, handlersOf(parts))
@@ -215,21 +229,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     conversations.forEach((conversation) => conversation.updatePartner())
   })
   let typing: Realtime | undefined
-  const conversations = createConversations((id) =>
-    openConversation(id, {
-      ...{ api, unsent, outbox, readMarkers, cache, me, currentJoin, statusOf },
-      typingConnection: () => typing ??= openConnection(supabase),
-      myId: () => store.view.me?.id ?? 0,
-      expectEvent: (conversation, message) => currentJoin() && channel.delivery.expect(conversation, message),
-      readBlocks: blocks.loop.runNow,
-      isBlocked: blocks.isBlocked,
-      hidesAddress: list.hidesAddress,
-    })
-  )
-  const parts = { store, cache, channel, list, blocks, conversations }
+  const typingConnection = () => typing ??= openConnection(supabase)
+  const conversations = createConversations((id) => openConversation(id, { ...parts, me, statusOf, typingConnection }))
+  const parts = { api, store, unsent, cache, outbox, readMarkers, channel, list, blocks, conversations }
   const { statusOf, setResult, showConnection } = createStatus(supabase, parts)
-  const feed = createFeed(api, parts, setResult, sendNow)
-  const identity = createIdentity(api, parts, setResult)
+  const feed = createFeed(parts, setResult, sendNow)
+  const identity = createIdentity(parts, setResult)
   const unsubscribe = service.subscribe(() => {
     showConnection()
     // It asks until there is an answer, and reads at once when somebody else has got one.

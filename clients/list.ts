@@ -54,6 +54,10 @@ export const createList = (
     newestOf,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
+    /**
+     * Whether the list has this user's address as empty: across a block and after they have erased their account, when
+     * a join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until it is loaded.
+     */
     hidesAddress: (user: number) =>
       !store.view.loaded ||
       store.view.conversations.some(({ Voyager, Local }) =>

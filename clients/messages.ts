@@ -1,4 +1,5 @@
 import type { ConversationView } from './conversation.ts'
+import type { InboxView } from './inbox.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
 import type { ReadMarker } from './read_markers.ts'
@@ -10,12 +11,14 @@ export const createMessages = (
   store: Store<ConversationView>,
   queue: Queue,
   marker: ReadMarker,
-  myId: () => number,
+  inbox: Store<InboxView>,
 ) => {
   /** Messages that an admin has removed. A page that was read before that may still hold them. */
   const removed = new Set<number>()
   // A message may be removed before it is fetched, so the newest one shown does not say how far was fetched.
   let fetchedUpTo = 0
+  /** The id of the user, or 0 until it is known. */
+  const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), fetchedUpTo)
   /** What was answered is not outgoing any more once it is shown, or was removed. */
@@ -33,6 +36,7 @@ export const createMessages = (
 
   return {
     store,
+    myId,
     last,
     lastKnown,
     show,

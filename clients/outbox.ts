@@ -7,7 +7,7 @@ import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Attachment, Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
-import type { Outcome, Refusal, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
+import type { Refusal, Sent, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
 
 /** A message of the caller's that is not confirmed yet. */
 export interface Outgoing {
@@ -45,51 +45,18 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
-/** The promises of messages that were sent from this page. */
-const createAnswers = () => {
-  const awaited = new Map<string, { resolve: (message: Message) => void; reject: (error: ServiceError) => void }>()
-  const reject = (clientId: string, error: ServiceError) => {
-    awaited.get(clientId)?.reject(error)
-    awaited.delete(clientId)
-  }
-  const ids = new Set<number>()
-  let closed = false
-  return {
-    /** The ids of all messages that were returned for a send. */
-    ids: ids as ReadonlySet<number>,
-    has: (clientId: string) => awaited.has(clientId),
-    of(clientId: string): Promise<Message> {
-      const answer = new Promise<Message>((resolve, reject) => awaited.set(clientId, { resolve, reject }))
-      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
-      answer.catch(() => {})
-      if (closed) reject(clientId, new ServiceError('Closed'))
-      return answer
-    },
-    settle({ client_id, message, refused }: Outcome) {
-      if (message) ids.add(message.id)
-      if (message) awaited.get(client_id)?.resolve(message)
-      reject(client_id, refused ? errorOf(refused) : new ServiceError('Discarded'))
-    },
-    close() {
-      closed = true
-      for (const clientId of awaited.keys()) reject(clientId, new ServiceError('Closed before it was answered'))
-    },
-  }
-}
-
 /** As the view has it, after `known`, as which it was shown before. */
-const toOutgoing = (unsent: UnsentMessage, known: Outgoing | undefined, isFromHere: boolean): Outgoing => {
-  const { conversation: _, refused, ...message } = unsent
+const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
   if (known && (known.state === 'refused') === Boolean(refused)) return known
   const entry = { ...message, error: null, progress: null, message: null }
   if (refused) return { ...entry, state: 'refused', error: errorOf(refused) }
   // One that was written in another page, or before this one was opened, waits for its turn.
-  return { ...entry, state: known || isFromHere ? 'sending' : 'waiting' }
+  return { ...entry, state: known ? 'sending' : 'waiting' }
 }
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
-const createEntries = (conversation: number, unsent: UnsentStore, isFromHere: (clientId: string) => boolean) => {
-  const store = createStore({ entries: [] as readonly Outgoing[] })
+const createEntries = (conversation: number, unsent: UnsentStore) => {
+  const store = createStore({ entries: [] as readonly Outgoing[], isClosed: false })
   const set = (entries: readonly Outgoing[]) => {
     const shown = store.isWatched ? entries : entries.filter(({ state }) => state !== 'sent')
     store.set({ entries: replaced(store.view.entries, shown) })
@@ -97,22 +64,19 @@ const createEntries = (conversation: number, unsent: UnsentStore, isFromHere: (c
   const ownUnsent = () => unsent.current.messages.filter((message) => message.conversation === conversation)
   const isUnsent = (clientId: string) => unsent.current.messages.some(({ client_id }) => client_id === clientId)
   return {
-    get all() {
-      return store.view.entries
+    get view() {
+      return store.view
     },
+    set,
     ownUnsent,
     isUnsent,
     update: (clientId: string, change: Partial<Outgoing>) =>
       set(store.view.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry)),
-    removeSent: (clientId: string) =>
-      set(store.view.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent')),
     /** Follows `unsent`, which this page or another has changed, and tells what was discarded and is to be sent. */
     sync(inFlight: string | null) {
       const before = store.view.entries
       const known = new Map(before.map((entry) => [entry.client_id, entry]))
-      const next = ownUnsent().map((message) =>
-        toOutgoing(message, known.get(message.client_id), isFromHere(message.client_id))
-      )
+      const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
       const left = before.filter(({ client_id }) => !isUnsent(client_id))
       const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
       set([...kept, ...next])
@@ -127,10 +91,47 @@ const createEntries = (conversation: number, unsent: UnsentStore, isFromHere: (c
         set(store.view.entries)
       }
     },
-    close: store.close,
+    close() {
+      store.set({ entries: [], isClosed: true })
+      store.close()
+    },
   }
 }
 type Entries = ReturnType<typeof createEntries>
+
+/** The promises of messages that were sent from this page. */
+const createAnswers = (entries: Entries) => {
+  const resolvers = new Map<string, (message: Message) => void>()
+  /** The ids of all messages that were returned for a send. */
+  const ids = new Set<number>()
+  return {
+    ids: ids as ReadonlySet<number>,
+    /** Rejects when the message was refused or discarded, or when the inbox closes. */
+    of(clientId: string): Promise<Message> {
+      const answer = new Promise<Message>((resolve, reject) => {
+        if (entries.view.isClosed) return reject(new ServiceError('Closed'))
+        resolvers.set(clientId, resolve)
+        const stop = entries.subscribe(() => {
+          const entry = entries.view.entries.find(({ client_id }) => client_id === clientId)
+          if (entry && isPending(entry)) return
+          stop()
+          resolvers.delete(clientId)
+          const reason = entries.view.isClosed ? 'Closed before it was answered' : 'Discarded'
+          reject(entry?.error ?? new ServiceError(reason))
+        })
+      })
+      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
+      answer.catch(() => {})
+      return answer
+    },
+    /** This page or another has sent a message. */
+    settle({ client_id, message }: Sent) {
+      ids.add(message.id)
+      resolvers.get(client_id)?.(message)
+      entries.update(client_id, { state: 'sent', error: null, message })
+    },
+  }
+}
 
 /** Uploads the file of a message, if it has one that has not arrived yet. */
 const createUploads = (api: Api, unsent: UnsentStore, { update, isUnsent }: Entries) => {
@@ -154,23 +155,16 @@ const createUploads = (api: Api, unsent: UnsentStore, { update, isUnsent }: Entr
 }
 
 const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
-  const answers = createAnswers()
-  const entries = createEntries(conversation, unsent, answers.has)
+  const entries = createEntries(conversation, unsent)
   const upload = createUploads(api, unsent, entries)
+  const answers = createAnswers(entries)
   let inFlight: string | null = null
 
   const sync = () => {
     const { discarded, added } = entries.sync(inFlight)
-    for (const { client_id, state } of discarded) {
-      answers.settle({ client_id, message: null, refused: null })
-      // The next message need not fail for the same reason.
-      if (state === 'waiting') loop.runNow()
-    }
-    if (added.length) loop.run()
-  }
-  const finish = (outcome: Outcome) => {
-    answers.settle(outcome)
-    unsent.announce(outcome)
+    // The next message need not fail for the same reason.
+    if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
+    else if (added.length) loop.run()
   }
   const send = async (entry: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = entry
@@ -178,10 +172,10 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
     if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
     try {
       await upload(entry, signal)
-      const message = await api.send(conversation, entry, client_id, signal)
+      const sent = { client_id, message: await api.send(conversation, entry, client_id, signal) }
       inFlight = null
-      finish({ client_id, message, refused: null })
-      entries.update(client_id, { state: 'sent', error: null, message })
+      answers.settle(sent)
+      unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
       const error = toServiceError(thrown)
@@ -193,16 +187,14 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
         // The next message must not overtake this one, so the whole queue waits.
         throw error
       }
-      const refused = { message: error.message, status: error.status, body: error.body }
-      unsent.change(withRefusal(client_id, refused))
-      finish({ client_id, message: null, refused })
+      unsent.change(withRefusal(client_id, { message: error.message, status: error.status, body: error.body }))
     }
   }
   const loop = createRetryLoop((signal) =>
     unsent.exclusively(conversation, async () => {
       // Saves what is to be sent, and learns what another page has sent in the meantime.
       await unsent.reload()
-      const next = () => signal.aborted ? undefined : entries.all.find(isPending)
+      const next = () => signal.aborted ? undefined : entries.view.entries.find(isPending)
       for (let entry = next(); entry; entry = next()) await send(entry, signal)
     })
   )
@@ -210,7 +202,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
 
   return {
     get entries() {
-      return entries.all
+      return entries.view.entries
     },
     answered: answers.ids,
     subscribe: entries.subscribe,
@@ -220,10 +212,18 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       const draft = unsent.current.drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
-      const createdAt = new Date().toISOString()
+      const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
       const answer = answers.of(client_id)
+      entries.set([...entries.view.entries, {
+        ...message,
+        state: 'sending',
+        error: null,
+        progress: null,
+        message: null,
+      }])
       if (file) unsent.keepFile(client_id, file)
-      unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
+      unsent.change(withMessage({ ...message, conversation, refused: null }))
+      loop.run()
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */
@@ -236,16 +236,15 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
      * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
      */
     discard(clientId: string) {
-      entries.removeSent(clientId)
+      entries.set(entries.view.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
       if (!entries.isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    retryNow: () => entries.all.length > 0 && loop.runNow(),
+    retryNow: () => entries.view.entries.length > 0 && loop.runNow(),
     close() {
       entries.close()
       loop.close()
-      answers.close()
     },
   }
 }
@@ -257,7 +256,7 @@ export type Queue = ReturnType<typeof createQueue>
  */
 export const createOutbox = (api: Api, unsent: UnsentStore) => {
   const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
-  unsent.hearOutcomes((outcome) => queues.forEach((queue) => queue.settle(outcome)))
+  unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
   unsent.subscribe(() => {
     for (const { conversation } of unsent.current.messages) queues.of(conversation)
     queues.forEach((queue) => queue.sync())

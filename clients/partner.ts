@@ -1,14 +1,15 @@
-import type { ConversationView, Dependencies } from './conversation.ts'
+import type { Surroundings } from './conversation.ts'
 import { createDetails } from './details.ts'
-import type { Store } from './store.ts'
+import type { Messages } from './messages.ts'
 import { createTyping } from './typing.ts'
 
 /**
  * Offers what can be done with a partner who can be reached, and leaves the typing topic while either has blocked the
  * other: Realtime may still let them send on it.
  */
-export const createPartner = (store: Store<ConversationView>, dependencies: Dependencies) => {
-  const { myId, isBlocked, hidesAddress, typingConnection } = dependencies
+export const createPartner = (messages: Messages, inbox: Surroundings) => {
+  const { store, myId } = messages
+  const { blocks: { isBlocked }, list: { hidesAddress } } = inbox
   let closed = false
   // The other account is not active any more, while Realtime may still let it send.
   let isInactive = false
@@ -31,10 +32,10 @@ export const createPartner = (store: Store<ConversationView>, dependencies: Depe
     isInactive = inactive
     update()
   }
-  const details = createDetails(store, dependencies, isReachable, update)
+  const details = createDetails(messages, inbox, isReachable, update)
   const typing = createTyping(
     store.view.id,
-    typingConnection,
+    inbox.typingConnection,
     myId,
     (typing) => store.set({ typing }),
     () => setInactive(true),

@@ -1,5 +1,5 @@
 import type { Api } from './api.ts'
-import type { Dependencies } from './conversation.ts'
+import type { Surroundings } from './conversation.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
 import { lastId } from './merge.ts'
 import type { Messages } from './messages.ts'
@@ -73,7 +73,7 @@ const readOn = async (api: Api, messages: Messages, due: Due, isAtEnd: boolean, 
 /** Reads messages as they become known. Calls `onRead` after a read, before it is decided whether it lacks one. */
 export const createReading = (
   messages: Messages,
-  { api, me, currentJoin }: Pick<Dependencies, 'api' | 'me' | 'currentJoin'>,
+  { api, me, channel }: Surroundings,
   onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
@@ -85,7 +85,7 @@ export const createReading = (
   let newest = 0
   const isComplete = () => newest <= messages.lastKnown()
 
-  const reader = createReader(currentJoin, async (signal, awaits) => {
+  const reader = createReader(() => channel.join, async (signal, awaits) => {
     await me
     const expected = newest
     const current = due

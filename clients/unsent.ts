@@ -36,11 +36,10 @@ export interface Unsent {
 /** Applying a change twice must equal applying it once: one that timed out may have been saved. */
 type Change = (unsent: Unsent) => Unsent
 
-/** How a send ended, told to the other pages of this user. */
-export interface Outcome {
+/** A message that was sent, told to the other pages of this user. */
+export interface Sent {
   client_id: string
-  message: Message | null
-  refused: Refusal | null
+  message: Message
 }
 
 const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
@@ -91,18 +90,18 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
 }
 
 /** Tells the other pages of this user, where there is BroadcastChannel. */
-const openBroadcast = (key: Promise<string>, onMessage: (data: Outcome | null) => void) => {
+const openBroadcast = (key: Promise<string>, onMessage: (data: Sent | null) => void) => {
   let channel: BroadcastChannel & { unref?: () => void } | null = null
   let closed = false
   key.then((name) => {
     if (closed || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }: MessageEvent<Outcome | null>) => onMessage(data)
+    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => onMessage(data)
     // In Node it would keep the process alive.
     channel.unref?.()
   })
   return {
-    post: (data: Outcome | null) => channel?.postMessage(data),
+    post: (data: Sent | null) => channel?.postMessage(data),
     close() {
       closed = true
       channel?.close()
@@ -122,8 +121,8 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
   let unsaved: Change[] = []
   let closed = false
   let isCleared = false
-  let onOutcome: (outcome: Outcome) => void = () => {}
-  const pages = storage && openBroadcast(key, (outcome) => outcome ? onOutcome(outcome) : void run())
+  let onSent: (sent: Sent) => void = () => {}
+  const pages = storage && openBroadcast(key, (sent) => sent ? onSent(sent) : void run())
 
   const save = async (storage: TimedStorage): Promise<void> => {
     const name = await key
@@ -179,9 +178,9 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       await lastRun
       return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
-    announce: (outcome: Outcome) => pages?.post(outcome),
+    announce: (sent: Sent) => pages?.post(sent),
     /** Calls the listener when another page has sent a message. */
-    hearOutcomes: (listener: (outcome: Outcome) => void) => void (onOutcome = listener),
+    hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
     keepFile: files.keep,
     fileOf: files.get,
