@@ -186,7 +186,7 @@ const handleChanges = (changes: readonly Change[], join: number, { reading, part
     else if (kind === 'read') reading.marked()
     else if (kind === 'message' || kind === 'message.changed') reading.changed(id)
   }
-  if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !reading.reader.isDone) {
+  if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || !reading.reader.isDone()) {
     reading.reader.runNow()
   } else if (join) {
     if (reading.isComplete()) reading.reader.caughtUp(join)
@@ -199,11 +199,11 @@ export const openConversation = (id: number, inbox: Surroundings) => {
   const closed = new AbortController()
   const queue = inbox.outbox.of(id)
   const marker = inbox.readMarkers.of(id)
-  const draft = () => unsent.current.drafts[id]?.text ?? ''
+  const draft = () => unsent.current().drafts[id]?.text ?? ''
   const store = createStore<ConversationView>({
     id,
     messages: [],
-    outgoing: queue.entries,
+    outgoing: queue.entries(),
     draft: draft(),
     hasOlder: false,
     loaded: false,
@@ -212,14 +212,14 @@ export const openConversation = (id: number, inbox: Surroundings) => {
     other: null,
     blocked: false,
     reservations: [],
-    status: channel.join ? 'catching up' : 'offline',
+    status: channel.join() ? 'catching up' : 'offline',
     error: null,
   })
   const showStatus = (error = store.view.error) =>
-    store.set({ error, status: inbox.statusOf(reading.reader.isBehind, error) })
+    store.set({ error, status: inbox.statusOf(reading.reader.isBehind(), error) })
   const cachePage = () => {
     // Not what is about to be read again.
-    if (reading.isCurrent) cache.setPage(store.view)
+    if (reading.isCurrent()) cache.setPage(store.view)
   }
   const messages = createMessages(store, queue, marker, inbox.store)
   const partner = createPartner(messages, inbox)
@@ -230,17 +230,17 @@ export const openConversation = (id: number, inbox: Surroundings) => {
   const parts = { store, queue, marker, messages, reading, partner, setResult: showStatus }
 
   const onOutgoing = () => {
-    for (const { message } of queue.entries) {
+    for (const { message } of queue.entries()) {
       if (!message) continue
       reading.expect(message.id)
-      if (channel.join) channel.delivery.expect(id, message.id)
+      if (channel.join()) channel.delivery.expect(id, message.id)
     }
     messages.showOutgoing()
     if (!reading.isComplete()) reading.reader.run()
   }
   const onMarked = () => {
-    showStatus(marker.view.error)
-    if (!marker.view.error) messages.showRead()
+    showStatus(marker.view().error)
+    if (!marker.view().error) messages.showRead()
   }
   const unsubscribes = [
     queue.subscribe(onOutgoing),
@@ -265,7 +265,7 @@ export const openConversation = (id: number, inbox: Surroundings) => {
       showStatus()
     },
     handleChanges: (changes: readonly Change[], join: number) =>
-      handleChanges(changes, join === channel.join ? join : 0, parts),
+      handleChanges(changes, join === channel.join() ? join : 0, parts),
     joinChanged: reading.reader.fellBehind,
     connectionChanged: () => showStatus(),
     /** The list has been read, and names this message as the newest. */

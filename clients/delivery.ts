@@ -46,9 +46,7 @@ export const watchDelivery = (onChange: () => void) => {
 
   return {
     /** Realtime has said that it passes events on, or has done it, and none is known to be missing since. */
-    get isLive() {
-      return isLive()
-    },
+    isLive,
     /** The channel was joined or lost. `isAlone`: not together with the channels of all other clients. */
     reset(isAlone: boolean) {
       clearTimers()

@@ -46,9 +46,7 @@ const createChangeFeed = (api: Api) => {
   }
 
   return {
-    get cursor() {
-      return cursor
-    },
+    cursor: () => cursor,
     /** Goes on from a cursor of an earlier page, unless it has begun. */
     begin: (from: string) => void (cursor ??= from),
     next,
@@ -75,10 +73,10 @@ const applyChanges = (
     else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
   }
   // A block is part of how the user sees a conversation.
-  if (!blocks.isLoaded || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
+  if (!blocks.isLoaded() || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
   // The blocks that a cached list was read with are not known.
   const isListed = changes.some(({ kind }) => kind !== 'reservation' && (kind !== 'state' || store.view.asOf))
-  if (isListed || !list.reader.isDone) list.reader.runNow()
+  if (isListed || !list.reader.isDone()) list.reader.runNow()
   else {
     store.set({ asOf: null })
     if (list.isComplete()) list.reader.caughtUp(join)
@@ -104,10 +102,10 @@ export const createFeed = (
 ) => {
   const { api, cache, store, channel, list } = parts
   const feed = createChangeFeed(api)
-  const keepList = () => void (list.reader.isDone && cache.setInbox(store.view, feed.cursor))
+  const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, feed.cursor()))
   let isOut = false
   const loop = createRetryLoop(async (signal) => {
-    const { join } = channel
+    const join = channel.join()
     const isFollowed = list.reader.watch()
     const changes = await feed.next(signal)
     if (signal.aborted) return
@@ -118,7 +116,7 @@ export const createFeed = (
     if (isOut && !error) onBack()
     isOut = error?.code === 'offline'
     // Otherwise the list is being read, and has the result.
-    if (error || list.reader.isDone) setResult(error)
+    if (error || list.reader.isDone()) setResult(error)
   })
   // A read marker of which no event told waits for a poll.
   const isKnown = ({ kind, conversation_id, id }: Change) =>

@@ -123,16 +123,17 @@ const handlersOf = ({ channel, list, blocks, conversations }: Parts) => {
 const createStatus = ({ auth, realtime }: Client, { store, channel, list, conversations }: Parts) => {
   const service = answeringOf(auth)
   const statusOf = (isBehind: boolean, error: ServiceError | null): Status => {
-    if (!channel.join || !service.view.answers || error?.temporary) return 'offline'
-    return isBehind ? 'catching up' : channel.delivery.isLive ? 'live' : 'delayed'
+    if (!channel.join() || !service.view.answers || error?.temporary) return 'offline'
+    return isBehind ? 'catching up' : channel.delivery.isLive() ? 'live' : 'delayed'
   }
   const setResult = (requestError: ServiceError | null) => {
-    const isCut = !service.view.answers || channel.error !== null && !realtime.isConnected()
+    const cause = channel.error()
+    const isCut = !service.view.answers || cause !== null && !realtime.isConnected()
     // While requests succeed, show why the channel does not join.
-    const reason = isCut ? offlineError(channel.error) : channel.error === null ? null : new ServiceError(channel.error)
+    const reason = isCut ? offlineError(cause) : cause === null ? null : new ServiceError(cause)
     const error = requestError ?? reason
     const changed = error?.message !== store.view.error?.message && { error }
-    store.set({ status: statusOf(list.reader.isBehind, requestError), ...changed })
+    store.set({ status: statusOf(list.reader.isBehind(), requestError), ...changed })
   }
   const showConnection = () => {
     conversations.forEach((conversation) => conversation.connectionChanged())
@@ -144,7 +145,7 @@ const createStatus = ({ auth, realtime }: Client, { store, channel, list, conver
 /** Finds out who the user is, and opens their channel. */
 const createIdentity = (parts: Parts, onError: (error: ServiceError) => void) =>
   createRetryLoop(async (signal) => {
-    if (parts.channel.isOpen) return
+    if (parts.channel.isOpen()) return
     const me = await parts.api.me(signal)
     if (signal.aborted) return
     parts.store.set({ me })
@@ -198,12 +199,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const service = answeringOf(supabase.auth)
   const store = createStore(emptyView)
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
-  unsent.subscribe(() => store.set({ isDurable: unsent.isDurable }))
+  unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
 
   const sendNow = () => [outbox, readMarkers].forEach((sender) => sender.retryNow())
   const channel = createInboxChannel(supabase.realtime, { poll, resyncJitter }, {
-    onDelivery: () => showConnection(),
-    onChange() {
+    onDeliveryChange: () => showConnection(),
+    onJoinChange() {
       list.reader.fellBehind()
       conversations.forEach((conversation) => conversation.joinChanged())
       showConnection()
@@ -216,8 +217,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
     onSilence: () => service.set({ answers: false }),
   })
-  const currentJoin = () => channel.join
-  const list = createList(store, api, channel.delivery, currentJoin, (newest) => {
+  const list = createList(store, api, channel.delivery, channel.join, (newest) => {
     conversations.forEach((conversation) => conversation.handleListed(newest.get(conversation.id)))
   }, (error) => {
     setResult(error)
@@ -238,7 +238,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsubscribe = service.subscribe(() => {
     showConnection()
     // It asks until there is an answer, and reads at once when somebody else has got one.
-    const loop = channel.isOpen ? feed : identity
+    const loop = channel.isOpen() ? feed : identity
     loop.runNow()
   })
   const open = (id: number): Conversation => {

@@ -1,7 +1,6 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { watchDelivery } from './delivery.ts'
-import { startHeartbeat } from './heartbeat.ts'
-import { scheduleResync } from './resync.ts'
+import { scheduleResync, startHeartbeat } from './resync.ts'
 import type { Realtime } from './types.ts'
 
 // For a channel that the server closed while the connection stayed.
@@ -14,10 +13,7 @@ const readyWait = 100
 // was read because of an event may also be what was before its commit.
 const recheckDelay = () => 2000 + Math.random() * 2000
 
-/**
- * Calls `resync` after a join: at once for a user who waits, and otherwise at a random time, as all clients may have
- * been disconnected together.
- */
+/** Calls `resync` after a join: at a random time, as all clients may have been cut off together, if no user waits. */
 const createResyncTimer = (resyncJitter: number, resync: () => void) => {
   // How long after the next join the resync may begin, in milliseconds.
   let within = 0
@@ -34,13 +30,9 @@ const createResyncTimer = (resyncJitter: number, resync: () => void) => {
     resync()
   }
   return {
-    get isUrgent() {
-      return isUrgent
-    },
+    isUrgent: () => isUrgent,
     urge: () => void (isUrgent = true),
-    get isWaiting() {
-      return timer !== undefined
-    },
+    isWaiting: () => timer !== undefined,
     now,
     /** Realtime passes events on. */
     ready: () => timer !== undefined && canWait || now(),
@@ -59,20 +51,8 @@ const createResyncTimer = (resyncJitter: number, resync: () => void) => {
   }
 }
 
-interface Actions {
-  /** The channel was joined or lost, so that events may have been missed. */
-  onChange(): void
-  /** Whether events arrive has changed. */
-  onDelivery(): void
-  /** Reads what was missed. */
-  resync(): void
-  /** Looks whether anything was missed. */
-  recheck(): void
-  /** Joins the other channels. */
-  rejoin(): void
-  /** The network is lost. */
-  onSilence(): void
-}
+/** `recheck` looks whether anything was missed, and `rejoin` joins the other channels. */
+type Actions = Record<'onJoinChange' | 'onDeliveryChange' | 'onSilence' | 'resync' | 'recheck' | 'rejoin', () => void>
 
 /** The channel of an inbox, and when what it may have missed is read. */
 export const createInboxChannel = (
@@ -82,7 +62,7 @@ export const createInboxChannel = (
 ) => {
   const resync = createResyncTimer(resyncJitter, actions.resync)
   const delivery = watchDelivery(() => {
-    actions.onDelivery()
+    actions.onDeliveryChange()
     schedule.restart()
   })
   let channel: PersistentChannel | null = null
@@ -98,8 +78,8 @@ export const createInboxChannel = (
   const onJoinChange = (joined: boolean, reason: string | null) => {
     join = joined ? ++joins : 0
     error = reason
-    delivery.reset(resync.isUrgent)
-    actions.onChange()
+    delivery.reset(resync.isUrgent())
+    actions.onJoinChange()
     clearTimeout(timer)
     schedule.restart()
     // Events from before this join were missed.
@@ -110,8 +90,8 @@ export const createInboxChannel = (
     // What was read before this does not count.
     join = ++joins
     delivery.ready()
-    actions.onChange()
-    if (!resync.isWaiting) recheckSoon()
+    actions.onJoinChange()
+    if (!resync.isWaiting()) recheckSoon()
     resync.ready()
   }
   const schedule = scheduleResync(
@@ -124,7 +104,7 @@ export const createInboxChannel = (
     actions.onSilence,
     () => {
       const usual = shortest + Math.random() * (longest - shortest)
-      return join && !delivery.isLive ? Math.min(usual, delivery.interval()) : usual
+      return join && !delivery.isLive() ? Math.min(usual, delivery.interval()) : usual
     },
   )
   const stopHeartbeat = startHeartbeat(realtime, actions.onSilence)
@@ -132,16 +112,10 @@ export const createInboxChannel = (
   return {
     delivery,
     /** The number of the current join, or 0 while it is not joined. */
-    get join() {
-      return join
-    },
+    join: () => join,
     /** Why it is not joined. */
-    get error() {
-      return error
-    },
-    get isOpen() {
-      return channel !== null
-    },
+    error: () => error,
+    isOpen: () => channel !== null,
     open(user: number, handlers: Record<string, (payload: unknown) => void>) {
       channel = openPersistentChannel(realtime, `user:${user}`, handlers, onJoinChange, { onReady })
     },

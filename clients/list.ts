@@ -86,9 +86,7 @@ export const createBlocks = (api: Api, onRead: (isChange: boolean) => void) => {
     loop,
     /** Null until they are loaded. */
     isBlocked: (user: number) => blocked && blocked.has(user),
-    get isLoaded() {
-      return blocked !== null
-    },
+    isLoaded: () => blocked !== null,
   }
 }
 export type Blocks = ReturnType<typeof createBlocks>

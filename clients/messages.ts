@@ -23,16 +23,16 @@ export const createMessages = (
   const lastKnown = () => Math.max(last(), fetchedUpTo)
   /** What was answered is not outgoing any more once it is shown, or was removed. */
   const discardAnswered = () => {
-    for (const { client_id, message } of queue.entries) {
+    for (const { client_id, message } of queue.entries()) {
       if (message && (message.id <= last() || removed.has(message.id))) queue.discard(client_id)
     }
   }
   const show = (messages: readonly Message[], change: Partial<ConversationView> = {}) => {
-    const outgoing = unconfirmed(queue.entries, messages, myId(), queue.answered)
+    const outgoing = unconfirmed(queue.entries(), messages, myId(), queue.answered)
     store.set({ ...change, messages, outgoing: replaced(store.view.outgoing, outgoing) })
     discardAnswered()
   }
-  const showRead = (messages: readonly Message[]) => markReadUpTo(messages, myId(), marker.view.confirmed)
+  const showRead = (messages: readonly Message[]) => markReadUpTo(messages, myId(), marker.view().confirmed)
 
   return {
     store,

@@ -61,12 +61,10 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
     const shown = store.isWatched ? entries : entries.filter(({ state }) => state !== 'sent')
     store.set({ entries: replaced(store.view.entries, shown) })
   }
-  const ownUnsent = () => unsent.current.messages.filter((message) => message.conversation === conversation)
-  const isUnsent = (clientId: string) => unsent.current.messages.some(({ client_id }) => client_id === clientId)
+  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
+  const isUnsent = (clientId: string) => unsent.current().messages.some(({ client_id }) => client_id === clientId)
   return {
-    get view() {
-      return store.view
-    },
+    view: () => store.view,
     set,
     ownUnsent,
     isUnsent,
@@ -109,14 +107,14 @@ const createAnswers = (entries: Entries) => {
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
     of(clientId: string): Promise<Message> {
       const answer = new Promise<Message>((resolve, reject) => {
-        if (entries.view.isClosed) return reject(new ServiceError('Closed'))
+        if (entries.view().isClosed) return reject(new ServiceError('Closed'))
         resolvers.set(clientId, resolve)
         const stop = entries.subscribe(() => {
-          const entry = entries.view.entries.find(({ client_id }) => client_id === clientId)
+          const entry = entries.view().entries.find(({ client_id }) => client_id === clientId)
           if (entry && isPending(entry)) return
           stop()
           resolvers.delete(clientId)
-          const reason = entries.view.isClosed ? 'Closed before it was answered' : 'Discarded'
+          const reason = entries.view().isClosed ? 'Closed before it was answered' : 'Discarded'
           reject(entry?.error ?? new ServiceError(reason))
         })
       })
@@ -194,27 +192,25 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
     unsent.exclusively(conversation, async () => {
       // Saves what is to be sent, and learns what another page has sent in the meantime.
       await unsent.reload()
-      const next = () => signal.aborted ? undefined : entries.view.entries.find(isPending)
+      const next = () => signal.aborted ? undefined : entries.view().entries.find(isPending)
       for (let entry = next(); entry; entry = next()) await send(entry, signal)
     })
   )
   sync()
 
   return {
-    get entries() {
-      return entries.view.entries
-    },
+    entries: () => entries.view().entries,
     answered: answers.ids,
     subscribe: entries.subscribe,
     sync,
     settle: answers.settle,
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
-      const draft = unsent.current.drafts[conversation]
+      const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
       const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
       const answer = answers.of(client_id)
-      entries.set([...entries.view.entries, {
+      entries.set([...entries.view().entries, {
         ...message,
         state: 'sending',
         error: null,
@@ -236,12 +232,12 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
      * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
      */
     discard(clientId: string) {
-      entries.set(entries.view.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      entries.set(entries.view().entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
       if (!entries.isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    retryNow: () => entries.view.entries.length > 0 && loop.runNow(),
+    retryNow: () => entries.view().entries.length > 0 && loop.runNow(),
     close() {
       entries.close()
       loop.close()
@@ -258,7 +254,7 @@ export const createOutbox = (api: Api, unsent: UnsentStore) => {
   const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
   unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
   unsent.subscribe(() => {
-    for (const { conversation } of unsent.current.messages) queues.of(conversation)
+    for (const { conversation } of unsent.current().messages) queues.of(conversation)
     queues.forEach((queue) => queue.sync())
   })
   return {

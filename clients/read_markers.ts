@@ -40,9 +40,7 @@ const createReadMarker = (conversation: number, api: Api, unsent: UnsentStore, o
 
   return {
     /** Up to which message the service has confirmed this as read, and why it has not confirmed the last marker. */
-    get view() {
-      return store.view
-    },
+    view: () => store.view,
     subscribe: store.subscribe,
     /** Marks everything up to this message as read; a marker never moves back. */
     markRead: (upTo: number) => void (upTo > requested && unsent.change(withMarker(conversation, upTo))),
@@ -69,7 +67,7 @@ export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: ()
   const markers = perConversation((conversation) => createReadMarker(conversation, api, unsent, onConfirmed))
   // Also those of an earlier page, or of another one that may be closed before they are answered.
   unsent.subscribe(() => {
-    for (const [conversation, upTo] of Object.entries(unsent.current.readMarkers)) {
+    for (const [conversation, upTo] of Object.entries(unsent.current().readMarkers)) {
       markers.of(Number(conversation)).send(upTo)
     }
   })

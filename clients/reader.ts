@@ -4,30 +4,10 @@ import { createRetryLoop } from './retry_loop.ts'
 // A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
 const times = [50, 250, 1250, 4250]
 
-/** Repeats a read that lacks a message of which was told, until the message counts as removed. */
-const createRepeats = (read: () => void) => {
-  let missing = 0
-  let since = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  return {
-    /** Whether the message that the last read lacks may still appear; 0: it lacks none. */
-    awaits(message: number): boolean {
-      clearTimeout(timer)
-      if (message !== missing) since = Date.now()
-      missing = message
-      const elapsed = Date.now() - since
-      const next = message ? times.find((time) => time > elapsed) : undefined
-      if (next !== undefined) timer = setTimeout(read, next - elapsed)
-      return next !== undefined
-    },
-    stop: () => clearTimeout(timer),
-  }
-}
-
 /**
  * Reads on demand what a view shows, and knows whether the view is known to lack something. `read` resolves to whether
- * all is there of which was told; it asks `awaits` whether a message that it lacks may still appear, and is then
- * repeated. `currentJoin` is the number of the current join of the inbox's channel, or 0 while it is not joined.
+ * all is there of which was told. It asks `awaits` whether a message that it lacks (0: none) may still appear or counts
+ * as removed, and is repeated until then. `currentJoin` is the number of the current join of the inbox's channel, or 0 while it is not joined.
  */
 export const createReader = (
   currentJoin: () => number,
@@ -40,11 +20,18 @@ export const createReader = (
   const caughtUp = (join: number) => {
     if (join && join === currentJoin()) isBehind = false
   }
-  const repeats = createRepeats(() => loop.run())
+  let missing = 0
+  let missingSince = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
   const awaits = (message: number): boolean => {
-    const isAwaited = repeats.awaits(message)
-    isBehind ||= isAwaited
-    return isAwaited
+    clearTimeout(timer)
+    if (message !== missing) missingSince = Date.now()
+    missing = message
+    const elapsed = Date.now() - missingSince
+    const next = message ? times.find((time) => time > elapsed) : undefined
+    if (next === undefined) return false
+    timer = setTimeout(loop.run, next - elapsed)
+    return isBehind = true
   }
   const loop = createRetryLoop(
     async (signal) => {
@@ -55,12 +42,8 @@ export const createReader = (
     interval,
   )
   return {
-    get isBehind() {
-      return isBehind
-    },
-    get isDone() {
-      return loop.isDone
-    },
+    isBehind: () => isBehind,
+    isDone: () => loop.isDone,
     run: loop.run,
     runNow: loop.runNow,
     fellBehind: () => void (isBehind = true),
@@ -71,7 +54,7 @@ export const createReader = (
     },
     caughtUp,
     close() {
-      repeats.stop()
+      clearTimeout(timer)
       loop.close()
     },
   }

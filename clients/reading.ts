@@ -6,25 +6,18 @@ import type { Messages } from './messages.ts'
 import { createReader } from './reader.ts'
 import type { Message } from './types.ts'
 
-/** What is shown and may be out of date, until it has been read again. */
-const createDue = () => ({
-  /** Everything, which the newest page replaces. */
-  replacement: false,
-  /** Everything. */
-  all: false,
-  /** What is unread, because a read marker has moved. */
-  unread: false,
-  /** What may have been corrected or taken back. */
-  ids: new Set<number>(),
-})
+/**
+ * What is shown and is to be read again: everything, in place of which the newest page may come (`replacement`); what
+ * is unread, because a read marker has moved; and messages that may have been corrected or taken back.
+ */
+const createDue = () => ({ replacement: false, all: false, unread: false, ids: new Set<number>() })
 type Due = ReturnType<typeof createDue>
-
-const addDue = (due: Due, more: Due) => {
-  due.replacement ||= more.replacement
-  due.all ||= more.all
-  due.unread ||= more.unread
-  for (const id of more.ids) due.ids.add(id)
-}
+const bothDue = (one: Due, other: Due): Due => ({
+  replacement: one.replacement || other.replacement,
+  all: one.all || other.all,
+  unread: one.unread || other.unread,
+  ids: new Set([...one.ids, ...other.ids]),
+})
 
 /** Shows the newest page, in place of all that is shown if that is due. */
 const readNewest = async (api: Api, messages: Messages, due: Due, signal: AbortSignal) => {
@@ -85,7 +78,7 @@ export const createReading = (
   let newest = 0
   const isComplete = () => newest <= messages.lastKnown()
 
-  const reader = createReader(() => channel.join, async (signal, awaits) => {
+  const reader = createReader(channel.join, async (signal, awaits) => {
     await me
     const expected = newest
     const current = due
@@ -96,10 +89,10 @@ export const createReading = (
       if (readsNewest) await readNewest(api, messages, current, signal)
       else if (readsAnew) await readShown(api, messages, signal)
       if (readsAnew) Object.assign(current, createDue())
-      const isAtEnd = readsAnew || !current.unread && !reader.isBehind && isComplete()
+      const isAtEnd = readsAnew || !current.unread && !reader.isBehind() && isComplete()
       await readOn(api, messages, current, isAtEnd, signal)
     } catch (error) {
-      addDue(due, current)
+      due = bothDue(due, current)
       throw error
     }
     onRead()
@@ -112,9 +105,7 @@ export const createReading = (
   return {
     reader,
     /** Whether what is shown is as the service has it, as far as is known. */
-    get isCurrent() {
-      return reader.isDone && !due.ids.size
-    },
+    isCurrent: () => reader.isDone() && !due.ids.size,
     isComplete,
     /** There is this message. */
     expect: (message: number) => void (newest = Math.max(newest, message)),
@@ -146,7 +137,7 @@ export const createReading = (
       const missed = meanwhile = createDue()
       const page = await api.messagesBefore(store.view.id, known[0]!.id, signal).finally(() => meanwhile = null)
       messages.addPage(page.messages, { hasOlder: page.more })
-      addDue(due, missed)
+      due = bothDue(due, missed)
       if (missed.unread || missed.ids.size) reader.run()
     },
   }

@@ -89,7 +89,6 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
   }
 }
 
-/** Tells the other pages of this user, where there is BroadcastChannel. */
 const openBroadcast = (key: Promise<string>, onMessage: (data: Sent | null) => void) => {
   let channel: BroadcastChannel & { unref?: () => void } | null = null
   let closed = false
@@ -157,12 +156,8 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
   run()
 
   return {
-    get current() {
-      return store.view.current
-    },
-    get isDurable() {
-      return store.view.isDurable
-    },
+    current: () => store.view.current,
+    isDurable: () => store.view.isDurable,
     subscribe: store.subscribe,
     /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
     change(change: Change): Promise<void> {
