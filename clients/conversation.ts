@@ -1,6 +1,5 @@
 import type { ServiceError } from './errors.ts'
 import type { Parts as InboxParts } from './inbox.ts'
-import { positionOf } from './merge.ts'
 import { createMessages, type Messages } from './messages.ts'
 import type { Outgoing, Queue } from './outbox.ts'
 import { createPartner, type Partner } from './partner.ts'
@@ -162,9 +161,7 @@ const createHandle = (
 const handleEvent = (event: EventName, payload: EventPayload, { store, messages, reading, partner }: Parts) => {
   if (event === 'message.created') {
     partner.wrote(payload.user_id)
-    const position = positionOf(payload, messages.lastKnown())
-    if (position === 'known') return
-    if (position === 'after gap') reading.reader.fellBehind()
+    if ((payload.previous_id ?? 0) > messages.lastKnown()) reading.reader.fellBehind()
     reading.expect(payload.id)
   } else if (event === 'message.changed') reading.changed(payload.id)
   else if (event === 'message.read') {

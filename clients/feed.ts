@@ -1,61 +1,22 @@
 import type { Api } from './api.ts'
-import { type ServiceError, toServiceError } from './errors.ts'
+import type { ServiceError } from './errors.ts'
 import type { Parts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 
-/** What has changed since the last time, or that everything is to be read: for the first time, or anew. */
-type Changes = readonly Change[] | 'first' | 'lost'
-
 // With more than this, reading everything anew takes fewer requests.
 const mostPages = 50
 
-/** Reads what has changed in all conversations of the user. The cursor is kept with what is seen (./cache.ts). */
-const createChangeFeed = (api: Api) => {
-  let cursor: string | null = null
-  let outcome: 'first' | 'lost' = 'first'
-
-  const pagesAfter = async (from: string, signal: AbortSignal) => {
-    const changes: Change[] = []
-    for (let pages = 0, after = from; pages < mostPages; pages++) {
-      const page = await api.changes(after, signal)
-      changes.push(...page.changes)
-      after = page.cursor
-      if (!page.more) return { changes, after }
-    }
-    return null
+/** What has changed after a cursor, and the next one; null if that is too much. */
+const readChanges = async (api: Api, from: string, signal: AbortSignal) => {
+  const changes: Change[] = []
+  for (let pages = 0, cursor = from; pages < mostPages; pages++) {
+    const page = await api.changes(cursor, signal)
+    changes.push(...page.changes)
+    cursor = page.cursor
+    if (!page.more) return { changes, cursor }
   }
-
-  const next = async (signal: AbortSignal): Promise<Changes> => {
-    if (cursor !== null) {
-      try {
-        const read = await pagesAfter(cursor, signal)
-        if (read) {
-          cursor = read.after
-          return read.changes
-        }
-      } catch (error) {
-        // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
-        if (![400, 410].includes(toServiceError(error).status)) throw error
-      }
-      cursor = null
-      outcome = 'lost'
-    }
-    cursor = (await api.changes(null, signal)).cursor
-    return outcome
-  }
-
-  return {
-    cursor: () => cursor,
-    /** Goes on from a cursor of an earlier page, unless it has begun. */
-    begin: (from: string) => void (cursor ??= from),
-    next,
-    /** Whether there is a change that is not known; `next` has not passed it then. */
-    async hasNew(isKnown: (change: Change) => boolean, signal: AbortSignal): Promise<boolean> {
-      const read = cursor === null ? null : await pagesAfter(cursor, signal)
-      return read ? !read.changes.every(isKnown) : cursor !== null
-    },
-  }
+  return null
 }
 
 /** Reads what has changed, of which the feed told during this join of the channel. */
@@ -94,22 +55,42 @@ const readAll = (anew: boolean, { cache, list, blocks, conversations }: Parts) =
   conversations.forEach((conversation) => conversation.readAll(anew))
 }
 
-/** Follows what has changed in all conversations. Calls `onBack` with the first answer after the service was away. */
+/**
+ * Follows what has changed in all conversations of the user. The cursor is kept with what is seen (./cache.ts). Calls
+ * `onBack` with the first answer after the service was away.
+ */
 export const createFeed = (
   parts: Parts,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
   const { api, cache, store, channel, list } = parts
-  const feed = createChangeFeed(api)
-  const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, feed.cursor()))
+  let cursor: string | null = null
+  let isAnew = false
   let isOut = false
+
+  /** What has changed since the last time; null: everything is to be read, for the first time or anew. */
+  const next = async (signal: AbortSignal): Promise<readonly Change[] | null> => {
+    if (cursor !== null) {
+      // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
+      const read = await readChanges(api, cursor, signal).catch((error: ServiceError) => {
+        if (![400, 410].includes(error.status)) throw error
+        return null
+      })
+      cursor = read && read.cursor
+      if (read) return read.changes
+      isAnew = true
+    }
+    cursor = (await api.changes(null, signal)).cursor
+    return null
+  }
+  const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(async (signal) => {
     const join = channel.join()
     const isFollowed = list.reader.watch()
-    const changes = await feed.next(signal)
+    const changes = await next(signal)
     if (signal.aborted) return
-    if (typeof changes === 'string') return readAll(changes === 'lost', parts)
+    if (!changes) return readAll(isAnew, parts)
     applyChanges(changes, join, isFollowed(), parts)
     keepList()
   }, (error) => {
@@ -122,10 +103,12 @@ export const createFeed = (
   const isKnown = ({ kind, conversation_id, id }: Change) =>
     kind === 'read' || kind === 'message' && channel.delivery.knows(conversation_id, id)
   const recheckLoop = createRetryLoop(async (signal) => {
-    if (await feed.hasNew(isKnown, signal)) loop.runNow()
+    const read = cursor === null ? null : await readChanges(api, cursor, signal)
+    if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
   })
   return {
-    begin: feed.begin,
+    /** Goes on from a cursor of an earlier page, unless it has begun. */
+    begin: (from: string) => void (cursor ??= from),
     run: loop.run,
     runNow: loop.runNow,
     /** Reads only whether there is anything of which no event has told. */

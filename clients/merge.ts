@@ -1,5 +1,5 @@
 import type { Outgoing } from './outbox.ts'
-import type { EventPayload, Message } from './types.ts'
+import type { Message } from './types.ts'
 
 /** The id of the newest message, or 0 if there is none. */
 export const lastId = (messages: readonly Message[]): number => messages.at(-1)?.id ?? 0
@@ -33,12 +33,6 @@ export const markReadUpTo = (messages: readonly Message[], reader: number, upTo:
   return messages.some(applies)
     ? messages.map((message) => applies(message) ? { ...message, read: true } : message)
     : messages
-}
-
-/** Where the message of a message.created event stands relative to the last known id. */
-export const positionOf = ({ id, previous_id }: EventPayload, last: number): 'known' | 'next' | 'after gap' => {
-  if (id <= last) return 'known'
-  return (previous_id ?? 0) <= last ? 'next' : 'after gap'
 }
 
 /**

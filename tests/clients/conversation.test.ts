@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { advance, block, closeChat, disconnect, forget, hear, intercept, leave, markRead } from './fixture.ts'
+import { advance, block, closeChat, disconnect, forget, hear, intercept, markRead } from './fixture.ts'
 import { network, offline, older, openAs, playAll, repeat, type Row, type Scene, useFakeTime } from './fixture.ts'
 import { watch, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
