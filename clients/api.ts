@@ -14,10 +14,7 @@ export interface Page {
 // An answer may still come, but by then the user should know.
 const longestSilence = 9000
 
-/**
- * Runs a task with a timeout. Stops waiting on timeout or abort even if the task ignores its signal. `onSilence` is
- * called when it takes long, and when it fails without an answer of the service.
- */
+/** Stops waiting on timeout or abort, even if the task ignores its signal. Tells of a wait that is long or in vain. */
 const withTimeout = async <Result>(
   milliseconds: number,
   signal: AbortSignal,
@@ -61,10 +58,7 @@ const isSuccess = (body: unknown): body is { success: true } => has(body, 'succe
 
 type Call = Promise<{ data?: unknown; error?: { error: string }; response: Response }>
 
-/**
- * Requests with a time limit. `isBody`: whether a body has the shape that this endpoint returns, as a proxy may answer
- * with any.
- */
+/** Requests with a time limit. `isBody`: whether a body has this endpoint's shape, as a proxy may answer with any. */
 const createRequest = ({ auth }: Client, timeout: number) => {
   const onSilence = () => answeringOf(auth).set({ answers: false })
   const request = <Body>(

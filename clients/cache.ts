@@ -72,10 +72,7 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
   }
 
   return {
-    /**
-     * What is stored for this user, if it can be read soon, and whether the changes since suffice to bring the list up
-     * to date. What was another's is deleted. Never rejects.
-     */
+    /** What can be read soon of this user, and whether the changes suffice to bring it up to date. Never rejects. */
     async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)

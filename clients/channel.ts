@@ -40,10 +40,7 @@ const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
 }
 
 interface ChannelOptions {
-  /**
-   * Called after each join when Realtime passes on what the database sends. When it begins to serve a project that is
-   * some time after the join, and what was sent before is lost.
-   */
+  /** Called when Realtime passes on what the database sends; when it begins to serve a project, after the join. */
   onReady?: () => void
   /** Whether a user who may not join tries again after minutes only. Otherwise supabase-js tries every few seconds. */
   pauseAfterRefusal?: boolean

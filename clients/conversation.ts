@@ -165,8 +165,7 @@ const handleEvent = (event: EventName, payload: EventPayload, { store, messages,
     reading.expect(payload.id)
   } else if (event === 'message.changed') reading.changed(payload.id)
   else if (event === 'message.read') {
-    // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
-    // unread ones.
+    // It names only the newest message that was marked, so all unread ones are read again.
     const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
     const isShown = payload.id <= messages.last() && !store.view.messages.some(applies)
     reading.marked(isShown)

@@ -55,10 +55,7 @@ const readAll = (anew: boolean, { cache, list, blocks, conversations }: Parts) =
   conversations.forEach((conversation) => conversation.readAll(anew))
 }
 
-/**
- * Follows what has changed in all conversations of the user. The cursor is kept with what is seen (./cache.ts). Calls
- * `onBack` with the first answer after the service was away.
- */
+/** Follows what has changed. Calls `onBack` with the first answer after the service was away. */
 export const createFeed = (
   parts: Parts,
   setResult: (error: ServiceError | null) => void,

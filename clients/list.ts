@@ -69,10 +69,7 @@ export const createList = (
 }
 export type List = ReturnType<typeof createList>
 
-/**
- * Reads whom the user has blocked. Such a user is not notified and keeps sending for as long as Realtime allows it, so
- * this side leaves the topic.
- */
+/** Reads whom the user has blocked: they are not told and may still send, so this side leaves the topic. */
 export const createBlocks = (api: Api, onRead: (isChange: boolean) => void) => {
   let blocked: ReadonlySet<number> | null = null
   const loop = createRetryLoop(async (signal) => {

@@ -227,10 +227,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       const message = entries.ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
-    /**
-     * Removes an entry in any state, whose promise rejects, and continues with the next. It recalls nothing: an attempt
-     * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
-     */
+    /** Removes an entry in any state. A request in flight goes on, but is not retried. */
     discard(clientId: string) {
       entries.set(entries.view().entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
       if (!entries.isUnsent(clientId)) return
@@ -246,10 +243,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
 }
 export type Queue = ReturnType<typeof createQueue>
 
-/**
- * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
- * after the page was, when the user's inbox is opened again.
- */
+/** Sends each conversation's messages in order and retries until answered, also those that an earlier page has left. */
 export const createOutbox = (api: Api, unsent: UnsentStore) => {
   const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
   unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))

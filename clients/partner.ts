@@ -10,10 +10,7 @@ const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, st
   known.id === id && known.status === status && known.title === title && known.price === price &&
   known.date === date && status !== 'pending' && status !== 'accepted'
 
-/**
- * Reads who else is in a conversation, and its reservations with all their terms and steps. `isReachable` is whether
- * the user can reach the other.
- */
+/** Reads who else is in a conversation, and its reservations with all their terms and steps. */
 const createDetails = (
   { store, myId }: Messages,
   { api, me }: Surroundings,
@@ -43,10 +40,7 @@ const createDetails = (
   return { update, run: loop.run, runNow: loop.runNow, close: loop.close }
 }
 
-/**
- * Offers what can be done with a partner who can be reached, and leaves the typing topic while either has blocked the
- * other: Realtime may still let them send on it.
- */
+/** Leaves the typing topic while either has blocked the other, as Realtime may still let them send on it. */
 export const createPartner = (messages: Messages, inbox: Surroundings) => {
   const { store, myId } = messages
   const { blocks: { isBlocked }, list: { hidesAddress } } = inbox

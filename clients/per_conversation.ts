@@ -1,12 +1,5 @@
-/** What one conversation has to send, also while it is not open. */
-interface Sender {
-  /** Retries what is pending now. */
-  retryNow(): void
-  close(): void
-}
-
-/** A sender for each conversation, made when it is first asked for. */
-export const perConversation = <One extends Sender>(create: (conversation: number) => One) => {
+/** What sends for each conversation, open or not, made when it is first asked for. */
+export const perConversation = <One extends { retryNow(): void; close(): void }>(create: (id: number) => One) => {
   const all = new Map<number, One>()
   return {
     of(conversation: number): One {

@@ -59,10 +59,7 @@ const createReadMarker = (conversation: number, api: Api, unsent: UnsentStore, o
 }
 export type ReadMarker = ReturnType<typeof createReadMarker>
 
-/**
- * Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed, and
- * when the user's inbox is opened again after the page was closed. Calls `onConfirmed` after each that was accepted.
- */
+/** Sends read markers, one position per conversation. Calls `onConfirmed` after each that was accepted. */
 export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
   const markers = perConversation((conversation) => createReadMarker(conversation, api, unsent, onConfirmed))
   // Also those of an earlier page, or of another one that may be closed before they are answered.

@@ -7,7 +7,7 @@ const times = [50, 250, 1250, 4250]
 /**
  * Reads on demand what a view shows, and knows whether the view is known to lack something. `read` resolves to whether
  * all is there of which was told. It asks `awaits` whether a message that it lacks (0: none) may still appear or counts
- * as removed, and is repeated until then. `currentJoin` is the number of the current join of the inbox's channel, or 0 while it is not joined.
+ * as removed, and is repeated until then. `currentJoin` is the number of the channel's join, or 0 without one.
  */
 export const createReader = (
   currentJoin: () => number,

@@ -89,29 +89,7 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
   }
 }
 
-const openBroadcast = (key: Promise<string>, onMessage: (data: Sent | null) => void) => {
-  let channel: BroadcastChannel & { unref?: () => void } | null = null
-  let closed = false
-  key.then((name) => {
-    if (closed || typeof BroadcastChannel === 'undefined') return
-    channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => onMessage(data)
-    // In Node it would keep the process alive.
-    channel.unref?.()
-  })
-  return {
-    post: (data: Sent | null) => channel?.postMessage(data),
-    close() {
-      closed = true
-      channel?.close()
-    },
-  }
-}
-
-/**
- * Keeps what is unsent in the storage, under a key of the user's own. `owner` resolves with the id in Auth of the user
- * whose inbox this is; until then, and while the storage fails, everything is in memory.
- */
+/** Keeps what is unsent under a key of the user's own, or in memory until `owner` is known and while storing fails. */
 export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<string>) => {
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   // With all changes of this page, saved or not; and whether that survives closing the page.
@@ -121,7 +99,14 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
   let closed = false
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
-  const pages = storage && openBroadcast(key, (sent) => sent ? onSent(sent) : void run())
+  let channel: BroadcastChannel & { unref?: () => void } | null = null
+  key.then((name) => {
+    if (closed || !storage || typeof BroadcastChannel === 'undefined') return
+    channel = new BroadcastChannel(name)
+    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data ? onSent(data) : void run()
+    // In Node it would keep the process alive.
+    channel.unref?.()
+  })
 
   const save = async (storage: TimedStorage): Promise<void> => {
     const name = await key
@@ -137,7 +122,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       if (closed) return
       unsaved = unsaved.filter((change) => !changes.includes(change))
       store.set({ current: applyAll(unsaved, saved), isDurable: true })
-      if (changes.length) pages?.post(null)
+      if (changes.length) channel?.postMessage(null)
     } catch {
       // Full, forbidden or hanging. What it holds already stays, and what changes is in memory.
       store.set({ isDurable: false })
@@ -173,7 +158,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       await lastRun
       return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
-    announce: (sent: Sent) => pages?.post(sent),
+    announce: (sent: Sent) => channel?.postMessage(sent),
     /** Calls the listener when another page has sent a message. */
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
@@ -194,7 +179,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     close() {
       closed = true
       store.close()
-      pages?.close()
+      channel?.close()
     },
   }
 }

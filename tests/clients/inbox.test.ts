@@ -38,7 +38,7 @@ playAll([
   ['closing right after opening leaves no channel or timer', {},
     leave, 60_000, (scene) => Object.assign(scene, openAs(scene.simulator, 1)), leave, 60_000, noTimers,
     { topics: [] }],
-  ['closing a conversation ends the connection for typing, and closing the inbox the other, which keeps a process alive',
+  ['closing a conversation ends the connection for typing, and closing the inbox the other',
     {}, closeChat, 1000, { topics: ['user:1'] }, ended(1), leave, 1000, { topics: [] }, ended(0, 1)],
   ['a connection that is not open yet is left to supabase-js', {},
     ({ client }) => client.control.isConnecting = true, leave, 1000, { topics: [] }, ended()],
