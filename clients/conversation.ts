@@ -1,7 +1,7 @@
 import type { ServiceError } from './errors.ts'
-import type { Parts as InboxParts } from './inbox.ts'
 import { createMessages, type Messages } from './messages.ts'
 import type { Outgoing, Queue } from './outbox.ts'
+import type { InboxParts } from './parts.ts'
 import { createPartner, type Partner } from './partner.ts'
 import type { ReadMarker } from './read_markers.ts'
 import { createReading, type Reading } from './reading.ts'

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
-import type { Parts } from './inbox.ts'
+import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 
@@ -24,7 +24,7 @@ const applyChanges = (
   changes: readonly Change[],
   join: number,
   isFollowed: boolean,
-  { store, cache, channel: { delivery }, list, blocks, conversations }: Parts,
+  { store, cache, channel: { delivery }, list, blocks, conversations }: InboxParts,
 ) => {
   cache.change(changes)
   for (const { kind, conversation_id, id } of changes) {
@@ -48,7 +48,7 @@ const applyChanges = (
 }
 
 /** Reads everything; with `anew`, the service has forgotten what has changed. */
-const readAll = (anew: boolean, { cache, list, blocks, conversations }: Parts) => {
+const readAll = (anew: boolean, { cache, list, blocks, conversations }: InboxParts) => {
   cache.forget()
   list.reader.runNow()
   blocks.loop.runNow()
@@ -57,7 +57,7 @@ const readAll = (anew: boolean, { cache, list, blocks, conversations }: Parts) =
 
 /** Follows what has changed. Calls `onBack` with the first answer after the service was away. */
 export const createFeed = (
-  parts: Parts,
+  parts: InboxParts,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {

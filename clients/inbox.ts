@@ -1,22 +1,23 @@
-import { type Api, createApi } from './api.ts'
+import { createApi } from './api.ts'
 import { answeringOf } from './api_client.ts'
-import { type Cache, openCache } from './cache.ts'
+import { openCache } from './cache.ts'
 import { openConnection } from './channel.ts'
 import { type Conversation, openConversation } from './conversation.ts'
-import { type Conversations, createConversations } from './conversations.ts'
+import { createConversations } from './conversations.ts'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import { createFeed, type Feed } from './feed.ts'
-import { createInboxChannel, type InboxChannel } from './inbox_channel.ts'
-import { type Blocks, createBlocks, createList, type List } from './list.ts'
-import { createOutbox, type Outbox } from './outbox.ts'
-import { createReadMarkers, type ReadMarkers } from './read_markers.ts'
+import { createInboxChannel } from './inbox_channel.ts'
+import { createBlocks, createList } from './list.ts'
+import { createOutbox } from './outbox.ts'
+import type { InboxParts } from './parts.ts'
+import { createReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
-import { createStore, type Listener, type Store } from './store.ts'
+import { createStore, type Listener } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
 import type { ListedConversation, Person, Realtime, Status } from './types.ts'
-import { openUnsentStore, type UnsentStore } from './unsent.ts'
+import { openUnsentStore } from './unsent.ts'
 
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
@@ -85,22 +86,8 @@ const isEventPayload = (payload: unknown): payload is EventPayload => {
   return Number.isInteger(conversation_id) && Number.isInteger(id)
 }
 
-/** What an inbox consists of. */
-export interface Parts {
-  api: Api
-  store: Store<InboxView>
-  unsent: UnsentStore
-  cache: Cache
-  outbox: Outbox
-  readMarkers: ReadMarkers
-  channel: InboxChannel
-  list: List
-  blocks: Blocks
-  conversations: Conversations
-}
-
 /** What the events of the user's channel do. */
-const handlersOf = ({ channel, list, blocks, conversations }: Parts) => {
+const handlersOf = ({ channel, list, blocks, conversations }: InboxParts) => {
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
     const { conversation_id, id } = payload
@@ -120,7 +107,7 @@ const handlersOf = ({ channel, list, blocks, conversations }: Parts) => {
 }
 
 /** The status of the inbox and its conversations. */
-const createStatus = ({ auth, realtime }: Client, { store, channel, list, conversations }: Parts) => {
+const createStatus = ({ auth, realtime }: Client, { store, channel, list, conversations }: InboxParts) => {
   const service = answeringOf(auth)
   const statusOf = (isBehind: boolean, error: ServiceError | null): Status => {
     if (!channel.join() || !service.view.answers || error?.temporary) return 'offline'
@@ -143,7 +130,7 @@ const createStatus = ({ auth, realtime }: Client, { store, channel, list, conver
 }
 
 /** Finds out who the user is, and opens their channel. */
-const createIdentity = (parts: Parts, onError: (error: ServiceError) => void) =>
+const createIdentity = (parts: InboxParts, onError: (error: ServiceError) => void) =>
   createRetryLoop(async (signal) => {
     if (parts.channel.isOpen()) return
     const me = await parts.api.me(signal)
@@ -153,7 +140,7 @@ const createIdentity = (parts: Parts, onError: (error: ServiceError) => void) =>
   }, (error) => error && onError(error))
 
 /** Begins with what an earlier page has left, and asks what has changed since. */
-const begin = async (signal: AbortSignal, { store, cache, list, conversations }: Parts, feed: Feed) => {
+const begin = async (signal: AbortSignal, { store, cache, list, conversations }: InboxParts, feed: Feed) => {
   const cached = await cache.load()
   if (signal.aborted) return
   if (!cached || store.view.loaded) return list.reader.run()
