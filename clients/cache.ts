@@ -1,4 +1,4 @@
-import type { ConversationView } from './conversation.ts'
+import type { ConversationView } from './views.ts'
 import type { InboxView } from './inbox.ts'
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage, withTimeout } from './storage.ts'

@@ -1,4 +1,5 @@
-import type { Conversation, OpenConversation } from './conversation.ts'
+import type { OpenConversation } from './conversation.ts'
+import type { Conversation } from './views.ts'
 
 /** The conversations that are open, each once. */
 export const createConversations = (create: (id: number) => OpenConversation) => {

@@ -1,4 +1,4 @@
-import type { Outgoing } from './outbox.ts'
+import type { Outgoing } from './views.ts'
 import type { Message } from './types.ts'
 
 /** The id of the newest message, or 0 if there is none. */

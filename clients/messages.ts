@@ -1,4 +1,4 @@
-import type { ConversationView } from './conversation.ts'
+import type { ConversationView } from './views.ts'
 import type { InboxView } from './inbox.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'

@@ -5,27 +5,10 @@ import { perConversation } from './per_conversation.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
-import type { Attachment, Draft, Message } from './types.ts'
+import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
+import type { Outgoing } from './views.ts'
 import type { Refusal, Sent, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
-
-/** A message of the caller's that is not confirmed yet. */
-export interface Outgoing {
-  /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
-  client_id: string
-  content: string
-  attachment: Attachment | null
-  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
-  state: 'sending' | 'waiting' | 'sent' | 'refused'
-  error: ServiceError | null
-  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
-  progress: number | null
-  /** The service's answer. */
-  message: Message | null
-  createdAt: string
-  /** The id of the newest message shown when this one was written, or 0. */
-  after: number
-}
 
 const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
 

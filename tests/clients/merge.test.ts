@@ -1,7 +1,7 @@
 // What the random faults of network_faults.test.ts do not notice.
 import { describe, expect, test } from 'vitest'
 import { merge, unconfirmed } from '../../clients/merge.ts'
-import type { Outgoing } from '../../clients/outbox.ts'
+import type { Outgoing } from '../../clients/inbox.ts'
 import type { Message } from '../../clients/types.ts'
 
 const [ana, bob] = [1, 2]
