@@ -1,6 +1,7 @@
-import type { ConversationView } from './conversation.ts'
+import type { ConversationView } from './views.ts'
 import type { InboxView } from './inbox.ts'
-import { browserStorage, type KeyValueStorage, withTimeout } from './storage.ts'
+import { replaced } from './merge.ts'
+import { browserStorage, type TimedStorage, withTimeout } from './storage.ts'
 import type { Change, Person } from './types.ts'
 
 /** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
@@ -30,21 +31,9 @@ const confirmInterval = 5 * 60_000
 const longestFresh = 3_600_000
 const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
-// What the page cannot do without: it would fail at each start, also with a network.
-const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
-  Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
-const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
-  areItems(list) && list.every(({ content }) => typeof content === 'string')
-const areListed = (list: CachedInbox['conversations']): boolean =>
-  areItems(list) && list.every(({ Voyager, Local, Messages }) => areItems([Voyager, Local]) && areMessages(Messages))
-
 const parse = (stored: unknown, owner: string): Cached | null => {
   const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
-  const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
-  const isInbox = isOwn && areListed(inbox.conversations) && areItems([inbox.me]) && Date.parse(inbox.asOf) > 0
-  const isWhole = isInbox && areItems(pages) &&
-    pages.every(({ messages, reservations }) => areMessages(messages) && areItems(reservations))
-  return isWhole ? { inbox, pages } : null
+  return rest.version === version && rest.owner === owner && inbox && pages ? { inbox, pages } : null
 }
 
 /** Deletes what whoever was here last has seen, where nobody is signed in. */
@@ -57,7 +46,7 @@ export const forgetSeen = async (): Promise<void> => {
  * the service replaces it. Where several pages are open, the last one that writes decides. A storage that fails keeps
  * nothing, and nobody is told, as nothing is lost.
  */
-export const openCache = (storage: KeyValueStorage | null, owner: Promise<string>) => {
+export const openCache = (storage: TimedStorage | null, owner: Promise<string>) => {
   let inbox: CachedInbox | null = null
   let pages = new Map<number, CachedPage>()
   let savedAt = 0
@@ -66,8 +55,8 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
   let closed = false
   let isCleared = false
 
-  const write = (work: (storage: KeyValueStorage) => unknown) =>
-    lastWrite = lastWrite.then(() => storage && withTimeout(Promise.resolve(work(storage)))).catch(() => {})
+  const write = (work: (storage: TimedStorage) => unknown) =>
+    lastWrite = lastWrite.then(() => storage && work(storage)).catch(() => {})
   const save = () => {
     if (!storage || closed) return
     timer ??= setTimeout(async () => {
@@ -77,19 +66,13 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
       savedAt = Date.now()
       const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
       const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-      write(async (storage) => {
-        if (!closed) await storage.set(key, value)
-        // A storage that hangs may go on after the user has signed out.
-        if (isCleared) await storage.delete(key)
-      })
+      // A storage that hangs may go on after the user has signed out.
+      write((storage) => closed || storage.update(key, () => isCleared ? undefined : value))
     }, saveInterval)
   }
 
   return {
-    /**
-     * What is stored for this user, if it can be read soon, and whether the changes since suffice to bring the list up
-     * to date. What was another's is deleted. Never rejects.
-     */
+    /** What can be read soon of this user, and whether the changes suffice to bring it up to date. Never rejects. */
     async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
@@ -120,11 +103,10 @@ export const openCache = (storage: KeyValueStorage | null, owner: Promise<string
     /** The service has said that this is a conversation. */
     setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
       if (!loaded || asOf) return
-      const newest = messages.slice(-mostMessages)
       const known = pages.get(id)
-      const isKnown = known?.asOf === null && known.other === other && known.reservations === reservations &&
-        known.messages.length === newest.length && newest.every((message, place) => message === known.messages[place])
-      if (isKnown) return
+      const newest = replaced(known?.messages ?? [], messages.slice(-mostMessages))
+      const isSame = newest === known?.messages && known.other === other && known.reservations === reservations
+      if (isSame && known.asOf === null) return
       const isCut = newest.length < messages.length
       pages.set(id, { id, messages: newest, hasOlder: hasOlder || isCut, other, reservations, asOf: null })
       if (pages.size > mostPages) pages.delete(pages.keys().next().value!)

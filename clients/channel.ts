@@ -40,13 +40,33 @@ const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
 }
 
 interface ChannelOptions {
-  /**
-   * Called after each join when Realtime passes on what the database sends. When it begins to serve a project that is
-   * some time after the join, and what was sent before is lost.
-   */
+  /** Called when Realtime passes on what the database sends; when it begins to serve a project, after the join. */
   onReady?: () => void
   /** Whether a user who may not join tries again after minutes only. Otherwise supabase-js tries every few seconds. */
   pauseAfterRefusal?: boolean
+}
+
+/** Makes a private channel, of which `isCurrent` is whether it still counts. */
+const createChannel = (
+  realtime: Realtime,
+  topic: string,
+  handlers: Record<string, (payload: unknown) => void>,
+  onReady: (() => void) | undefined,
+  isCurrent: (channel: RealtimeChannel) => boolean,
+): RealtimeChannel => {
+  const broadcast = onReady && { replication_ready: true }
+  const channel = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
+  if (onReady) {
+    channel.on('system', {}, ({ extension, status }) => {
+      if (isCurrent(channel) && extension === 'system' && status === 'ok') onReady()
+    })
+  }
+  for (const [event, handle] of Object.entries(handlers)) {
+    channel.on('broadcast', { event }, ({ payload }) => {
+      if (isCurrent(channel)) handle(payload)
+    })
+  }
+  return channel
 }
 
 /**
@@ -119,19 +139,7 @@ export const openPersistentChannel = (
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
     if (attempt !== attempts) return
-    const broadcast = onReady && { replication_ready: true }
-    const current = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
-    channel = current
-    if (onReady) {
-      current.on('system', {}, ({ extension, status }) => {
-        if (channel === current && extension === 'system' && status === 'ok') onReady()
-      })
-    }
-    for (const [event, handle] of Object.entries(handlers)) {
-      current.on('broadcast', { event }, ({ payload }) => {
-        if (channel === current) handle(payload)
-      })
-    }
+    const current = channel = createChannel(realtime, topic, handlers, onReady, (one) => one === channel)
     current.subscribe((status, error) => onStatus(current, status, error))
   }
 

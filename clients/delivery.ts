@@ -26,6 +26,17 @@ export const watchDelivery = (onChange: () => void) => {
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
   /** Whether this message has been told of or seen, or a later one of its conversation. */
   const knows = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
+  /** This message exists, so its event must come. */
+  const expect = (conversation: number, message: number) => {
+    if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
+    expected.set(conversation, message)
+    since = Date.now()
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      if (!knows(conversation, message)) set(isReady, true)
+    }, eventTimeout)
+    timers.add(timer)
+  }
   const set = (ready: boolean, missing: boolean) => {
     const wasLive = isLive()
     isReady = ready
@@ -35,9 +46,7 @@ export const watchDelivery = (onChange: () => void) => {
 
   return {
     /** Realtime has said that it passes events on, or has done it, and none is known to be missing since. */
-    get isLive() {
-      return isLive()
-    },
+    isLive,
     /** The channel was joined or lost. `isAlone`: not together with the channels of all other clients. */
     reset(isAlone: boolean) {
       clearTimers()
@@ -54,17 +63,7 @@ export const watchDelivery = (onChange: () => void) => {
     },
     seen,
     knows,
-    /** This message exists, so its event must come. */
-    expect(conversation: number, message: number) {
-      if (knows(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
-      expected.set(conversation, message)
-      since = Date.now()
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        if (!knows(conversation, message)) set(isReady, true)
-      }, eventTimeout)
-      timers.add(timer)
-    },
+    expect,
     /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
     interval() {
       const shortest = isReady ? missingInterval : unreadyInterval
@@ -73,3 +72,4 @@ export const watchDelivery = (onChange: () => void) => {
     close: clearTimers,
   }
 }
+export type Delivery = ReturnType<typeof watchDelivery>

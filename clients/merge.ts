@@ -1,8 +1,12 @@
-import type { Outgoing } from './outbox.ts'
-import type { EventPayload, Message } from './types.ts'
+import type { Outgoing } from './views.ts'
+import type { Message } from './types.ts'
 
 /** The id of the newest message, or 0 if there is none. */
 export const lastId = (messages: readonly Message[]): number => messages.at(-1)?.id ?? 0
+
+/** The list before, where the next one has the same items, so that nothing is rendered again. */
+export const replaced = <Item>(before: readonly Item[], next: readonly Item[]): readonly Item[] =>
+  next.length === before.length && next.every((item, place) => item === before[place]) ? before : next
 
 /**
  * Adds a page that overlaps or directly adjoins the known messages. The page's version of a message wins, except that
@@ -29,12 +33,6 @@ export const markReadUpTo = (messages: readonly Message[], reader: number, upTo:
   return messages.some(applies)
     ? messages.map((message) => applies(message) ? { ...message, read: true } : message)
     : messages
-}
-
-/** Where the message of a message.created event stands relative to the last known id. */
-export const positionOf = ({ id, previous_id }: EventPayload, last: number): 'known' | 'next' | 'after gap' => {
-  if (id <= last) return 'known'
-  return (previous_id ?? 0) <= last ? 'next' : 'after gap'
 }
 
 /**

@@ -1,38 +1,14 @@
 import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
-import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import { replaced } from './merge.ts'
+import { perConversation } from './per_conversation.ts'
+import { createRetryLoop } from './retry_loop.ts'
+import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
-import type { Attachment, Draft, Message } from './types.ts'
+import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
-import type { Outcome, Refusal, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
-
-/** A message of the caller's that is not confirmed yet. */
-export interface Outgoing {
-  /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
-  client_id: string
-  content: string
-  attachment: Attachment | null
-  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
-  state: 'sending' | 'waiting' | 'sent' | 'refused'
-  error: ServiceError | null
-  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
-  progress: number | null
-  /** The service's answer. */
-  message: Message | null
-  createdAt: string
-  /** The id of the newest message shown when this one was written, or 0. */
-  after: number
-}
-
-interface Queue {
-  entries: readonly Outgoing[]
-  loop: RetryLoop
-  listeners: Set<() => void>
-  /** The client_id of the entry whose request is in flight. */
-  inFlight: string | null
-}
-
-type Deferred = { resolve: (message: Message) => void; reject: (error: ServiceError) => void }
+import type { Outgoing } from './views.ts'
+import type { Refusal, Sent, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
 
 const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
 
@@ -52,194 +28,218 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
-/**
- * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
- * after the page was, when the user's inbox is opened again. `unsent` decides which messages there are and in which
- * order; their states during an attempt are this page's.
- */
-export const createOutbox = (api: Api, unsent: UnsentStore) => {
-  const queues = new Map<number, Queue>()
-  const deferreds = new Map<string, Deferred>()
-  const answered = new Set<number>()
+/** As the view has it, after `known`, as which it was shown before. */
+const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
+  if (known && (known.state === 'refused') === Boolean(refused)) return known
+  const entry = { ...message, error: null, progress: null, message: null }
+  if (refused) return { ...entry, state: 'refused', error: errorOf(refused) }
+  // One that was written in another page, or before this one was opened, waits for its turn.
+  return { ...entry, state: known ? 'sending' : 'waiting' }
+}
+
+/** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
+const createEntries = (conversation: number, unsent: UnsentStore) => {
+  const store = createStore({ entries: [] as readonly Outgoing[], isClosed: false })
+  const set = (entries: readonly Outgoing[]) => {
+    const shown = store.isWatched ? entries : entries.filter(({ state }) => state !== 'sent')
+    store.set({ entries: replaced(store.view.entries, shown) })
+  }
+  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
+  const isUnsent = (clientId: string) => unsent.current().messages.some(({ client_id }) => client_id === clientId)
+  return {
+    view: () => store.view,
+    set,
+    ownUnsent,
+    isUnsent,
+    update: (clientId: string, change: Partial<Outgoing>) =>
+      set(store.view.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry)),
+    /** Follows `unsent`, which this page or another has changed, and tells what was discarded and is to be sent. */
+    sync(inFlight: string | null) {
+      const before = store.view.entries
+      const known = new Map(before.map((entry) => [entry.client_id, entry]))
+      const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
+      const left = before.filter(({ client_id }) => !isUnsent(client_id))
+      const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
+      set([...kept, ...next])
+      const discarded = left.filter((entry) => !kept.includes(entry))
+      return { discarded, added: next.filter((entry) => isPending(entry) && known.get(entry.client_id) !== entry) }
+    },
+    /** Calls the listener on each change. Without one, answered entries are removed at once. */
+    subscribe(listener: () => void) {
+      const stop = store.subscribe(listener)
+      return () => {
+        stop()
+        set(store.view.entries)
+      }
+    },
+    close() {
+      store.set({ entries: [], isClosed: true })
+      store.close()
+    },
+  }
+}
+type Entries = ReturnType<typeof createEntries>
+
+/** The promises of messages that were sent from this page. */
+const createAnswers = (entries: Entries) => {
+  const resolvers = new Map<string, (message: Message) => void>()
+  /** The ids of all messages that were returned for a send. */
+  const ids = new Set<number>()
+  return {
+    ids: ids as ReadonlySet<number>,
+    /** Rejects when the message was refused or discarded, or when the inbox closes. */
+    of(clientId: string): Promise<Message> {
+      const answer = new Promise<Message>((resolve, reject) => {
+        if (entries.view().isClosed) return reject(new ServiceError('Closed'))
+        resolvers.set(clientId, resolve)
+        const stop = entries.subscribe(() => {
+          const entry = entries.view().entries.find(({ client_id }) => client_id === clientId)
+          if (entry && isPending(entry)) return
+          stop()
+          resolvers.delete(clientId)
+          const reason = entries.view().isClosed ? 'Closed before it was answered' : 'Discarded'
+          reject(entry?.error ?? new ServiceError(reason))
+        })
+      })
+      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
+      answer.catch(() => {})
+      return answer
+    },
+    /** This page or another has sent a message. */
+    settle({ client_id, message }: Sent) {
+      ids.add(message.id)
+      resolvers.get(client_id)?.(message)
+      entries.update(client_id, { state: 'sent', error: null, message })
+    },
+  }
+}
+
+/** Uploads the file of a message, if it has one that has not arrived yet. */
+const createUploads = (api: Api, unsent: UnsentStore, { update, isUnsent }: Entries) => {
   const uploaded = new Set<string>()
-  let closed = false
-
-  const unsentOf = (conversation: number) =>
-    unsent.current.messages.filter((message) => message.conversation === conversation)
-
-  const setEntries = (queue: Queue, entries: readonly Outgoing[]) => {
-    const shown = queue.listeners.size ? entries : entries.filter(({ state }) => state !== 'sent')
-    if (shown.length === queue.entries.length && shown.every((entry, index) => entry === queue.entries[index])) return
-    queue.entries = shown
-    for (const listener of queue.listeners) listener()
-  }
-  const update = (queue: Queue, clientId: string, change: Partial<Outgoing>) =>
-    setEntries(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
-
-  const settle = ({ client_id, message, refused }: Outcome) => {
-    if (message) deferreds.get(client_id)?.resolve(message)
-    else if (refused) deferreds.get(client_id)?.reject(errorOf(refused))
-    deferreds.delete(client_id)
-  }
-
-  const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
-    if (known && (known.state === 'refused') === Boolean(refused)) return known
-    if (refused) return { ...message, state: 'refused', error: errorOf(refused), progress: null, message: null }
-    // One that was written in another page, or before this one was opened, waits for its turn.
-    const state = known || deferreds.has(message.client_id) ? 'sending' : 'waiting'
-    return { ...message, state, error: null, progress: null, message: null }
-  }
-
-  /** Makes the entries follow `unsent`, which this page or another has changed. */
-  const sync = (conversation: number, queue: Queue) => {
-    const before = new Map(queue.entries.map((entry) => [entry.client_id, entry]))
-    const messages = unsentOf(conversation)
-    const isUnsent = new Set(messages.map(({ client_id }) => client_id))
-    const left = queue.entries.filter(({ client_id }) => !isUnsent.has(client_id))
-    const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === queue.inFlight)
-    const entries = messages.map((message) => toOutgoing(message, before.get(message.client_id)))
-    setEntries(queue, [...kept, ...entries])
-    for (const { client_id, state } of left.filter((entry) => !kept.includes(entry))) {
-      deferreds.get(client_id)?.reject(new ServiceError('Discarded'))
-      deferreds.delete(client_id)
-      // The next message need not fail for the same reason.
-      if (state === 'waiting') queue.loop.runNow()
-    }
-    if (entries.some((entry) => isPending(entry) && before.get(entry.client_id) !== entry)) queue.loop.run()
-  }
-
-  const isUnsent = (clientId: string) => unsent.current.messages.some(({ client_id }) => client_id === clientId)
-  const uploadFile = async (queue: Queue, { client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
+  return async ({ client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
     // Its own file has its client_id in the path.
     if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
     // What is not kept any more was uploaded.
     const file = await unsent.fileOf(client_id)
     const onProgress = (progress: number) => {
-      update(queue, client_id, { progress })
+      update(client_id, { progress })
       return isUnsent(client_id)
     }
     if (file) onProgress(0)
     if (file) await api.upload(attachment, file, { onProgress, signal })
     uploaded.add(client_id)
     unsent.dropFile(client_id)
-    update(queue, client_id, { progress: null })
+    update(client_id, { progress: null })
     if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
+}
 
-  const sendEntry = async (conversation: number, queue: Queue, entry: Outgoing, signal: AbortSignal): Promise<void> => {
+const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
+  const entries = createEntries(conversation, unsent)
+  const upload = createUploads(api, unsent, entries)
+  const answers = createAnswers(entries)
+  let inFlight: string | null = null
+
+  const sync = () => {
+    const { discarded, added } = entries.sync(inFlight)
+    // The next message need not fail for the same reason.
+    if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
+    else if (added.length) loop.run()
+  }
+  const send = async (entry: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = entry
-    const finish = (outcome: Outcome) => {
-      settle(outcome)
-      unsent.announce(outcome)
-    }
-    queue.inFlight = client_id
-    if (entry.state === 'waiting') update(queue, client_id, { state: 'sending' })
+    inFlight = client_id
+    if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
     try {
-      await uploadFile(queue, entry, signal)
-      const message = await api.send(conversation, entry, client_id, signal)
-      queue.inFlight = null
-      answered.add(message.id)
-      update(queue, client_id, { state: 'sent', error: null, message })
-      finish({ client_id, message, refused: null })
+      await upload(entry, signal)
+      const sent = { client_id, message: await api.send(conversation, entry, client_id, signal) }
+      inFlight = null
+      answers.settle(sent)
+      unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
       const error = toServiceError(thrown)
-      queue.inFlight = null
+      inFlight = null
       if (error.temporary) {
-        update(queue, client_id, { state: 'waiting', error, progress: null })
+        entries.update(client_id, { state: 'waiting', error, progress: null })
         // Removes it if it was discarded during the request.
-        sync(conversation, queue)
+        sync()
         // The next message must not overtake this one, so the whole queue waits.
         throw error
       }
-      const refused = { message: error.message, status: error.status, body: error.body }
-      unsent.change(withRefusal(client_id, refused))
-      finish({ client_id, message: null, refused })
+      unsent.change(withRefusal(client_id, { message: error.message, status: error.status, body: error.body }))
     }
   }
-
-  const queueOf = (conversation: number): Queue => {
-    const existing = queues.get(conversation)
-    if (existing) return existing
-    const next = () => queue.entries.find(isPending)
-    const loop = createRetryLoop((signal) =>
-      unsent.exclusively(conversation, async () => {
-        // Saves what is to be sent, and learns what another page has sent in the meantime.
-        await unsent.reload()
-        for (let entry = next(); entry && !signal.aborted; entry = next()) {
-          await sendEntry(conversation, queue, entry, signal)
-        }
-      })
-    )
-    const queue: Queue = { entries: [], loop, listeners: new Set(), inFlight: null }
-    queues.set(conversation, queue)
-    sync(conversation, queue)
-    return queue
-  }
-
-  unsent.subscribe((outcome) => {
-    if (outcome) return settle(outcome)
-    for (const { conversation } of unsent.current.messages) queueOf(conversation)
-    for (const [conversation, queue] of queues) sync(conversation, queue)
-  })
+  const loop = createRetryLoop((signal) =>
+    unsent.exclusively(conversation, async () => {
+      // Saves what is to be sent, and learns what another page has sent in the meantime.
+      await unsent.reload()
+      const next = () => signal.aborted ? undefined : entries.view().entries.find(isPending)
+      for (let entry = next(); entry; entry = next()) await send(entry, signal)
+    })
+  )
+  sync()
 
   return {
-    /** The ids of all messages that were returned for a send. */
-    answered: answered as ReadonlySet<number>,
-    entries: (conversation: number) => queueOf(conversation).entries,
-    send(conversation: number, { content, attachment: given = null, file = null }: Draft, after: number) {
-      const draft = unsent.current.drafts[conversation]
+    entries: () => entries.view().entries,
+    answered: answers.ids,
+    subscribe: entries.subscribe,
+    sync,
+    settle: answers.settle,
+    send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
+      const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
-      const answer = new Promise<Message>((resolve, reject) => deferreds.set(client_id, { resolve, reject }))
-      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
-      answer.catch(() => {})
-      if (closed) deferreds.get(client_id)!.reject(new ServiceError('Closed'))
-      else {
-        const createdAt = new Date().toISOString()
-        if (file) unsent.keepFile(client_id, file)
-        unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
-      }
+      const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
+      const answer = answers.of(client_id)
+      entries.set([...entries.view().entries, {
+        ...message,
+        state: 'sending',
+        error: null,
+        progress: null,
+        message: null,
+      }])
+      if (file) unsent.keepFile(client_id, file)
+      unsent.change(withMessage({ ...message, conversation, refused: null }))
+      loop.run()
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */
-    retry(conversation: number, clientId: string) {
-      const message = unsentOf(conversation).find(({ client_id, refused }) => client_id === clientId && refused)
+    retry(clientId: string) {
+      const message = entries.ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
-    /**
-     * Removes an entry in any state, whose promise rejects, and continues with the next. It recalls nothing: an attempt
-     * whose answer was lost may have stored the message, and a request in flight goes on, but is not retried.
-     */
-    discard(conversation: number, clientId: string) {
-      const queue = queueOf(conversation)
-      setEntries(queue, queue.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
-      if (!isUnsent(clientId)) return
+    /** Removes an entry in any state. A request in flight goes on, but is not retried. */
+    discard(clientId: string) {
+      entries.set(entries.view().entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      if (!entries.isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    /** Calls the listener on changes in this conversation. Without one, answered entries are removed at once. */
-    subscribe(conversation: number, listener: () => void) {
-      const queue = queueOf(conversation)
-      queue.listeners.add(listener)
-      return () => {
-        queue.listeners.delete(listener)
-        setEntries(queue, queue.entries)
-      }
+    retryNow: () => entries.view().entries.length > 0 && loop.runNow(),
+    close() {
+      entries.close()
+      loop.close()
     },
+  }
+}
+export type Queue = ReturnType<typeof createQueue>
+
+/** Sends each conversation's messages in order and retries until answered, also those that an earlier page has left. */
+export const createOutbox = (api: Api, unsent: UnsentStore) => {
+  const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
+  unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
+  unsent.subscribe(() => {
+    for (const { conversation } of unsent.current().messages) queues.of(conversation)
+    queues.forEach((queue) => queue.sync())
+  })
+  return {
+    ...queues,
     /** Retries pending messages now, also those that another page has left. */
     retryNow() {
       unsent.reload()
-      for (const { loop, entries } of queues.values()) if (entries.length) loop.runNow()
-    },
-    close() {
-      closed = true
-      for (const { loop, listeners } of queues.values()) {
-        listeners.clear()
-        loop.close()
-      }
-      for (const { reject } of deferreds.values()) reject(new ServiceError('Closed before it was answered'))
-      deferreds.clear()
+      queues.retryNow()
     },
   }
 }

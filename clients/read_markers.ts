@@ -1,16 +1,9 @@
 import type { Api } from './api.ts'
 import { ServiceError } from './errors.ts'
-import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import { perConversation } from './per_conversation.ts'
+import { createRetryLoop } from './retry_loop.ts'
+import { createStore } from './store.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
-
-interface Marker {
-  requested: number
-  /** The latest marker with a final answer, including a refusal. */
-  answered: number
-  confirmed: number
-  loop: RetryLoop
-  listeners: Set<(error: ServiceError | null) => void>
-}
 
 const withMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => ({
   ...unsent,
@@ -21,74 +14,60 @@ const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): 
   return stored > upTo ? unsent : { ...unsent, readMarkers: others }
 }
 
-/**
- * Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed, and
- * when the user's inbox is opened again after the page was closed. Calls `onConfirmed` after each that was accepted.
- */
-export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
-  const markers = new Map<number, Marker>()
-
-  const markerOf = (conversation: number): Marker => {
-    const existing = markers.get(conversation)
-    if (existing) return existing
-    const finish = (upTo: number) => {
-      marker.answered = upTo
-      unsent.change(withoutMarker(conversation, upTo))
-    }
-    const loop = createRetryLoop(async (signal) => {
-      // One request for the newest position covers all before it. A later position takes one more run.
-      const upTo = marker.requested
-      if (upTo <= marker.answered) return
-      try {
-        await api.markRead(conversation, upTo, signal)
-        marker.confirmed = upTo
-      } catch (error) {
-        if (error instanceof ServiceError && !error.temporary) finish(upTo)
-        throw error
-      }
-      finish(upTo)
-      onConfirmed()
-    }, (error) => {
-      for (const listener of marker.listeners) listener(error)
-    })
-    const marker: Marker = { requested: 0, answered: 0, confirmed: 0, loop, listeners: new Set() }
-    markers.set(conversation, marker)
-    return marker
+const createReadMarker = (conversation: number, api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
+  const store = createStore({ confirmed: 0, error: null as ServiceError | null })
+  let requested = 0
+  // The latest one with a final answer, including a refusal.
+  let answered = 0
+  const finish = (upTo: number) => {
+    answered = upTo
+    unsent.change(withoutMarker(conversation, upTo))
   }
-
-  // Markers of an earlier page, or of another one that may be closed before they are answered.
-  unsent.subscribe(() => {
-    for (const [conversation, upTo] of Object.entries(unsent.current.readMarkers)) {
-      const marker = markerOf(Number(conversation))
-      if (upTo <= marker.requested) continue
-      marker.requested = upTo
-      marker.loop.run()
+  const loop = createRetryLoop(async (signal) => {
+    // One request for the newest position covers all before it. A later position takes one more run.
+    const upTo = requested
+    if (upTo <= answered) return
+    try {
+      await api.markRead(conversation, upTo, signal)
+    } catch (error) {
+      if (error instanceof ServiceError && !error.temporary) finish(upTo)
+      throw error
     }
-  })
+    store.set({ confirmed: upTo, error: null })
+    finish(upTo)
+    onConfirmed()
+  }, (error) => error && store.set({ error }))
 
   return {
-    /** Up to which message the service has confirmed this as read, counting markers sent from here. */
-    confirmed: (conversation: number) => markers.get(conversation)?.confirmed ?? 0,
+    /** Up to which message the service has confirmed this as read, and why it has not confirmed the last marker. */
+    view: () => store.view,
+    subscribe: store.subscribe,
     /** Marks everything up to this message as read; a marker never moves back. */
-    markRead(conversation: number, upTo: number) {
-      if (upTo > markerOf(conversation).requested) unsent.change(withMarker(conversation, upTo))
+    markRead: (upTo: number) => void (upTo > requested && unsent.change(withMarker(conversation, upTo))),
+    /** Sends what `unsent` has. */
+    send(upTo: number) {
+      if (upTo <= requested) return
+      requested = upTo
+      loop.run()
     },
-    /** Calls the listener with the result of each request for this conversation. */
-    subscribe(conversation: number, listener: (error: ServiceError | null) => void) {
-      const { listeners } = markerOf(conversation)
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    /** Retries pending markers now. */
-    retryNow() {
-      for (const { requested, answered, loop } of markers.values()) if (requested > answered) loop.runNow()
-    },
+    retryNow: () => requested > answered && loop.runNow(),
     close() {
-      for (const { loop, listeners } of markers.values()) {
-        listeners.clear()
-        loop.close()
-      }
+      store.close()
+      loop.close()
     },
   }
+}
+export type ReadMarker = ReturnType<typeof createReadMarker>
+
+/** Sends read markers, one position per conversation. Calls `onConfirmed` after each that was accepted. */
+export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
+  const markers = perConversation((conversation) => createReadMarker(conversation, api, unsent, onConfirmed))
+  // Also those of an earlier page, or of another one that may be closed before they are answered.
+  unsent.subscribe(() => {
+    for (const [conversation, upTo] of Object.entries(unsent.current().readMarkers)) {
+      markers.of(Number(conversation)).send(upTo)
+    }
+  })
+  return markers
 }
 export type ReadMarkers = ReturnType<typeof createReadMarkers>

@@ -1,3 +1,5 @@
+import type { Realtime } from './types.ts'
+
 /** Browser globals that Node and Deno lack. */
 interface BrowserGlobals {
   document?: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> & { visibilityState: string }
@@ -6,7 +8,7 @@ interface BrowserGlobals {
 }
 
 const browser = globalThis as BrowserGlobals
-export const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
+const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
 
 /**
  * Calls `resync` when the page becomes visible, when the network returns, and each time after `interval` milliseconds.
@@ -41,4 +43,22 @@ export const scheduleResync = (resync: (isAlone: boolean) => void, onOffline: ()
       browser.removeEventListener?.('offline', onOffline)
     },
   }
+}
+
+// A heartbeat has twice this time, longer than a refused join holds it up. So silence shows within nine seconds; alone
+// supabase-js takes up to fifty.
+const heartbeatInterval = 3000
+
+/** Sends heartbeats while the page is visible. Without an answer supabase-js ends the connection and opens another. */
+export const startHeartbeat = (realtime: Realtime, onSilence: () => void) => {
+  let unanswered = 0
+  const timer = setInterval(() => {
+    if (!isVisible() || !realtime.isConnected()) return
+    unanswered = realtime.pendingHeartbeatRef === null ? 0 : unanswered + 1
+    if (unanswered === 1) return
+    if (unanswered) onSilence()
+    // One that is sent while the last has no answer ends the connection.
+    realtime.sendHeartbeat()
+  }, heartbeatInterval)
+  return () => clearInterval(timer)
 }

@@ -49,11 +49,7 @@ export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => v
   }
 }
 
-/**
- * The session of the user for whom the inbox was opened, and never that of a user who signs in later.
- * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
- * name.
- */
+/** The session of the user who opened the inbox. Calls `onEnd` when they sign out or another user signs in. */
 export const openSession = ({ auth }: Client, onEnd: () => void) => {
   let owner: string | null = null
   let resolveOwner: (id: string) => void

@@ -1,4 +1,5 @@
 import { createStore, del, get, set, update } from 'idb-keyval'
+import { withLock } from './lock.ts'
 
 /** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
 export interface KeyValueStorage {
@@ -24,12 +25,10 @@ export const browserStorage = (): KeyValueStorage | null => {
   }
 }
 
-// A browser's storage may hang instead of failing.
-export const storageTimeout = 5000
-export const withTimeout = async <Result>(work: Promise<Result>, milliseconds = storageTimeout): Promise<Result> => {
+export const withTimeout = async <Result>(work: Promise<Result>, milliseconds: number): Promise<Result> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The storage did not answer')), milliseconds)
+    timer = setTimeout(() => reject(new Error(`No answer within ${milliseconds} ms`)), milliseconds)
   })
   try {
     return await Promise.race([work, timeout])
@@ -37,3 +36,25 @@ export const withTimeout = async <Result>(work: Promise<Result>, milliseconds = 
     clearTimeout(timer)
   }
 }
+
+// A browser's storage may hang instead of failing.
+const longestWait = 5000
+
+/** The storage, whose functions reject if it throws or hangs. What hangs may still be done later. */
+export const withTimeouts = (storage: KeyValueStorage) => {
+  const limit = (work: () => unknown) => withTimeout((async () => await work())(), longestWait)
+  const replace = async (key: string, change: (value: unknown) => unknown) => {
+    const value = change(await storage.get(key))
+    await (value === undefined ? storage.delete(key) : storage.set(key, value))
+  }
+  return {
+    get: (key: string) => limit(() => storage.get(key)),
+    set: (key: string, value: unknown) => limit(() => storage.set(key, value)),
+    delete: (key: string) => limit(() => storage.delete(key)),
+    update: (key: string, change: (value: unknown) => unknown) =>
+      limit(() =>
+        storage.update ? storage.update(key, change) : withLock(key, longestWait, () => replace(key, change))
+      ),
+  }
+}
+export type TimedStorage = ReturnType<typeof withTimeouts>

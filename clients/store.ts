@@ -8,6 +8,9 @@ export const createStore = <View extends object>(initial: View) => {
     get view(): View {
       return view
     },
+    get isWatched(): boolean {
+      return listeners.size > 0
+    },
     set(change: Partial<View>) {
       const names = Object.keys(change) as (keyof View)[]
       if (names.every((name) => Object.is(change[name], view[name]))) return

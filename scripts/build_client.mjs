@@ -1,6 +1,7 @@
 // Compiles clients/ to clients/dist, which `npm pack` packs: JavaScript with source maps, and declarations.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = new URL('../', import.meta.url)
@@ -24,5 +25,17 @@ for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.
   const file = new URL(name, dist)
   const text = readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'")
   writeFileSync(file, name.endsWith('openapi.d.ts') ? shortened(text) : text)
+}
+// No other declarations can be imported.
+const reachable = new Set()
+const follow = (name) => {
+  if (reachable.has(name)) return
+  reachable.add(name)
+  const text = readFileSync(new URL(name, dist), 'utf8')
+  for (const [, next] of text.matchAll(/['"](\.[^'"]*)\.js['"]/g)) follow(join(dirname(name), `${next}.d.ts`))
+}
+for (const entry of ['clients/index.d.ts', 'clients/react.d.ts']) follow(entry)
+for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
+  if (!reachable.has(name)) rmSync(new URL(name, dist))
 }
 copyFileSync(new URL('LICENSE', root), new URL('LICENSE', dist))

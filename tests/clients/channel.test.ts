@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createApiClient } from '../../clients/api_client.ts'
 import type { Options } from '../../clients/inbox.ts'
 import { advance, closeChannels, disconnect, forget, hear, markRead, network, offline, openAs } from './fixture.ts'
-import { openFixture, overload, playAll, type Row, type Scene, send, type, useFakeTime } from './fixture.ts'
+import { openFixture, playAll, type Row, type Scene, send, type, useFakeTime } from './fixture.ts'
 import { leave, repeat, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
@@ -56,9 +56,6 @@ playAll([
   ['a channel that does not rejoin in time is recreated', withoutPolling,
     timeOutJoins(true), disconnect, 3000, timeOutJoins(false), forget, 35_000,
     logs('subscribe', 'subscribe typing:7', 'subscribe user:1'), live],
-  ['rejoining does not send a message before the Retry-After has passed', withoutPolling,
-    overload(20), send('Patience'), 100, forget, repeat(18, disconnect, 1000), { posts: 0 },
-    network(), 60_000, { texts: ['Patience'], outgoing: [] }],
   ['a channel that the server closed is recreated after setting the token, and missed messages are read',
     withoutPolling,
     closeChannels, hear('Missed'), { inbox: { status: 'offline' } }, 3000,
@@ -86,9 +83,6 @@ playAll([
     network(), 5000, live, { outgoing: [] },
     offline, ({ client }) => void createApiClient(client).GET('/users/me'), 100, isOffline, network(), 5000, live],
 
-  ['a page that becomes visible reads what it missed', inBrowser,
-    network({ eventLoss: 1 }), hear('Missed'), ({ page }) => page.show('hidden'), 1000, { messages: [] },
-    comeBack.visible, 100, { isComplete: true }],
   ['when the network returns, pending messages are sent and channels join at once', inBrowser,
     hear('Hello'), 100, offline, timeOutJoins(true), closeChannels, send('Waiting'), markRead, 60_000,
     network(), timeOutJoins(false), comeBack.online, 100,
@@ -99,8 +93,9 @@ playAll([
     ({ page }) => page.document.visibilityState = 'visible', 600_000,
     ({ requestsWith }) => isBetween(9, requestsWith('conversations/changes').length, 21)],
   ...Object.entries(comeBack).map(([how, back]): Row => [
-    `a client that was cut off alone reads at once when it is back: ${how}`, never,
-    disconnect, hear('Missed'), back, 3000, { status: 'live', texts: ['Missed'] },
+    `a client that missed something or was cut off alone reads at once when it is back: ${how}`, never,
+    network({ eventLoss: 1 }), hear('Lost'), 1000, isMissing, back, 100, { isComplete: true }, network(),
+    disconnect, hear('Missed'), back, 3000, { status: 'live', texts: ['Lost', 'Missed'] },
     // It also ends a wait that has begun.
     disconnect, hear('Missed again'), 3000, isMissing, back, 100, { isComplete: true }]),
   ['closing removes the listeners from the page', inBrowser,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { advance, block, closeChat, disconnect, forget, hear, intercept, leave, markRead } from './fixture.ts'
+import { advance, block, closeChat, disconnect, forget, hear, intercept, markRead } from './fixture.ts'
 import { network, offline, older, openAs, playAll, repeat, type Row, type Scene, useFakeTime } from './fixture.ts'
 import { watch, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
@@ -37,10 +37,9 @@ playAll([
     hear('Now'), 20, { isComplete: true },
     ({ requestsWith, table }) =>
       expect(requestsWith('messages')).toEqual([`1 GET conversations/7/messages?after_id=${table[2]!.id}&limit=100&states=true`])],
-  ['sends no request for an event of a message that is shown already', { messages: 3 },
-    tell(idAt(1), idAt(0)), 100, reads('messages', 0)],
-  ['sends one request for an event that arrives twice', { messages: 3 },
-    network({ eventDuplication: 1, eventDelay: 0, latency: 100 }), hear('Now'), 1000, reads('messages', 1)],
+  ['sends one request for an event that arrives twice, and none for a message that is shown already', { messages: 3 },
+    network({ eventDuplication: 1, eventDelay: 0, latency: 100 }), hear('Now'), 1000, reads('messages', 1),
+    forget, tell(idAt(1), idAt(0)), 1000, reads('messages', 0)],
   ['is "catching up" from the event that reveals a gap until the gap is filled', { messages: 3 },
     watch(({ chat: { view } }) => `${view.messages.length} ${view.status}`),
     network({ eventLoss: 1 }), hear('Lost'), network(), 1000, ({ chat }) => expect(chat.view.messages).toHaveLength(3),
@@ -72,32 +71,27 @@ playAll([
     hear('Still here?'), 1000, { texts: ['Still here?'], topics: ['user:1', 'typing:7'] },
     closeChat, 1000, { topics: ['user:1'] }],
 
-  ['all shown messages are marked in one request, and the unread count follows', { messages: 3 },
-    markRead, markRead, 1000, { readMarks: [true, true, true], unread: 0 },
+  ['all shown messages are marked in one request, and the unread count follows, also without an event',
+    { ...withoutPolling, messages: 3 },
+    network({ eventLoss: 1 }), markRead, markRead, 1000, { readMarks: [true, true, true], unread: 0 },
     markRead, 1000, { isComplete: true, markers: 1, posts: 0 }],
-  ['the unread count follows without an event', { ...withoutPolling, messages: 3 },
-    network({ eventLoss: 1 }), markRead, 1000, { unread: 0 }],
   ['one message.read event updates every message up to its id', {},
     repeat(5, sendElsewhere), 100, bobMarks(3), 100, { readMarks: [true, true, true, true, false] }],
   ['a marker set while its message is still being fetched is not missed', {},
     network({ latency: 400, eventDelay: 0 }), sendElsewhere, 390, bobMarks(0), 2000, { readMarks: [true] }],
-  ['a marker is sent even if the conversation is closed at once', { ...withoutPolling, messages: 3 },
-    markRead, closeChat, 1000, allAreRead, { unread: 0, markers: 1 }],
+  ['a marker is sent even if the conversation is closed at once, and shown where it is opened again',
+    { ...withoutPolling, messages: 3 },
+    network({ latency: 400 }), markRead, closeChat, (scene) => scene.chat = scene.inbox.open(7), 5000,
+    allAreRead, { readMarks: [true, true, true], unread: 0, markers: 1 }],
   ['after a failure only the furthest marker is retried, also when the conversation was closed',
     { ...withoutPolling, messages: 3 },
     offline, ({ chat, table }) => chat.markRead(table[0]!.id), 100, markRead, closeChat,
     (scene) => scene.chat = scene.inbox.open(7), ({ chat, table }) => chat.markRead(table[1]!.id), closeChat, 1000,
     network(), 10_000, allAreRead, { unread: 0, markers: 1 }],
-  ['a conversation that is opened again shows markers that were in flight', { ...withoutPolling, messages: 3 },
-    network({ latency: 400 }), markRead, closeChat, (scene) => scene.chat = scene.inbox.open(7),
-    5000, { readMarks: [true, true, true] }],
   ['a refused marker shows its error and is not retried', { poll: [1000, 1000], messages: 3 },
     intercept((method) => method === 'POST' ? refusal('forbidden', 'No') : null),
     watch(({ chat }) => chat.view.error?.message), markRead, 30_000,
     { seen: expect.arrayContaining(['No']), intercepted: 1, markers: 0 }],
-  ['closing the inbox drops pending markers', { ...withoutPolling, messages: 3 },
-    offline, markRead, 100, leave, network(), forget, 60_000, { requests: [] }],
-
   ['after an absence in which nothing happened, one request brings everything up to date',
     { ...untilResync, messages: 3 },
     disconnect, 5000,
@@ -118,9 +112,10 @@ playAll([
     ({ inbox, table }) => expect(inbox.view.conversations[0]!.Messages[0]!.id).toBe(table.at(-1)!.id),
     // The next message is shown as ever.
     hear('Next'), 100, { isComplete: true }],
-  ['what an admin does to messages that are not loaded yet costs nothing, and they are right when they are',
+  ['what happens to messages that are not loaded yet costs nothing, and they are right when they are',
     { messages: 120 },
-    correct(4), remove(0), 61_000, reads('messages?after_id', 0), older, 100, older, 100, { isComplete: true }],
+    correct(4), remove(0), ({ table, unsendMessage }) => void unsendMessage(2, table[7]!.id), 61_000,
+    reads('messages?after_id', 0), older, 100, older, 100, { isComplete: true }],
   ['what an admin does while older messages are on their way is not undone by them', { ...untilResync, messages: 120 },
     // The request has been answered, and the answer is under way.
     network({ latency: 3000 }), older, isAsked('before_id'), correct(30), remove(40),

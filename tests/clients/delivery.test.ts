@@ -1,17 +1,7 @@
 // What the client knows of Realtime's events: whether they arrive, and what it does while they do not.
 import { expect, test } from 'vitest'
-import {
-  advance,
-  disconnect,
-  forget,
-  hear,
-  markRead,
-  network,
-  offline,
-  openAs,
-  openBoth,
-  openFixture,
-} from './fixture.ts'
+import { advance, disconnect, forget, hear, markRead, network, offline, openAs, openBoth } from './fixture.ts'
+import { openFixture } from './fixture.ts'
 import { playAll, repeat, type Row, type Scene, send, useFakeTime, watch, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 

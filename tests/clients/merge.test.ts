@@ -1,7 +1,7 @@
 // What the random faults of network_faults.test.ts do not notice.
 import { describe, expect, test } from 'vitest'
-import { merge, positionOf, unconfirmed } from '../../clients/merge.ts'
-import type { Outgoing } from '../../clients/outbox.ts'
+import { merge, unconfirmed } from '../../clients/merge.ts'
+import type { Outgoing } from '../../clients/inbox.ts'
 import type { Message } from '../../clients/types.ts'
 
 const [ana, bob] = [1, 2]
@@ -23,16 +23,6 @@ describe('merging a page', () => {
     expect(read[0]!.read).toBe(true)
     expect(merge(read, messages(3))[0]!.read).toBe(true)
   })
-})
-
-test.each([
-  ['the first message of an empty conversation', 5, null, 0, 'next'],
-  ['the message after the last known', 9, 5, 5, 'next'],
-  ['a message after another unknown one', 9, 7, 5, 'after gap'],
-  ['a known message', 5, 3, 5, 'known'],
-  ['an older message, late', 3, null, 5, 'known'],
-])('the position of the event of %s', (_, id, previous_id, last, position) => {
-  expect(positionOf({ conversation_id: 7, id, previous_id, user_id: ana }, last)).toBe(position)
 })
 
 const attachment = { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 }

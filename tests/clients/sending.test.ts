@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { blank, closeChat, discard, intercept, network, offline, overload, playAll, refusal } from './fixture.ts'
-import { type Row, send, useFakeTime, watch } from './fixture.ts'
+import { blank, closeChat, discard, disconnect, intercept, network, offline, overload, playAll } from './fixture.ts'
+import { refusal, repeat, type Row, send, useFakeTime, watch } from './fixture.ts'
 
 useFakeTime()
 
@@ -22,18 +22,16 @@ playAll([
   ['a request that hangs times out and is retried', { timeout: 2000 },
     network({ latency: 1e9 }), send('Slow'), 2500, { outgoing: [{ state: 'waiting', error: { status: 0 } }] },
     network(), 5000, { stored: ['Slow'], outgoing: [] }],
-  ['after a 429 the message waits for as long as Retry-After says', {},
-    overload(20), send('Patience'), 100, network(),
-    19_000, { stored: [], outgoing: [{ state: 'waiting', error: { status: 429 } }] },
-    12_000, { stored: ['Patience'] }],
+  ['after a 429 a message waits for as long as Retry-After says, whatever is discarded or joined again meanwhile', {},
+    overload(20), send('Patience', 'Later'), 100, network(),
+    { outgoing: [{ state: 'waiting', error: { status: 429 } }, {}] },
+    discard(), repeat(18, disconnect, 1000), { posts: 1, stored: [] }, 20_000, { stored: ['Later'], outgoing: [] }],
   ['messages are sent in the order in which they were written, even if the first has to wait', {},
     offline, send('One', 'Two', 'Three'), 1000, network(), 10_000, { stored: ['One', 'Two', 'Three'] }],
-  ['a refused message is final and does not block the next; it can be retried or discarded', {},
+  ['a refused message is final and does not block the next', {},
     send(blank, 'Sorry'), 5000,
     { answers: [`400 ${refusal.message}`, 'Sorry'], outgoing: [{ content: blank, state: 'refused', error: refusal }] },
-    { stored: ['Sorry'], posts: 2 },
-    ({ chat }) => chat.retry(chat.view.outgoing[0]!.client_id), 5000, { posts: 3, outgoing: [{ state: 'refused' }] },
-    discard(), { outgoing: [] }],
+    { stored: ['Sorry'], posts: 2 }, discard(), { outgoing: [] }],
   ['sending continues after the conversation is closed, and is shown when it is opened again', {},
     offline, send('Later'), closeChat, 1000,
     (scene) => scene.chat = scene.inbox.open(7), { outgoing: [{ content: 'Later', state: 'waiting' }] },
@@ -43,9 +41,6 @@ playAll([
     { outgoing: [{ state: 'waiting', error: { status: 0 } }, {}, {}, {}] },
     discard(2), discard(0), 100, { answers: ['0 Discarded', 'Never mind', '0 Discarded', 'Hello'] },
     { stored: ['Never mind', 'Hello'], isComplete: true, outgoing: [] }, 100_000, { posts: 2 }],
-  ['discarding a waiting message does not shorten the Retry-After', {},
-    overload(20), send('Patience', 'Later'), 100, network(), discard(),
-    19_000, { posts: 1 }, 12_000, { stored: ['Later'] }],
   ['a message discarded while its request is in flight is sent if the request succeeds', {},
     network({ latency: 1000 }), send('In flight'), 1, discard(), { outgoing: [{ state: 'sending' }] },
     10_000, { answers: ['In flight'], isComplete: true, stored: ['In flight'], outgoing: [] }],

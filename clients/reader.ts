@@ -1,0 +1,61 @@
+import type { ServiceError } from './errors.ts'
+import { createRetryLoop } from './retry_loop.ts'
+
+// A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
+const times = [50, 250, 1250, 4250]
+
+/**
+ * Reads on demand what a view shows, and knows whether the view is known to lack something. `read` resolves to whether
+ * all is there of which was told. It asks `awaits` whether a message that it lacks (0: none) may still appear or counts
+ * as removed, and is repeated until then. `currentJoin` is the number of the channel's join, or 0 without one.
+ */
+export const createReader = (
+  currentJoin: () => number,
+  read: (signal: AbortSignal, awaits: (message: number) => boolean) => Promise<boolean>,
+  onResult: (error: ServiceError | null) => void,
+  interval = 0,
+) => {
+  let isBehind = true
+  /** Only what began after the join covers everything that was missed before it. */
+  const caughtUp = (join: number) => {
+    if (join && join === currentJoin()) isBehind = false
+  }
+  let missing = 0
+  let missingSince = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const awaits = (message: number): boolean => {
+    clearTimeout(timer)
+    if (message !== missing) missingSince = Date.now()
+    missing = message
+    const elapsed = Date.now() - missingSince
+    const next = message ? times.find((time) => time > elapsed) : undefined
+    if (next === undefined) return false
+    timer = setTimeout(loop.run, next - elapsed)
+    return isBehind = true
+  }
+  const loop = createRetryLoop(
+    async (signal) => {
+      const join = currentJoin()
+      if (await read(signal, awaits)) caughtUp(join)
+    },
+    onResult,
+    interval,
+  )
+  return {
+    isBehind: () => isBehind,
+    isDone: () => loop.isDone,
+    run: loop.run,
+    runNow: loop.runNow,
+    fellBehind: () => void (isBehind = true),
+    /** Begins a read; the answer is whether events have told of all that it then finds. */
+    watch() {
+      const [join, wasBehind] = [currentJoin(), isBehind]
+      return () => !wasBehind && join > 0 && join === currentJoin()
+    },
+    caughtUp,
+    close() {
+      clearTimeout(timer)
+      loop.close()
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import type { ServiceError } from './errors.ts'
+import type { Listener } from './store.ts'
+import type { Attachment, Draft, Message, OwnReservation, Person, Status } from './types.ts'
+
+/** A message of the caller's that is not confirmed yet. */
+export interface Outgoing {
+  /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
+  client_id: string
+  content: string
+  attachment: Attachment | null
+  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
+  state: 'sending' | 'waiting' | 'sent' | 'refused'
+  error: ServiceError | null
+  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
+  progress: number | null
+  /** The service's answer. */
+  message: Message | null
+  createdAt: string
+  /** The id of the newest message shown when this one was written, or 0. */
+  after: number
+}
+
+export interface ConversationView {
+  id: number
+  /** Oldest first, without gaps from the first message shown. Show `outgoing` below it. */
+  messages: readonly Message[]
+  /** The caller's messages that are not in `messages` yet. */
+  outgoing: readonly Outgoing[]
+  /** What the user was writing, as `setDraft` has left it, also in another page or before a reload. */
+  draft: string
+  hasOlder: boolean
+  /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
+  loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
+  /** Whether the other participant is typing. */
+  typing: boolean
+  /** The other participant. */
+  other: Person | null
+  /** Whether the user has blocked them. */
+  blocked: boolean
+  /** With all their terms and steps, once these have been read. */
+  reservations: readonly OwnReservation[]
+  status: Status
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
+}
+
+/** A conversation that is kept in sync with the service until it is closed. */
+export interface Conversation {
+  readonly id: number
+  readonly view: ConversationView
+  subscribe(listener: Listener): () => void
+  /**
+   * Shows the message at once, clears the draft, and retries until answered. Rejects if it is refused or discarded, or
+   * if the inbox closes.
+   */
+  send(draft: string | Draft): Promise<Message>
+  /** Sends a refused message again. */
+  retry(clientId: string): void
+  /**
+   * Removes a refused or waiting message. A message that reached the service stays, even if its answer was lost. A
+   * request in flight is not cancelled, but it is not retried.
+   */
+  discard(clientId: string): void
+  /**
+   * Corrects the text of a message that the user has sent, within 15 minutes by default. Resolves to what it is then;
+   * rejects with the service's refusal, or without a network. The view shows what the service has.
+   */
+  edit(message: number, content: string): Promise<Message>
+  /** Takes back a message that the user has sent, within a day by default. It then has `deletedAt`. */
+  unsend(message: number): Promise<void>
+  /** Loads a page of older messages, if there are any; rejects if that fails. */
+  older(): Promise<void>
+  /** Keeps what the user is writing. Resolves when it is stored, if the inbox is durable. */
+  setDraft(text: string): Promise<void>
+  /** Tells the other participant that the caller is typing; call it on every keystroke. */
+  typing(): void
+  /** Reads the participants, blocks and reservations again, as after a step that the user has taken. */
+  refresh(): void
+  /** Marks received messages as read, up to this one or all that are shown; retried until answered. */
+  markRead(upTo?: number): void
+  close(): void
+}
