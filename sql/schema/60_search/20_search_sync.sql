@@ -1,5 +1,4 @@
--- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner.
+-- Keeps the index in sync, in the transaction that changes a profile.
 
 create function private.naming(weights text[])
 returns real
@@ -99,8 +98,7 @@ begin
 end
 $$;
 comment on function private.refresh_search_entry(bigint) is
-  'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
-index.';
+  'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
 
 create function private.refresh_search_context(person bigint)
 returns void
@@ -125,9 +123,7 @@ begin
   end if;
 end
 $$;
-comment on function private.refresh_search_context(bigint) is
-  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
-write the index.';
+comment on function private.refresh_search_context(bigint) is 'Inserts, updates or deletes the context of a user.';
 
 create function private.sync_search_index()
 returns trigger
@@ -157,8 +153,7 @@ begin
 end
 $$;
 comment on function private.sync_search_index() is
-  'Updates the index when a profile changes, its interests are added, removed or swapped, an interest is renamed, or a
-user''s name or is_active changes; and the context of its owner, also when bio or location does. Definer, as
+  'Updates entry and context when a profile, its interests, the name of one, or a user change. Definer, as
 refresh_search_entry.';
 
 create trigger sync_profile

@@ -40,6 +40,5 @@ as $$
   from private.embedding_queue
 $$;
 comment on function private.describe_search() is
-  'The state of the queue: how many texts wait, how many are dead letters, and the age of the oldest that waits, in
-seconds. Definer, because edge_functions has no rights on it.';
+  'The state of the queue. Definer, because edge_functions has no rights on it.';
 grant execute on function private.describe_search() to edge_functions;
