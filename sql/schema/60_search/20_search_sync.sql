@@ -39,12 +39,13 @@ begin
     delete from private.search_entries where profile_id = profile;
     return;
   end if;
-  select coalesce(array_agg(interests.name order by interests.name), '{}')
-  into interest_names
-  from public.profile_interests
-  join public.interests on interests.id = profile_interests.interest_id
-  where profile_interests.profile_id = profile;
-
+  interest_names := array(
+    select interests.name
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+    order by interests.name
+  );
   vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
   hash := md5(concat_ws(
     e'\n',
@@ -59,16 +60,12 @@ begin
     interest_names, current_profile.image_url, hash
   )
   on conflict (profile_id) do update set
-    name = excluded.name,
-    biography = excluded.biography,
-    city = excluded.city,
-    country = excluded.country,
-    interests = excluded.interests,
-    image_url = excluded.image_url,
-    content_hash = excluded.content_hash,
+    (name, biography, city, country, interests, image_url, content_hash) = (
+      excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests, excluded.image_url, hash
+    ),
     -- The embedding of an old text would still find what the owner has deleted.
-    embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
-    model = case when entry.content_hash = excluded.content_hash then entry.model end
+    embedding = case when entry.content_hash = hash then entry.embedding end,
+    model = case when entry.content_hash = hash then entry.model end
   where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
     is distinct from (
       excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests

@@ -66,7 +66,7 @@ comment on function private.typos(text, text, integer) is
 above the budget.';
 
 create function private.corrections_of(typed text, unfinished boolean)
-returns table (word text, typos integer)
+returns setof text
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
@@ -80,7 +80,7 @@ begin
     return;
   end if;
   return query
-    select lexicon.word, min(cost.errors)
+    select lexicon.word
     from (
       select *
       from private.search_lexicon as listed

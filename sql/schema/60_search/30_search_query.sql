@@ -55,30 +55,42 @@ comment on function private.count_profiles() is
 
 create function private.phrase(words text[])
 returns tsquery
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
+begin
+  return (
   select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
   from unnest(words) with ordinality as listed (word, place)
+  );
+end
 $$;
 comment on function private.phrase(text[]) is 'Finds the profiles that have these words side by side.';
 
 create function private.any_term(terms text[])
 returns tsquery
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
+begin
+  return (
   select private.any_of(
     (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
   )
   from unnest(terms) as term
+  );
+end
 $$;
 comment on function private.any_term(text[]) is
   'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
 
 create function private.tags_of(places integer[])
 returns text[]
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
+begin
+  return (
   select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
+  );
+end
 $$;
 comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
 
@@ -177,14 +189,6 @@ begin
   select * into named
   from unnest(places) as place
   cross join lateral (select array_length(string_to_array(candidate, ' '), 1) as size) as sized
-  cross join lateral (
-    select exists (
-      select
-      from private.search_words as stored
-      where stored.words @@ private.any_term(private.tags_of(place.ids))
-    ) as is_inhabited
-    offset 0
-  ) as home
   where not is_adjective
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
@@ -193,7 +197,9 @@ begin
     -- there and it is all that is asked or written like a name.
     and case
       when part.is_where or part.is_near then true
-      when is_inhabited then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      when exists (
+        select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
       else not is_ambiguous and (size > 1 or not private.is_begun(part))
     end
   order by size desc
@@ -234,10 +240,7 @@ comment on function private.is_begun(private.query_word) is
   'Whether somebody has a word of a query, or one that begins with it if it is unfinished.';
 
 create function private.read_word(
-  part private.query_word,
-  others text[],
-  places private.place_name[],
-  names_only boolean
+  part private.query_word, others text[], places private.place_name[], names_only boolean
 )
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
@@ -260,10 +263,7 @@ begin
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
-      select listed.word
-      from private.corrections_of(word, part.unfinished) as listed
-      where private.is_listed(listed.word)
-      limit 5
+      select meant from private.corrections_of(word, part.unfinished) as meant where private.is_listed(meant) limit 5
     );
     unit.loose := unit.loose || corrections;
     if not (part.is_known or is_begun) then

@@ -18,9 +18,7 @@ comment on function private.check_deadline() is
 a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
 
 create function private.keyword_candidates(
-  asked private.search_query,
-  filter private.search_filter,
-  max_results integer
+  asked private.search_query, filter private.search_filter, max_results integer
 )
 returns bigint[]
 language plpgsql stable security invoker
@@ -36,9 +34,7 @@ declare
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
-      select
-        query, held,
-        sum(held) over rarest as held_so_far, row_number() over rarest as rank
+      select query, held, sum(held) over rarest as held_so_far, row_number() over rarest as rank
       from unnest(asked.units) as unit
       cross join lateral (select profiles / exp(unit.rarity) as held) as counted
       window rarest as (order by held, unit.number)
@@ -76,10 +72,7 @@ comment on function private.keyword_candidates(private.search_query, private.sea
 with all the words, and those with the rarest.';
 
 create function private.nearest_profiles(
-  query_vector extensions.halfvec,
-  query_model text,
-  filter private.search_filter,
-  max_results integer,
+  query_vector extensions.halfvec, query_model text, filter private.search_filter, max_results integer,
   max_distance double precision
 )
 returns table (profile_id bigint, distance double precision)

@@ -96,16 +96,12 @@ begin
     elsif attempt = 2 then
       -- Each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
       parts := array(
-        select coalesce(
-          (
-            select corrections.word
-            from private.corrections_of(piece, true) as corrections
-            where (private.word_counts(array[piece || '*'])).holders = 0
-            order by corrections.typos, corrections.word
-            limit 1
-          ),
-          piece
-        )
+        select coalesce((
+          select meant
+          from private.corrections_of(piece, true) as meant
+          where (private.word_counts(array[piece || '*'])).holders = 0
+          limit 1
+        ), piece)
         from unnest(words[:10]) as word
         cross join unnest(coalesce(
           case when not private.is_listed(word) then private.split_of(word) end, array[word]

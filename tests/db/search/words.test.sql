@@ -64,7 +64,7 @@ select pg_temp.write(
   'Rock climbing gear', 'O’Brien', 'X Brien'
 );
 select is(
-  array(select word from private.corrections_of(typed, unfinished)), corrections::text[],
+  array(select private.corrections_of(typed, unfinished)), corrections::text[],
   format('"%s"%s may be %s', typed, case when unfinished then '…' else '' end, corrections)
 )
 from (
@@ -119,7 +119,7 @@ select is_empty(
         meant => case when unfinished then left(meant, greatest(5, char_length(meant) - 3)) else meant end,
         budget => case when char_length(typed) < 9 then 1 else 2 end
       ) is not null
-      and meant not in (select word from private.corrections_of(typed, unfinished))
+      and meant not in (select private.corrections_of(typed, unfinished))
   $$,
   'every word within the budget is found, finished or not'
 );
@@ -151,7 +151,7 @@ select 'zanquil' || chr(97 + number / 26) || chr(97 + number % 26) || 'xxxx', 1,
 from generate_series(0, 599) as number;
 select pg_temp.write(string_agg(repeat('u', size), ' ' order by size desc)) from generate_series(3, 25) as size;
 select is(
-  array(select word from private.corrections_of('zanquilpo', false)), '{zanquilop,zanquilopa}',
+  array(select private.corrections_of('zanquilpo', false)), '{zanquilop,zanquilopa}',
   'a word is corrected although 600 others begin like it'
 );
 select is(private.split_of(repeat('u', 7)), '{uuuu,uuu}', 'one letter, again and again, may be two words');

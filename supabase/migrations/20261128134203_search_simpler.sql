@@ -11,15 +11,25 @@ COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
 
 DROP INDEX "private"."search_entries_unembedded_idx";
 
+DROP FUNCTION "private"."any_term"(text[]);
+
 DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."consonants"(text);
+
+DROP FUNCTION "private"."corrections_of"(text, boolean);
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
+DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
+
+DROP FUNCTION "private"."phrase"(text[]);
+
 DROP FUNCTION "private"."romaji"(text);
+
+DROP FUNCTION "private"."tags_of"(integer[]);
 
 DROP FUNCTION "private"."term_query"(text);
 
@@ -36,6 +46,56 @@ ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
 
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
+
+CREATE OR REPLACE FUNCTION api.complete_search (
+  request jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  words constant text[] := private.words_of(request ->> 'q');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+  completed json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant jsonb := completed;
+  before text := '';
+  parts text[];
+begin
+  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+    if attempt = 1 then
+      parts := array[array_to_string(words, ' ')];
+    elsif attempt = 2 then
+      -- Each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+      parts := array(
+        select coalesce((
+          select meant
+          from private.corrections_of(piece, true) as meant
+          where (private.word_counts(array[piece || '*'])).holders = 0
+          limit 1
+        ), piece)
+        from unnest(words[:10]) as word
+        cross join unnest(coalesce(
+          case when not private.is_listed(word) then private.split_of(word) end, array[word]
+        )) as piece
+      );
+    else
+      -- The last word, after what is written, if it is long enough to mean something: hiking in Lis(bon).
+      before := substring(request ->> 'q' from '^.*\s');
+      parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
+    end if;
+    exit when parts = '{""}';
+    completed := private.complete(
+      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
+    );
+    exit when completed::jsonb <> none;
+  end loop;
+  return completed;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION private.add_place (
   names      text[],
@@ -108,14 +168,19 @@ CREATE OR REPLACE FUNCTION private.any_term (
   terms text[]
 )
   RETURNS tsquery
-  LANGUAGE sql
+  LANGUAGE plpgsql
   IMMUTABLE
   PARALLEL SAFE
+  SET search_path TO ''
   AS $function$
+begin
+  return (
   select private.any_of(
     (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
   )
   from unnest(terms) as term
+  );
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.claim_embeddings (
@@ -265,10 +330,7 @@ CREATE OR REPLACE FUNCTION private.corrections_of (
   typed      text,
   unfinished boolean
 )
-  RETURNS TABLE (
-    word  text,
-    typos integer
-  )
+  RETURNS SETOF text
   LANGUAGE plpgsql
   STABLE
   SET search_path TO ''
@@ -284,7 +346,7 @@ begin
     return;
   end if;
   return query
-    select lexicon.word, min(cost.errors)
+    select lexicon.word
     from (
       select *
       from private.search_lexicon as listed
@@ -359,21 +421,16 @@ CREATE OR REPLACE FUNCTION private.describe_query (
     'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
       'unit', number, 'phrase', cardinality(words) > 1, 'quoted', quoted, 'common',
-      rarity <= ln(3) and private.count_profiles() > 50, 'words', case
-        when cardinality(words) > 1 then to_json(array(
-          select json_build_object('word', word, 'typos', 0, 'prefix', false) from unnest(words) as word
-        ))
-        else to_json(array(
-          select json_build_object(
-            'word', rtrim(term, '*'), 'prefix', term like '%*',
-            'typos', (kind = 'loose' and term not like '%*')::integer
-          )
-          from (
-            select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
-          ) as terms
-          where term !~ '^[@~]'
-        ))
-      end
+      rarity <= ln(3) and private.count_profiles() > 50, 'words', array(
+        select json_build_object(
+          'word', rtrim(term, '*'), 'prefix', term like '%*',
+          'typos', (kind = 'loose' and term not like '%*')::integer
+        )
+        from (
+          select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
+        ) as terms
+        where term !~ '^[@~]'
+      )
     )), '[]')
   )
   from unnest(asked.units)
@@ -590,9 +647,7 @@ declare
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
-      select
-        query, held,
-        sum(held) over rarest as held_so_far, row_number() over rarest as rank
+      select query, held, sum(held) over rarest as held_so_far, row_number() over rarest as rank
       from unnest(asked.units) as unit
       cross join lateral (select profiles / exp(unit.rarity) as held) as counted
       window rarest as (order by held, unit.number)
@@ -700,78 +755,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.match_words (
-  ids           bigint[],
-  neighbour_ids bigint[],
-  asked         private.search_query
-)
-  RETURNS TABLE (
-    profile_id    bigint,
-    coverage      double precision,
-    words_matched bigint,
-    names_missing double precision,
-    has_all       boolean,
-    in_name       boolean,
-    is_name       boolean,
-    lives         boolean
-  )
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  SET plan_cache_mode TO 'force_generic_plan'
-  AS $function$
-declare
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 and asked.home is null then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  neighbours constant tsquery := (
-    select private.all_of(one.exact_query <-> other.query)
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
-begin
-  return query
-    select
-      id, share * case when are_apart then 0.97 else 1 end, matched, missing, least_worth > 0,
-      least_worth = 1 or is_called_so or has_name_words, is_called_so, lives_there
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
-    -- One after the other for each profile: a join with the units copied the words of all of them.
-    cross join lateral (
-      select
-        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share, count(*) filter (where worth > 0) as matched,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as missing,
-        coalesce(min(worth), 0) as least_worth
-      from unnest(asked.units) as unit
-      cross join lateral (
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-          else 0
-        end as worth
-        -- Else once for each of the sums.
-        offset 0
-      ) as worths
-    ) as by_unit
-    cross join lateral (
-      select
-        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_called_so,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-        coalesce(ts_match_vq(stored.words, asked.home), true) as lives_there,
-        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-      offset 0
-    ) as person
-    where matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.nearest_profiles (
   query_vector extensions.halfvec,
   query_model  text,
@@ -831,6 +814,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.phrase (
+  words text[]
+)
+  RETURNS tsquery
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+  select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
+  from unnest(words) with ordinality as listed (word, place)
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.places_to_filter (
   kind  text,
   value text
@@ -876,14 +876,6 @@ begin
   select * into named
   from unnest(places) as place
   cross join lateral (select array_length(string_to_array(candidate, ' '), 1) as size) as sized
-  cross join lateral (
-    select exists (
-      select
-      from private.search_words as stored
-      where stored.words @@ private.any_term(private.tags_of(place.ids))
-    ) as is_inhabited
-    offset 0
-  ) as home
   where not is_adjective
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
@@ -892,7 +884,9 @@ begin
     -- there and it is all that is asked or written like a name.
     and case
       when part.is_where or part.is_near then true
-      when is_inhabited then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      when exists (
+        select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
       else not is_ambiguous and (size > 1 or not private.is_begun(part))
     end
   order by size desc
@@ -1093,10 +1087,7 @@ begin
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
-      select listed.word
-      from private.corrections_of(word, part.unfinished) as listed
-      where private.is_listed(listed.word)
-      limit 5
+      select meant from private.corrections_of(word, part.unfinished) as meant where private.is_listed(meant) limit 5
     );
     unit.loose := unit.loose || corrections;
     if not (part.is_known or is_begun) then
@@ -1113,6 +1104,91 @@ begin
     unit.query := (private.lexeme(word) || case when part.unfinished then ':*A' else ':A' end)::tsquery;
   end if;
   return unit;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.refresh_search_entry (
+  profile bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  current_profile public.profiles;
+  owner public.users;
+  interest_names text[];
+  vector tsvector;
+  hash text;
+  hash_before text;
+begin
+  -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
+  -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
+  perform from private.search_locks where profile_id = profile for update;
+  if not found then
+    insert into private.search_locks (profile_id) values (profile)
+    on conflict (profile_id) do update set profile_id = excluded.profile_id;
+  end if;
+  select * into current_profile from public.profiles where id = profile and is_searchable;
+  select * into owner from public.users where id = current_profile.user_id and is_active;
+  if owner.id is null then
+    delete from private.search_entries where profile_id = profile;
+    return;
+  end if;
+  interest_names := array(
+    select interests.name
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+    order by interests.name
+  );
+  vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
+  hash := md5(concat_ws(
+    e'\n',
+    array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
+  ));
+  select content_hash into hash_before from private.search_entries where profile_id = profile;
+  insert into private.search_entries as entry (
+    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
+  )
+  values (
+    profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
+    interest_names, current_profile.image_url, hash
+  )
+  on conflict (profile_id) do update set
+    (name, biography, city, country, interests, image_url, content_hash) = (
+      excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests, excluded.image_url, hash
+    ),
+    -- The embedding of an old text would still find what the owner has deleted.
+    embedding = case when entry.content_hash = hash then entry.embedding end,
+    model = case when entry.content_hash = hash then entry.model end
+  where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+    is distinct from (
+      excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
+    );
+  if hash_before is distinct from hash then
+    -- Those of the old text, too, would still find what the owner has deleted.
+    delete from private.search_sentences where profile_id = profile;
+    perform private.enqueue_embedding('profile', profile);
+  end if;
+  insert into private.search_completions as stored (profile_id, keys)
+  values (
+    profile,
+    private.completion_keys(name => owner.name, city => current_profile.city, interests => interest_names)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys
+  where stored.keys <> excluded.keys;
+  insert into private.search_words as stored (profile_id, words)
+  values (profile, vector)
+  on conflict (profile_id) do update set words = excluded.words
+  where stored.words <> excluded.words;
+  if found then
+    insert into private.search_lexicon (word, holders, named)
+    select lexeme, 1, private.naming(weights)
+    from unnest(vector)
+    where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
+  end if;
 end
 $function$;
 
@@ -1147,12 +1223,61 @@ CREATE OR REPLACE FUNCTION private.score_profiles (
 #variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
+    with matches as materialized (
+      select
+        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+      from unnest(ids) as id
+      join private.search_words as stored on stored.profile_id = id
+      -- One after the other for each profile: a join with the units copied the words of all of them.
+      cross join lateral (
+        select
+          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+          count(*) filter (where worth > 0) as words_matched,
+          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+          coalesce(min(worth), 0) as least_worth
+        from unnest(asked.units) as unit
+        cross join lateral (
+          -- A beginning or a correction says less.
+          select case
+            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+            else 0
+          end as worth
+          -- Else once for each of the sums.
+          offset 0
+        ) as worths
+      ) as by_unit
+      cross join lateral (
+        select
+          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+        offset 0
+      ) as person
+      where words_matched > 0 or id = any (neighbour_ids) or not has_words
+    ),
     compared as materialized (
       select array(
         (
@@ -1282,6 +1407,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.tags_of (
+  places integer[]
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+  select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.words_vector (
   profile   public.profiles,
   name      text,
@@ -1390,10 +1531,7 @@ COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the 
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
 
-COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How those of these profiles match a query that have any of its words, or are neighbours in meaning. `coverage`: the
-share of the rarity that it has, by field and less for what is only a beginning or a correction, or not side by side as
-typed; `in_name`: the name has all the words; `is_name`: and no others; `lives`: in the place that the query asks for,
-true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
+COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
 COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
 
@@ -1417,11 +1555,14 @@ COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embedding
 queued. Definer, because edge_functions has no rights on the index.';
 
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
-  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put
-before those who were compared in meaning, which all neighbours are.';
+  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). `coverage`: the
+share of the query''s rarity that a profile has; `in_name`: the name has all the words, and with `is_name` no others.
+Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests, the name of one, or a user change. Definer, as
 refresh_search_entry.';
+
+COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that somebody lives in one of these places.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
@@ -1459,5 +1600,21 @@ index that mean the same, `loose` those that it may stand for: beginnings, marke
 `exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name.
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
+
+REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
 
 select private.schedule_jobs();
