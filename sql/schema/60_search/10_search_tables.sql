@@ -20,8 +20,7 @@ comment on table private.search_models is
 percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
 has the highest recall, at which .15 of what is found is relevant. bench/search/calibrate.ts computes them for the
 offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
-comment on column private.search_models.measured_profiles is
-  'How many profiles there were when private.calibrate_model measured it; 0 if nobody has.';
+comment on column private.search_models.measured_profiles is 'The profiles when private.calibrate_model measured it.';
 alter table private.search_models enable row level security;
 
 -- Measured with the labelled set.
@@ -46,8 +45,7 @@ create table private.search_entries (
 );
 comment on table private.search_entries is
   'The profiles that a search can find, as hits show them: those that are searchable and whose owner is active.';
-comment on column private.search_entries.content_hash is
-  'Hash of the text that the embedding is made from. While it stays the same, the embedding is kept.';
+comment on column private.search_entries.content_hash is 'While it stays the same, the embedding is kept.';
 -- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
 -- line: out of line, a hundred neighbours take 6.5 ms instead of 1.2.
 alter table private.search_entries alter column biography set storage external;
@@ -61,8 +59,7 @@ create index search_entries_model_idx on private.search_entries (model);
 create index search_entries_embedding_idx
   on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops)
   with (m = 16, ef_construction = 128);
-comment on index private.search_entries_embedding_idx is
-  'Nearest neighbours. Filters are applied during the index scan, not after it.';
+comment on index private.search_entries_embedding_idx is 'Filters are applied during its scan, not after it.';
 
 create table private.search_sentences (
   profile_id bigint references private.search_entries (profile_id) on delete cascade,
@@ -112,8 +109,7 @@ create table private.search_contexts (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_contexts is
-  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
-needs no second embedding.';
+  'The embedding of each user''s own interests, bio and location, which orders what they find.';
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 

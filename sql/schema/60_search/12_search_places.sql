@@ -24,8 +24,7 @@ create table private.loaded_data (
   name text primary key,
   checksum text not null
 );
-comment on table private.loaded_data is
-  'Which data files were loaded: the MD5 of each.';
+comment on table private.loaded_data is 'Which data files were loaded: the MD5 of each.';
 alter table private.loaded_data enable row level security;
 
 create function private.folded_parts(value text)
@@ -121,8 +120,7 @@ begin
     group by phrase, kinds.adjectival;
 end
 $$;
-comment on function private.places_named(text[]) is
-  'Which of these folded phrases are names or adjectives of places.';
+comment on function private.places_named(text[]) is 'Which of these folded phrases are names of places.';
 
 create function private.places_within(ids integer[], kilometres double precision)
 returns integer[]
@@ -159,8 +157,7 @@ begin
 end
 $$;
 comment on function private.places_within(integer[], double precision) is
-  'These places and the cities and districts around those that are cities or districts: a region or country has no
-middle that a distance could be measured from.';
+  'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
 create function private.add_place(
   names text[], kind text default 'city', parents integer[] default '{}', adjectives text[] default '{}',
@@ -193,8 +190,7 @@ begin
 end
 $$;
 comment on function private.add_place(text[], text, integer[], text[], real, real, integer) is
-  'For operators: a place with its names, adjectives and what it lies in; returns its id. The profiles of its people are
-indexed anew.';
+  'For operators: adds a place, indexes its people anew, and returns its id.';
 
 create function private.refresh_places(after bigint, max_profiles integer)
 returns bigint
@@ -214,8 +210,7 @@ begin
 end
 $$;
 comment on function private.refresh_places(bigint, integer) is
-  'Indexes the next max_profiles profiles with a place anew, whose ids are greater; returns the last id, null if there
-are no more.';
+  'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
 
 create function private.load_places(file text)
 returns void
@@ -257,5 +252,4 @@ begin
 end
 $$;
 comment on function private.load_places(text) is
-  'Replaces all places but the operator''s by those of sql/data/places.tsv, given as text. Searches wait meanwhile: a
-second on a server.';
+  'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';

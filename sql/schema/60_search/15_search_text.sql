@@ -40,8 +40,7 @@ begin
 end
 $$;
 comment on function private.fold(text) is
-  'Folds case, accents, compatibility forms and scripts of single sounds. Immutable as long as nobody edits the
-dictionary unaccent.';
+  'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
 create function private.unspaced_letters()
 returns text
@@ -139,8 +138,7 @@ begin
   ));
 end
 $$;
-comment on function private.words_vector(public.profiles, text, text[]) is
-  'What private.search_words has of a profile.';
+comment on function private.words_vector(public.profiles, text, text[]) is 'The private.search_words of a profile.';
 
 create function private.entry_text(profile bigint)
 returns text

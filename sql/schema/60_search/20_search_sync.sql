@@ -150,8 +150,7 @@ begin
 end
 $$;
 comment on function private.sync_search_index() is
-  'Updates entry and context when a profile, its interests, the name of one, or a user change. Definer, as
-refresh_search_entry.';
+  'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles

@@ -62,8 +62,7 @@ begin
 end
 $$;
 comment on function private.typos(text, text, integer) is
-  'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget.';
+  'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
 
 create function private.corrections_of(typed text, unfinished boolean)
 returns setof text

@@ -327,8 +327,7 @@ as $$
   )
 $$;
 comment on function private.shown_spellings(jsonb, bigint[]) is
-  'Of corrections and completions those whose words somebody has who is not hidden: they would tell a name across a
-block.';
+  'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
 
 create function private.describe_query(asked private.search_query, hidden_ids bigint[])
 returns json
@@ -357,8 +356,7 @@ as $$
   )
   from unnest(asked.units)
 $$;
-comment on function private.describe_query(private.search_query, bigint[]) is
-  'What the Edge Function says of a query, and what it highlights.';
+comment on function private.describe_query(private.search_query, bigint[]) is 'What to say and highlight of a query.';
 
 create function api.search_profiles(request jsonb)
 returns json

@@ -122,6 +122,6 @@ begin
 end
 $$;
 comment on function api.complete_search(jsonb) is
-  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
-the caller finds. Definer, as api.search_profiles.';
+  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
+find. Definer, as api.search_profiles.';
 grant execute on function api.complete_search(jsonb) to edge_functions;

@@ -12,8 +12,8 @@ create table private.embedding_queue (
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
-  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
-saved. After 8 attempts it is a dead letter until its text or the model changes.';
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
+until its text or the model changes.';
 comment on column private.embedding_queue.attempts is
   'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
 provider do not count, so an outage makes no dead letters, however long it lasts.';

@@ -1488,13 +1488,20 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
-COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'How many profiles there were when private.calibrate_model measured it; 0 if nobody has.';
+COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
+
+COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
+
+COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
+find. Definer, as api.search_profiles.';
 
 COMMENT ON FUNCTION "api"."search_profiles"(jsonb) IS 'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
 them. `words` are private.query_words. Where words of a draft are corrected or completed, answer is null: the vector
 must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
 no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
+
+COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
 COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
 models are never compared. Definer, because edge_functions has no rights on the index.';
@@ -1514,9 +1521,9 @@ what is written before: {interests, cities, names}. First those that begin with 
 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
-COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What the Edge Function says of a query, and what it highlights.';
+COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
-COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, because edge_functions has no rights on it.';
+COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
 
 COMMENT ON FUNCTION "private"."facet"(text, text) IS 'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
 
@@ -1527,18 +1534,21 @@ COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, priva
   'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
 facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
 
+COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
+
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
+
+COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
 COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
 
-COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded phrases are names or adjectives of places.';
+COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded phrases are names of places.';
 
-COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around those that are cities or districts: a region or country has no
-middle that a distance could be measured from.';
+COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
 COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
 
@@ -1546,6 +1556,8 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
 alone.';
+
+COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
@@ -1559,19 +1571,29 @@ COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.searc
 share of the query''s rarity that a profile has; `in_name`: the name has all the words, and with `is_name` no others.
 Nobody is put before those who were compared in meaning, which all neighbours are.';
 
-COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests, the name of one, or a user change. Definer, as
-refresh_search_entry.';
+COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
+
+COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
 
 COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that somebody lives in one of these places.';
 
+COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
+
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
-COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'What private.search_words has of a profile.';
+COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
+
+COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
+
+COMMENT ON TABLE "private"."embedding_queue" IS 'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
+until its text or the model changes.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
 
 COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
 instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
+
+COMMENT ON TABLE "private"."search_contexts" IS 'The embedding of each user''s own interests, bio and location, which orders what they find.';
 
 COMMENT ON TABLE "private"."search_models" IS 'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
 percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
