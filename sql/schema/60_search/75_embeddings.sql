@@ -242,13 +242,9 @@ begin
   with texts as materialized (
     select profile_id, embedding, interests
     from private.search_entries
-    where profile_id in (
-      select profile_id
-      from private.search_entries
-      where model = wanted and embedding is not null
-      order by random()
-      limit sample_size
-    )
+    where model = wanted and embedding is not null
+    order by random()
+    limit sample_size
   ),
   -- Each one's first interest, because interests are as short as queries.
   queries as materialized (

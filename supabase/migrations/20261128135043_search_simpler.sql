@@ -183,6 +183,59 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.calibrate_model (
+  wanted text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  sample_size constant integer := 200;
+  min_profiles constant integer := 20;
+  before integer := (select measured_profiles from private.search_models where name = wanted);
+  limits double precision[];
+begin
+  -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
+  if before > 0 and (
+    select reltuples from pg_catalog.pg_class where oid = 'private.search_entries'::regclass
+  ) < 10 * before then
+    return;
+  end if;
+  with texts as materialized (
+    select profile_id, embedding, interests
+    from private.search_entries
+    where model = wanted and embedding is not null
+    order by random()
+    limit sample_size
+  ),
+  -- Each one's first interest, because interests are as short as queries.
+  queries as materialized (
+    select profile_id, sentence.embedding
+    from texts
+    join private.search_sentences as sentence using (profile_id)
+    where place = 1 and cardinality(interests) > 0
+  )
+  select
+    percentile_cont(array[0.01, 0.705, 0.998])
+    within group (order by 1 - (queries.embedding operator(extensions.<=>) texts.embedding))
+  into limits
+  from queries
+  join texts on texts.profile_id <> queries.profile_id
+  where (select count(*) from queries) >= min_profiles;
+  if limits[1] < limits[2] and limits[2] < limits[3] then
+    update private.search_models
+    set
+      similarity_floor = limits[1],
+      similarity_threshold = limits[2],
+      similarity_ceiling = limits[3],
+      measured_profiles = (select count(*) from private.search_entries where model = wanted)
+    where name = wanted;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.claim_embeddings (
   wanted   text,
   max_jobs integer,
@@ -1104,6 +1157,25 @@ begin
     unit.query := (private.lexeme(word) || case when part.unfinished then ':*A' else ':A' end)::tsquery;
   end if;
   return unit;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.rebuild_search_index()
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
+  update private.search_entries set name = '';
+  perform private.refresh_search_entry(id) from public.profiles order by id;
+  perform private.refresh_search_context(id) from public.users;
+  perform private.count_words();
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is null
+  union all
+  select 'context', user_id from private.search_contexts where model is null
+  on conflict (kind, id) do nothing;
 end
 $function$;
 
