@@ -1149,7 +1149,7 @@ begin
   end if;
   unit.is_named := (private.word_counts(
     case when part.unfinished or is_begun then unit.exact else unit.loose end
-  )).named > 0;
+  )).named > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
