@@ -75,9 +75,8 @@ const tolerated = {
     // One of its own would keep the planner from inlining it.
     // deno-fmt-ignore
     ...[
-      'any_term', 'denied', 'either', 'either_number', 'hit_body', 'iso', 'latest_entries_of', 'lexeme',
-      'matches_filter', 'my_id', 'naming', 'phrase', 'shown_score', 'tags_of', 'term_query', 'to_message_view',
-      'to_state', 'typo_budget', 'weight_value',
+      'denied', 'either_number', 'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming',
+      'shown_score', 'to_message_view', 'to_state', 'weight_value',
     ],
   ],
 }

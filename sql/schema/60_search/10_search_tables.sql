@@ -1,12 +1,6 @@
--- The search. Its index has one row for each profile that is searchable and whose owner is active. docs/search.md is
--- its design on a page. What a query passes through, in this order:
---   functions/users/read_query.ts: words, with what is denied, ages and words without meaning apart
---   30 read_query: units to look for (a word, a phrase, a place), and how rare each is
---   40 read_filter: what every hit must meet, and who meets it if they are few
---   50 keyword_candidates: who has the words · nearest_profiles: who is near in meaning
---   55 match_words, score_profiles: the scores, the place as a condition, the caller's context · find_profiles: a page
--- Around it: 12 places · 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing
--- errors · 65 facets · 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
+-- The search. docs/search.md is its design on a page, and says which file does what to a query. Around these: 12 places
+-- 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing errors · 65 facets
+-- 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
 -- 85 is another search, of one's own messages: of all this it uses how texts are folded, and it has no index.
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
@@ -24,17 +18,12 @@ create table private.search_models (
 comment on table private.search_models is
   'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
 percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
-has the highest recall, at which .15 of what is found is relevant, among short texts and among long ones alike.
-bench/search/calibrate.ts computes them for the offline model, private.calibrate_model for others. Trust: how much a
-similarity says beside words; it is multiplied by this before the two are weighed (as `distribution` does for an
-embedder of Meilisearch).';
-comment on column private.search_models.measured_profiles is
-  'How many profiles there were when floor, ceiling and threshold were measured (private.calibrate_model); 0 for those
-that nobody has measured.';
+has the highest recall, at which .15 of what is found is relevant. bench/search/calibrate.ts computes them for the
+offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
+comment on column private.search_models.measured_profiles is 'The profiles when private.calibrate_model measured it.';
 alter table private.search_models enable row level security;
 
--- Those of the offline model come from the labelled set: its similarities reach 1 as often as words do, and then say
--- less. Any other is measured once it has embedded enough profiles (private.calibrate_model).
+-- Measured with the labelled set.
 insert into private.search_models (
   name, similarity_floor, similarity_ceiling, similarity_threshold, trust, measured_profiles
 )
@@ -56,8 +45,7 @@ create table private.search_entries (
 );
 comment on table private.search_entries is
   'The profiles that a search can find, as hits show them: those that are searchable and whose owner is active.';
-comment on column private.search_entries.content_hash is
-  'Hash of the text that the embedding is made from. While it stays the same, the embedding is kept.';
+comment on column private.search_entries.content_hash is 'While it stays the same, the embedding is kept.';
 -- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
 -- line: out of line, a hundred neighbours take 6.5 ms instead of 1.2.
 alter table private.search_entries alter column biography set storage external;
@@ -71,11 +59,7 @@ create index search_entries_model_idx on private.search_entries (model);
 create index search_entries_embedding_idx
   on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops)
   with (m = 16, ef_construction = 128);
-comment on index private.search_entries_embedding_idx is
-  'Nearest neighbours. Filters are applied during the index scan, not after it.';
-create index search_entries_unembedded_idx on private.search_entries (profile_id) where embedding is null;
-comment on index private.search_entries_unembedded_idx is
-  'Whether a profile that is no neighbour of a query has no embedding. To read its entry takes four times as long.';
+comment on index private.search_entries_embedding_idx is 'Filters are applied during its scan, not after it.';
 
 create table private.search_sentences (
   profile_id bigint references private.search_entries (profile_id) on delete cascade,
@@ -86,22 +70,21 @@ create table private.search_sentences (
 comment on table private.search_sentences is
   'The embeddings of each interest and each sentence of a profile (private.entry_parts), of the model of its entry. One
 sentence on a matter is hidden in the embedding of a whole life. There is none where the model knows no word.';
-comment on column private.search_sentences.place is 'Which of the parts it is, from 1.';
 -- In line, as those of the entries.
 alter table private.search_sentences alter column embedding set storage plain;
 alter table private.search_sentences enable row level security;
 
--- One copy of each word. Postings (a row for each word and profile) took 81 MB for 10,000 profiles where this takes 10,
--- and a change of interests touched 1,000 pages. Apart from the entries, because an embedding is saved more often than
--- words change. Rows of up to 8 kB stay in line: reading a thousand candidates out of line takes ten times as long.
+-- Postings (a row for each word and profile) took 81 MB for 10,000 profiles where this takes 10, and a change of
+-- interests touched 1,000 pages. Apart from the entries, because an embedding is saved more often than words change.
+-- Rows of up to 8 kB stay in line: reading a thousand candidates out of line takes ten times as long.
 create table private.search_words (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
   words tsvector not null
 ) with (toast_tuple_target = 8160);
 comment on table private.search_words is
-  'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
-sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
-spell them.';
+  'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and with a @
+in front the values that filters compare and the places where somebody lives. Until release 1.1.0 names as other scripts
+spell them had a ~ in front.';
 -- Without a list of pending words, which each search would read from beginning to end.
 create index search_words_words_idx on private.search_words using gin (words) with (fastupdate = off);
 alter table private.search_words enable row level security;
@@ -126,8 +109,7 @@ create table private.search_contexts (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_contexts is
-  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
-needs no second embedding.';
+  'The embedding of each user''s own interests, bio and location, which orders what they find.';
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 

@@ -13,9 +13,9 @@ create table private.search_places (
   population integer
 );
 comment on table private.search_places is
-  'Places: their names in any language and adjectives (Dutch), all as private.words_of writes them; the names and
-adjectives that are also ordinary words or given names (Nice, Sofia); and all places that they lie in. Ids are those of
-GeoNames, or of UN M49 for parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+  'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
+also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
+parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
 create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
 create index search_places_latitude_idx on private.search_places (latitude);
 alter table private.search_places enable row level security;
@@ -24,8 +24,7 @@ create table private.loaded_data (
   name text primary key,
   checksum text not null
 );
-comment on table private.loaded_data is
-  'Which data files were loaded: the MD5 of each. Whoever has a file with another one loads it.';
+comment on table private.loaded_data is 'Which data files were loaded: the MD5 of each.';
 alter table private.loaded_data enable row level security;
 
 create function private.folded_parts(value text)
@@ -92,8 +91,7 @@ begin
 end
 $$;
 comment on function private.place_tags(text, text) is
-  'The place of a profile and all that it lies in. A city is looked for in the country, if that is known, and the
-largest of its name is taken; if it is not known there, the country alone.';
+  'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
 
 create type private.place_name as (
   candidate text,
@@ -101,7 +99,8 @@ create type private.place_name as (
   is_adjective boolean,
   is_ambiguous boolean
 );
-comment on type private.place_name is 'A name or an adjective of these places (private.places_named).';
+comment on type private.place_name is
+  'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
 create function private.places_named(candidates text[])
 returns setof private.place_name
@@ -121,9 +120,7 @@ begin
     group by phrase, kinds.adjectival;
 end
 $$;
-comment on function private.places_named(text[]) is
-  'Which of these folded phrases are names or adjectives of places, of which ones, and whether they are also ordinary
-words or given names.';
+comment on function private.places_named(text[]) is 'Which of these folded phrases are names of places.';
 
 create function private.places_within(ids integer[], kilometres double precision)
 returns integer[]
@@ -160,8 +157,7 @@ begin
 end
 $$;
 comment on function private.places_within(integer[], double precision) is
-  'These places and the cities and districts within so many kilometres of those that are cities or districts. A region
-or country has no middle that a distance could be measured from.';
+  'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
 create function private.add_place(
   names text[], kind text default 'city', parents integer[] default '{}', adjectives text[] default '{}',
@@ -173,6 +169,7 @@ as $$
 declare
   place private.search_places;
 begin
+  insert into private.search_places
   select
     greatest(max(places.id) + 1, 1000000000), add_place.kind,
     array(
@@ -184,9 +181,8 @@ begin
     array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), array[]::text[],
     array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
     add_place.latitude, add_place.longitude, add_place.population
-  into place
-  from private.search_places as places;
-  insert into private.search_places select place.*;
+  from private.search_places as places
+  returning * into place;
   perform private.refresh_search_entry(profiles.id)
   from public.profiles
   where is_searchable and private.folded_parts(city) || private.folded_parts(country) && place.names;
@@ -194,8 +190,7 @@ begin
 end
 $$;
 comment on function private.add_place(text[], text, integer[], text[], real, real, integer) is
-  'For operators: a place with its names, adjectives and what it lies in; returns its id. The profiles of its people are
-indexed anew.';
+  'For operators: adds a place, indexes its people anew, and returns its id.';
 
 create function private.refresh_places(after bigint, max_profiles integer)
 returns bigint
@@ -215,8 +210,7 @@ begin
 end
 $$;
 comment on function private.refresh_places(bigint, integer) is
-  'Indexes the next max_profiles profiles with a place anew, whose ids are greater; returns the last id, null if there
-are no more.';
+  'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
 
 create function private.load_places(file text)
 returns void
@@ -229,8 +223,7 @@ begin
   -- It is built afterwards. This also locks the table: two stacks that start on one database load one after the other.
   drop index private.search_places_names_idx;
   delete from private.search_places where id < 1000000000;
-  with recursive
-  rows as materialized (
+  with recursive rows as materialized (
     select
       columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
@@ -241,31 +234,17 @@ begin
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
     where line <> '' and line not like '#%'
   ),
+  -- The file has the nearest parents only.
   above as (
-    select id, parent from rows cross join unnest(parents) as parent where kind in ('area', 'country', 'region')
+    select id, unnest(parents) as parent from rows
     union
-    select above.id, further
-    from above
-    join rows on rows.id = above.parent
-    cross join unnest(parents) as further
-  ),
-  ancestors as (
-    select id, array_agg(parent) as parents from above group by id
-  ),
-  -- The file has the nearest parents only, which many cities share.
-  placed as (
-    select nearest, array_agg(distinct parent) as parents
-    from (select distinct parents from rows) as shared (nearest)
-    cross join unnest(nearest) as direct
-    left join ancestors on ancestors.id = direct
-    cross join unnest(direct || ancestors.parents) as parent
-    group by nearest
+    select above.id, unnest(rows.parents) from above join rows on rows.id = above.parent
   )
   insert into private.search_places
   select
-    id, kind, coalesce(placed.parents, '{}'), names, ambiguous, adjectives, latitude, longitude, population
+    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population
   from rows
-  left join placed on nearest = rows.parents;
+  left join (select id, array_agg(parent order by parent) as ancestors from above group by id) as listed using (id);
   execute names_index;
   insert into private.loaded_data (name, checksum)
   values ('places', md5(file))
@@ -273,5 +252,4 @@ begin
 end
 $$;
 comment on function private.load_places(text) is
-  'Replaces all places but the operator''s by those of sql/data/places.tsv, given as text. Searches wait meanwhile: a
-second on a server.';
+  'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';

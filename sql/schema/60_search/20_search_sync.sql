@@ -1,5 +1,4 @@
--- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner.
+-- Keeps the index in sync, in the transaction that changes a profile.
 
 create function private.naming(weights text[])
 returns real
@@ -40,12 +39,13 @@ begin
     delete from private.search_entries where profile_id = profile;
     return;
   end if;
-  select coalesce(array_agg(interests.name order by interests.name), '{}')
-  into interest_names
-  from public.profile_interests
-  join public.interests on interests.id = profile_interests.interest_id
-  where profile_interests.profile_id = profile;
-
+  interest_names := array(
+    select interests.name
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+    order by interests.name
+  );
   vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
   hash := md5(concat_ws(
     e'\n',
@@ -60,16 +60,12 @@ begin
     interest_names, current_profile.image_url, hash
   )
   on conflict (profile_id) do update set
-    name = excluded.name,
-    biography = excluded.biography,
-    city = excluded.city,
-    country = excluded.country,
-    interests = excluded.interests,
-    image_url = excluded.image_url,
-    content_hash = excluded.content_hash,
+    (name, biography, city, country, interests, image_url, content_hash) = (
+      excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests, excluded.image_url, hash
+    ),
     -- The embedding of an old text would still find what the owner has deleted.
-    embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
-    model = case when entry.content_hash = excluded.content_hash then entry.model end
+    embedding = case when entry.content_hash = hash then entry.embedding end,
+    model = case when entry.content_hash = hash then entry.model end
   where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
     is distinct from (
       excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
@@ -99,8 +95,7 @@ begin
 end
 $$;
 comment on function private.refresh_search_entry(bigint) is
-  'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
-index.';
+  'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
 
 create function private.refresh_search_context(person bigint)
 returns void
@@ -125,9 +120,7 @@ begin
   end if;
 end
 $$;
-comment on function private.refresh_search_context(bigint) is
-  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
-write the index.';
+comment on function private.refresh_search_context(bigint) is 'Inserts, updates or deletes the context of a user.';
 
 create function private.sync_search_index()
 returns trigger
@@ -157,9 +150,7 @@ begin
 end
 $$;
 comment on function private.sync_search_index() is
-  'Updates the index when a profile changes, its interests are added, removed or swapped, an interest is renamed, or a
-user''s name or is_active changes; and the context of its owner, also when bio or location does. Definer, as
-refresh_search_entry.';
+  'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles

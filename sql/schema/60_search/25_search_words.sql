@@ -1,5 +1,4 @@
--- The lexicon: how its words are counted, and what a word that nobody has may be a mistyping of, or written together
--- from.
+-- The lexicon: how its words are counted, and what a word that nobody has may stand for.
 
 create function private.deletions(letters text, depth integer)
 returns text[]
@@ -42,16 +41,6 @@ create index search_lexicon_deletions_idx
 comment on index private.search_lexicon_deletions_idx is
   'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
 
-create function private.typo_budget(word text)
-returns integer
-language sql immutable parallel safe
-as $$
-  select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
-$$;
-comment on function private.typo_budget(text) is
-  'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
-else two.';
-
 create function private.typos(typed text, meant text, budget integer)
 returns integer
 language plpgsql immutable parallel safe set search_path = ''
@@ -73,15 +62,15 @@ begin
 end
 $$;
 comment on function private.typos(text, text, integer) is
-  'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget.';
+  'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
 
 create function private.corrections_of(typed text, unfinished boolean)
-returns table (word text, typos integer)
+returns setof text
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  budget constant integer := private.typo_budget(typed);
+  -- As in Meilisearch.
+  budget constant integer := case when char_length(typed) < 5 then 0 when char_length(typed) < 9 then 1 else 2 end;
   size constant integer := char_length(typed);
   double constant text := '(.)\1';
   undoubled constant text := regexp_replace(typed, double, '\1', 'g');
@@ -90,7 +79,7 @@ begin
     return;
   end if;
   return query
-    select lexicon.word, min(cost.errors)
+    select lexicon.word
     from (
       select *
       from private.search_lexicon as listed
@@ -121,8 +110,7 @@ begin
 end
 $$;
 comment on function private.corrections_of(text, boolean) is
-  'The words of the index that a typed word may be a mistyping of, each with its errors, the likeliest first; those that
-begin with an unfinished word are not among them.';
+  'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
 create function private.is_listed(word text)
 returns boolean
@@ -145,35 +133,30 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    with recursive cuts (parts, rest) as (
-      -- No word that is written together is longer.
-      select '{}'::text[], typed where char_length(typed) <= 40
-      union all
-      select parts || word, substr(rest, size + 1)
-      from cuts
-      cross join generate_series(case when cardinality(parts) < 2 then 1 else char_length(rest) end, char_length(rest))
-        as size
-      cross join lateral (select left(rest, size) as word) as part
-      where cardinality(parts) < 3
-        -- O'Brien, d'Angelo and l'Aquila are two words.
-        and (size > 2 or word in ('d', 'l', 'o') and parts = '{}')
-        and exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
-    ),
-    likeliest as (
+    select parts
+    from (
       select parts
-      from cuts
-      where rest = '' and cardinality(parts) > 1
-      order by cardinality(parts), abs(2 * char_length(parts[1]) - char_length(typed))
+      from generate_series(1, char_length(typed) - 1) as one
+      cross join generate_series(one + 1, char_length(typed)) as two
+      cross join lateral (
+        select array_remove(array[left(typed, one), substr(typed, one + 1, two - one), substr(typed, two + 1)], '')
+      ) as cut (parts)
+      -- No word that is written together is longer.
+      where char_length(typed) <= 40
+        -- O'Brien, d'Angelo and l'Aquila are two words.
+        and (one > 2 or left(typed, one) in ('d', 'l', 'o'))
+        and two - one > 2
+        and char_length(typed) - two not in (1, 2)
+        and not exists (
+          select
+          from unnest(parts) as part
+          where not exists (select from private.search_lexicon as lexicon where lexicon.word = part)
+        )
+      order by cardinality(parts), abs(2 * one - char_length(typed))
       -- Where all of aa, aaa, aaaa … are words, aaaaaaaaaa is many, and the index has to look for each.
       limit 20
-    )
-    select parts
-    from likeliest
-    where exists (
-      select
-      from private.search_words
-      where words @@ (select string_agg(private.lexeme(word), ' <-> ')::tsquery from unnest(parts) as word)
-    )
+    ) as likeliest
+    where exists (select from private.search_words where words @@ private.phrase(parts))
     limit 1
   );
 end
@@ -200,8 +183,7 @@ begin
     update set holders = counted.holders, named = counted.named
   when not matched then
     insert (word, holders, named) values (counted.word, counted.holders, counted.named)
-  -- A transaction under way may have found it here. It is there again after the next count; until then it is found only
-  -- as it is written.
+  -- A transaction under way may have found it here: then it is there again after the next count.
   when not matched by source then
     delete;
 end
@@ -224,5 +206,4 @@ as $$
   )
 $$;
 comment on function private.forget_words(tsvector) is
-  'Deletes from the lexicon those of the words that nobody has any more. For erasure, which does not
-wait for the count.';
+  'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';

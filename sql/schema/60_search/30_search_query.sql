@@ -1,52 +1,44 @@
--- What a query looks for: words, phrases and places, as queries of the index, and how much each of them says.
+-- What a query looks for.
 
 create type private.search_unit as (
   number integer,
   words text[],
   exact text[],
   loose text[],
-  is_phrase boolean,
   quoted boolean,
   place text,
-  lives tsquery,
   rarity double precision,
   is_named boolean,
   exact_query tsquery,
-  loose_query tsquery,
-  corrected text
+  corrected text,
+  query tsquery
 );
 comment on type private.search_unit is
   'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
-index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections; the queries
-find who has them. `place` is the name of a place; `lives` finds its people if the query is about those only.
+index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
+`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name.
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
-
-create function private.either(unit private.search_unit)
-returns tsquery
-language sql immutable parallel safe
-as $$
-  select coalesce((unit).exact_query || (unit).loose_query, (unit).exact_query)
-$$;
-comment on function private.either(private.search_unit) is 'Finds who has a unit, or what it may stand for.';
 
 create type private.search_query as (
   units private.search_unit[],
   excluded tsquery,
   corrections jsonb,
   completions jsonb,
-  unknown text[]
+  unknown text[],
+  called_so tsquery,
+  home tsquery
 );
 comment on type private.search_query is
-  'A query as private.read_query returns it. `excluded` finds whom it does not want; `corrections` are the likeliest of
-mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}]; `unknown` are words
-that nobody has and the model does not know.';
+  '`excluded` finds whom a query does not want; `corrections` are the likeliest of mistyped words, and `completions`
+those that an unfinished one most often stands for: [{from, to}]; `unknown` are words that nobody has and the model does
+not know; `called_so` finds whose name it is, and `home` who lives in the place that it is about, if it is about one.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
-comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
+comment on aggregate private.any_of(tsquery) is 'Ignores null.';
 
 create aggregate private.all_of(tsquery) (sfunc = tsquery_and, stype = tsquery);
-comment on aggregate private.all_of(tsquery) is 'Finds what all of the queries find; ignores null.';
+comment on aggregate private.all_of(tsquery) is 'Ignores null.';
 
 create function private.count_profiles()
 returns double precision
@@ -63,38 +55,42 @@ comment on function private.count_profiles() is
 
 create function private.phrase(words text[])
 returns tsquery
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
+begin
+  return (
   select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
   from unnest(words) with ordinality as listed (word, place)
+  );
+end
 $$;
 comment on function private.phrase(text[]) is 'Finds the profiles that have these words side by side.';
 
-create function private.term_query(term text)
-returns tsquery
-language sql immutable parallel safe
-as $$
-  select case
-    when term like '%*' then (private.lexeme(left(term, -1)) || ':*')::tsquery
-    else private.lexeme(term)::tsquery
-  end
-$$;
-comment on function private.term_query(text) is
-  'Finds the profiles that have a word, or with a * behind it one that begins so.';
-
 create function private.any_term(terms text[])
 returns tsquery
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select private.any_of(private.term_query(term)) from unnest(terms) as term
+begin
+  return (
+  select private.any_of(
+    (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
+  )
+  from unnest(terms) as term
+  );
+end
 $$;
-comment on function private.any_term(text[]) is 'Finds the profiles that have any of these terms (private.term_query).';
+comment on function private.any_term(text[]) is
+  'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
 
 create function private.tags_of(places integer[])
 returns text[]
-language sql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
+begin
+  return (
   select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
+  );
+end
 $$;
 comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
 
@@ -125,8 +121,7 @@ begin
 end
 $$;
 comment on function private.word_counts(text[]) is
-  'About how many profiles have any of these words, as the lexicon last counted them, and whether these are names
-(private.naming).';
+  'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 create type private.query_word as (
   word text,
@@ -194,25 +189,17 @@ begin
   select * into named
   from unnest(places) as place
   cross join lateral (select array_length(string_to_array(candidate, ' '), 1) as size) as sized
-  cross join lateral (
-    select exists (
-      select
-      from private.search_words as stored
-      where stored.words @@ private.any_term(private.tags_of(place.ids))
-    ) as is_inhabited
-    offset 0
-  ) as home
   where not is_adjective
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
-    -- Two letters are an abbreviation, or a word: LA, la.
-    and (part.is_capital or not is_ambiguous or candidate !~ '^[a-z]{1,2}$')
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
     -- there and it is all that is asked or written like a name.
     and case
       when part.is_where or part.is_near then true
-      when is_inhabited then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      when exists (
+        select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
       else not is_ambiguous and (size > 1 or not private.is_begun(part))
     end
   order by size desc
@@ -221,7 +208,6 @@ begin
     return null;
   end if;
   unit.words := array(select word from unnest(words[first:first + named.size - 1]));
-  unit.is_phrase := named.size > 1;
   unit.place := named.candidate;
   unit.exact := private.tags_of(named.ids);
   if part.is_near then
@@ -234,12 +220,8 @@ begin
   end if;
   unit.loose := unit.words;
   unit.exact_query := private.any_term(unit.exact);
-  unit.loose_query := private.phrase(unit.words);
+  unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
-  -- Where nobody lives, somebody may have the name.
-  if named.is_inhabited or part.is_near or (private.word_counts(unit.words)).named <= 0 then
-    unit.lives := unit.exact_query;
-  end if;
   return unit;
 end
 $$;
@@ -258,71 +240,51 @@ comment on function private.is_begun(private.query_word) is
   'Whether somebody has a word of a query, or one that begins with it if it is unfinished.';
 
 create function private.read_word(
-  part private.query_word,
-  others text[],
-  places private.place_name[],
-  names_only boolean
+  part private.query_word, others text[], places private.place_name[], names_only boolean
 )
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   word constant text := part.word;
-  adjective constant integer[] := (
+  adjective constant text[] := private.tags_of((
     select ids from unnest(places) as place where candidate = word and is_adjective
-  );
-  spelling constant text := private.consonants(word);
+  ));
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
 begin
   unit.words := array[word];
-  unit.is_phrase := false;
-  unit.exact := array[word] || part.variants || others
-    || case when not part.is_language then private.tags_of(adjective) else '{}' end;
-  unit.loose :=
-    -- Who speaks a language may not say so where everybody does.
-    case when part.is_language then private.tags_of(adjective) else '{}' end
-    || case when part.unfinished then array[word || '*'] else '{}' end
-    -- Short words are not corrected: cat, cats.
-    || case when char_length(word) > 2 then array[private.either_number(word)] end
-    || array(
-    select spelt
-    from unnest(array[
-      private.romaji(word), case when spelling like '~abjad %' then replace(spelling, '~abjad', '~latin')
-        else replace(spelling, '~latin', '~abjad') end
-    ]) as spelt
-    where private.is_listed(spelt)
-  );
+  unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
+  -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
+  unit.loose := case when part.is_language then adjective else '{}' end
+    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null);
   is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
-      select listed.word
-      from private.corrections_of(word, part.unfinished) as listed
-      where private.is_listed(listed.word)
-      limit 5
+      select meant from private.corrections_of(word, part.unfinished) as meant where private.is_listed(meant) limit 5
     );
     unit.loose := unit.loose || corrections;
     if not (part.is_known or is_begun) then
       unit.corrected := corrections[1];
     end if;
   end if;
-  select word_counts.named > case when part.is_known then 2 else 0 end into unit.is_named
-  from private.word_counts(case when part.unfinished or is_begun then unit.exact else unit.loose end);
+  unit.is_named := (private.word_counts(
+    case when part.unfinished or is_begun then unit.exact else unit.loose end
+  )).named > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
-  unit.loose_query := private.any_term(unit.loose);
+  unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
     unit.exact_query := (private.lexeme(word) || ':A')::tsquery;
-    unit.loose_query := case when part.unfinished then (private.lexeme(word) || ':*A')::tsquery end;
+    unit.query := (private.lexeme(word) || case when part.unfinished then ':*A' else ':A' end)::tsquery;
   end if;
   return unit;
 end
 $$;
 comment on function private.read_word(private.query_word, text[], private.place_name[], boolean) is
-  'A word of a query as a unit: as typed or as an adjective of a place, else what it may be the beginning of, else a
-correction, unless the model knows it. `others` are its neighbours written together with it; `names_only`: it
-counts in names alone.';
+  'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
+alone.';
 
 create function private.complete_word(typed text, others private.search_unit[])
 returns text
@@ -332,14 +294,14 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  beginning constant tsquery := private.term_query(typed || '*');
+  beginning constant tsquery := private.any_term(array[typed || '*']);
 begin
   return (
     select string_agg(lexeme, ' ')
     from (
       select lexeme, min(attempt) = min(min(attempt)) over () as is_first
       from unnest(array[
-        beginning && (select private.all_of(private.either(other)) from unnest(others) as other), beginning
+        beginning && (select private.all_of(query) from unnest(others)), beginning
       ]) with ordinality as attempts (query, attempt)
       cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
       cross join lateral unnest(words)
@@ -389,12 +351,8 @@ declare
   size integer;
   holders double precision;
   at integer := 1;
-  asked private.search_query;
+  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
 begin
-  asked.units := '{}';
-  asked.corrections := '[]';
-  asked.completions := '[]';
-  asked.unknown := '{}';
   while at <= cardinality(words) loop
     part := words[at];
     phrase := array(select word from unnest(words[at:]) where run = part.run);
@@ -422,10 +380,9 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.is_phrase := true;
+        unit.loose := '{}';
         unit.exact_query := private.phrase(phrase);
-        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
-        unit.loose_query := private.any_term(unit.loose);
+        unit.query := unit.exact_query;
       elsif size is null then
         pieces := case
           when not part.is_known and not private.is_begun(part) then private.split_of(part.word)
@@ -446,11 +403,11 @@ begin
             where private.is_listed(joined)
           )
         );
-        if unit.corrected is null and not part.is_known and not private.is_begun(part)
-          and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
-          asked.unknown := asked.unknown || part.word;
-        end if;
-        if unit.corrected is not null then
+        if unit.corrected is null then
+          if not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+            asked.unknown := asked.unknown || part.word;
+          end if;
+        else
           asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
           -- in Madrdi
           words[at].word := unit.corrected;
@@ -467,7 +424,7 @@ begin
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
         holders := least(profiles, case
           -- All the words of a phrase, as the rarest of them.
-          when unit.is_phrase and unit.place is null
+          when size > 1 and unit.place is null
             then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
           else coalesce(
             nullif((private.word_counts(unit.exact)).holders, 0),
@@ -475,7 +432,6 @@ begin
           )
         end);
         unit.rarity := ln(1 + profiles / greatest(1, holders));
-        unit.is_named := coalesce(unit.is_named, false);
         asked.units := asked.units || unit;
       end if;
     end if;
@@ -494,7 +450,12 @@ begin
       where meant <> part.word
     );
   end if;
+  select
+    private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
+    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+  into asked.called_so, asked.home
+  from unnest(asked.units) as wanted;
   return asked;
 end
 $$;
-comment on function private.read_query(jsonb) is 'What a query looks for, from its words (private.query_word).';
+comment on function private.read_query(jsonb) is 'What a query looks for, from its private.query_words.';

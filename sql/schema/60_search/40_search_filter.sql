@@ -1,5 +1,4 @@
--- The conditions that every hit must meet: facets, quoted phrases, ages, excluded words, and whom the caller may not
--- find.
+-- The conditions that every hit must meet.
 
 create type private.search_filter as (
   required tsquery,
@@ -8,9 +7,8 @@ create type private.search_filter as (
   passing bigint[]
 );
 comment on type private.search_filter is
-  'The conditions that every hit must meet. `required` has facets and quoted phrases, `excluded` what no hit may have;
-either may be null. `hidden_ids` are the caller''s own profile and those of users whom a block hides from the caller.
-`passing` are all profiles that meet the conditions, if they are few; then the others are empty.';
+  '`required` has facets, ages and quoted phrases, `excluded` what no hit may have; either may be null. `passing`: all
+who meet the conditions, if they are few; then the others are empty.';
 
 -- Without `set search_path`, so that Postgres inlines it.
 create function private.matches_filter(profile_id bigint, words tsvector, filter private.search_filter)
@@ -33,18 +31,16 @@ declare
   name constant text := array_to_string(private.words_of(value), ' ');
 begin
   return array(
-    select tag
-    from (
-      -- Georgia is a country, if one filters by countries.
-      select id, rank() over (order by (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
-        place.kind = places_to_filter.kind desc) as rank
-      from private.places_named(array[name]) as named
-      cross join unnest(named.ids) as id
-      join private.search_places as place using (id)
-      where not named.is_adjective
-    ) as ranked
-    cross join unnest(private.tags_of(array[id])) as tag
-    where rank = 1
+    select '@in ' || id
+    from private.places_named(array[name]) as named
+    cross join unnest(named.ids) as id
+    join private.search_places as place using (id)
+    where not named.is_adjective
+    -- Georgia is a country, if one filters by countries.
+    order by
+      (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
+      place.kind = places_to_filter.kind desc
+    fetch first row with ties
   );
 end
 $$;
@@ -69,11 +65,11 @@ begin
     group by kind
     union all
     -- Whole decades, and the years before and after them. A profile without an age is not left out.
-    select array_agg(distinct private.facet('age', case
+    select array_agg(distinct '@age ' || case
       when age is null then 'unknown'
-      when age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '0s'
+      when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
       else age::text
-    end))
+    end)
     from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
     cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
     where bounds.min is not null
@@ -88,16 +84,13 @@ returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  hidden_users constant bigint[] := case when caller is not null then caller || private.blocked_users_of(caller) end;
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
-  return case
-    when caller is null then '{}'
-    else array(select profile_id from private.search_entries where user_id = any (hidden_users))
-  end;
+  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
 end
 $$;
 comment on function private.hidden_profiles_of(bigint) is
-  'The profiles that no search of a caller finds: their own, and those of users whom a block hides from them.';
+  'The caller''s own profile and those of users whom a block hides from them.';
 
 create function private.list_passing(filter private.search_filter, alternatives text[], max_passing integer)
 returns bigint[]
@@ -113,7 +106,7 @@ declare
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored
-      where stored.words @@ private.term_query(alternative)
+      where stored.words @@ private.any_term(array[alternative])
         and private.matches_filter(stored.profile_id, stored.words, filter)
       -- Else Postgres would read the whole table once.
       offset 0
@@ -166,4 +159,4 @@ begin
 end
 $$;
 comment on function private.read_filter(jsonb, private.search_query, bigint) is
-  'The filter of a search. Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
+  'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';

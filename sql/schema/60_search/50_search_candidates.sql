@@ -1,5 +1,4 @@
--- The candidates of a search: the profiles that pass its filter and contain words of the query (keyword_candidates) or
--- are similar to it in meaning (nearest_profiles). Between its steps a search looks whether its time is over.
+-- The candidates of a search. Between its steps a search looks whether its time is over.
 
 create function private.check_deadline()
 returns void
@@ -11,32 +10,15 @@ begin
   end if;
 end
 $$;
--- A statement, or a function that it calls, cannot set its own statement_timeout: the timer has already started
--- (pg_sleep(1) slept its second under 200 ms either way), and PGlite has no timer. Alternatives in Postgres:
---   A connection's own statement_timeout is a startup option, which poolers refuse, and needs separate connections.
---   `begin` and `set local` before each search are two more round trips, or one message with quoted parameters.
---   transaction_timeout does take effect at once, but closes the connection. Anonymous callers have it (act_as).
+-- A statement cannot set its own statement_timeout, whose timer has already started, and PGlite has no timer. Poolers
+-- refuse a connection's own; `set local` before each search is two more round trips; transaction_timeout closes the
+-- connection.
 comment on function private.check_deadline() is
   'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
 a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
 
-create function private.called_so(asked private.search_query)
-returns tsquery
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select private.lexeme(private.facet('name', string_agg(array_to_string(words, ' '), ' ' order by number)))::tsquery
-    from unnest(asked.units)
-  );
-end
-$$;
-comment on function private.called_so(private.search_query) is 'Finds whose name the words of a query are.';
-
 create function private.keyword_candidates(
-  asked private.search_query,
-  filter private.search_filter,
-  max_results integer
+  asked private.search_query, filter private.search_filter, max_results integer
 )
 returns bigint[]
 language plpgsql stable security invoker
@@ -46,15 +28,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  all_words constant tsquery := (select private.all_of(private.either(unit)) from unnest(asked.units) as unit);
+  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
-      select
-        private.either(unit) as query, held,
-        sum(held) over rarest as held_so_far, row_number() over rarest as rank
+      select query, held, sum(held) over rarest as held_so_far, row_number() over rarest as rank
       from unnest(asked.units) as unit
       cross join lateral (select profiles / exp(unit.rarity) as held) as counted
       window rarest as (order by held, unit.number)
@@ -71,7 +51,7 @@ begin
   end if;
   return array(
     select found.profile_id
-    from unnest(array[private.called_so(asked), all_words, rare_words]) with ordinality as steps (query, step)
+    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored
@@ -92,10 +72,7 @@ comment on function private.keyword_candidates(private.search_query, private.sea
 with all the words, and those with the rarest.';
 
 create function private.nearest_profiles(
-  query_vector extensions.halfvec,
-  query_model text,
-  filter private.search_filter,
-  max_results integer,
+  query_vector extensions.halfvec, query_model text, filter private.search_filter, max_results integer,
   max_distance double precision
 )
 returns table (profile_id bigint, distance double precision)
@@ -116,8 +93,8 @@ begin
     select nearest.profile_id, nearest.away
     from (
       (
-        -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are
-        -- far apart. Else Postgres would walk the whole vector index, as sorting is off.
+        -- A scan of few vectors is exact, and quicker than the index, in which they are far apart. Without the offset
+        -- Postgres would walk the whole index, as sorting is off.
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (filter.passing) and model = query_model

@@ -1,6 +1,5 @@
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores the best of
--- them, and prints the requested page. Of the search's functions only those of schema api are security definer;
--- no role may call the functions behind them. Functions without a search_path are inlined.
+-- The search itself. Of its functions only those of schema api are security definer; no role may call the others.
+-- Functions without a search_path are inlined.
 
 create function private.shown_score(score double precision, semantic_weight double precision)
 returns double precision
@@ -16,26 +15,6 @@ comment on function private.shown_score(double precision, double precision) is
   'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
--- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
-create function private.hit_body(entry private.search_entries, score double precision)
-returns json
-language sql stable security invoker
-as $$
-  select json_build_object(
-    'id', entry.profile_id,
-    'user_id', entry.user_id,
-    'name', entry.name,
-    'biography', entry.biography,
-    'city', entry.city,
-    'country', entry.country,
-    'interests', to_json(entry.interests),
-    'image_url', entry.image_url,
-    '_rankingScore', score
-  )
-$$;
-comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
-
--- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and unit.
 create function private.weight_value(words tsvector, query tsquery)
 returns double precision
 language sql immutable parallel safe
@@ -48,83 +27,9 @@ $$;
 comment on function private.weight_value(tsvector, tsquery) is
   'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
 
-create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
-returns table (
-  profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
-  in_name boolean, is_name boolean, lives boolean
-)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  called_so constant tsquery := private.called_so(asked);
-  home constant tsquery := (select private.any_of(unit.lives) from unnest(asked.units) as unit);
-  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 and home is null then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  neighbours constant tsquery := (
-    select private.all_of(one.exact_query <-> private.either(other))
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
-begin
-  return query
-    select
-      id, share * case when are_apart then 0.97 else 1 end, matched, missing, least_worth > 0,
-      least_worth = 1 or is_called_so or has_name_words, is_called_so, lives_there
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
-    -- One after the other for each profile: a join with the units copied the words of all of them.
-    cross join lateral (
-      select
-        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share, count(*) filter (where worth > 0) as matched,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as missing,
-        coalesce(min(worth), 0) as least_worth
-      from unnest(asked.units) as unit
-      cross join lateral (
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.loose_query)
-            then 0.8 * private.weight_value(stored.words, unit.loose_query)
-          else 0
-        end as worth
-        -- Else once for each of the sums.
-        offset 0
-      ) as worths
-    ) as by_unit
-    cross join lateral (
-      select
-        coalesce(ts_match_vq(stored.words, called_so), false) as is_called_so,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-        coalesce(ts_match_vq(stored.words, home), true) as lives_there,
-        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-      offset 0
-    ) as person
-    where matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
-end
-$$;
-comment on function private.match_words(bigint[], bigint[], private.search_query) is
-  'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
-share of their rarity that it has, 0 to 1, by field and less for what is only a beginning or a correction, or not side
-by side as typed; `in_name`: the name has all the words as typed; `is_name`: and no others; `lives`: in the place that
-the query asks for, true if it asks for none; `names_missing`: the share of the rarity that missing names have.';
-
 create function private.score_profiles(
-  ids bigint[],
-  neighbour_ids bigint[],
-  asked private.search_query,
-  model private.search_models,
-  query_vector extensions.halfvec,
-  context_vector extensions.halfvec,
-  semantic_weight double precision
+  ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
+  query_vector extensions.halfvec, context_vector extensions.halfvec, semantic_weight double precision
 )
 returns table (
   profile_id bigint, score double precision, keyword double precision, cosine double precision,
@@ -138,13 +43,61 @@ as $$
 #variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
-  has_place constant boolean := exists (select from unnest(asked.units) as unit where unit.lives is not null);
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
+    with matches as materialized (
+      select
+        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+      from unnest(ids) as id
+      join private.search_words as stored on stored.profile_id = id
+      -- One after the other for each profile: a join with the units copied the words of all of them.
+      cross join lateral (
+        select
+          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+          count(*) filter (where worth > 0) as words_matched,
+          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+          coalesce(min(worth), 0) as least_worth
+        from unnest(asked.units) as unit
+        cross join lateral (
+          -- A beginning or a correction says less.
+          select case
+            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+            else 0
+          end as worth
+          -- Else once for each of the sums.
+          offset 0
+        ) as worths
+      ) as by_unit
+      cross join lateral (
+        select
+          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+        offset 0
+      ) as person
+      where words_matched > 0 or id = any (neighbour_ids) or not has_words
+    ),
     compared as materialized (
       select array(
         (
@@ -179,7 +132,7 @@ begin
       select
         matches.*, is_compared, keyword, cosine, semantic, context,
         case
-          when not has_place or in_name then own_score
+          when asked.home is null or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
           when lives then 0.5 + 0.5 * own_score
           else 0.499 * own_score
@@ -218,10 +171,8 @@ begin
         from (select case when is_compared and cosine is null then 0 else semantic_weight end as weight) as weighed
         offset 0
       ) as ranked
-      -- The context adds up to a tenth of the score, so that it decides among people whom the query leaves about equal,
-      -- and never all that is missing to the highest that it could be. Rejected: a fifth of what is missing to 1. It
-      -- moves nobody at the top, where people are about equal (18 of the 32 callers of tests/search/tastes saw their
-      -- own kind first, now 27), and callers with other interests lost .004 nDCG.
+      -- The context decides among people whom the query leaves about equal. Rejected: a fifth of what is missing to 1,
+      -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
       cross join lateral (
         select shown
           + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
@@ -240,18 +191,13 @@ comment on function private.score_profiles(
   bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec,
   double precision
 ) is
-  'All hits of a search among these profiles, with their scores by their words, their nearness in meaning, their place
-and the caller''s context, and the parts of them: `keyword`, the square of the coverage, so that one accidental word of
-five says little; `cosine`, half of the whole''s and half of its nearest sentence''s; `semantic` and `context`, 0 to 1.
+  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). `coverage`: the
+share of the query''s rarity that a profile has; `in_name`: the name has all the words, and with `is_name` no others.
 Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
-  request jsonb,
-  asked private.search_query,
-  filter private.search_filter,
-  query_vector extensions.halfvec,
-  context_vector extensions.halfvec,
-  semantic_ratio double precision
+  request jsonb, asked private.search_query, filter private.search_filter, query_vector extensions.halfvec,
+  context_vector extensions.halfvec, semantic_ratio double precision
 )
 returns json
 language plpgsql stable security invoker
@@ -327,7 +273,7 @@ begin
     offset page_offset
   )
   select json_build_object(
-    'hits', coalesce(json_agg(body order by place), '[]'),
+    'hits', coalesce(json_agg(coalesce((hit::jsonb || details)::json, hit) order by place), '[]'),
     'estimatedTotalHits', (select least(max_results, count(*)) from ranked),
     'facetDistribution', case when request -> 'facets' is not null then private.facet_distribution(
       array(select jsonb_array_elements_text(request -> 'facets')), array(select profile_id from ranked)
@@ -336,23 +282,23 @@ begin
   into answer
   from page
   cross join lateral (
-    select case
-      when (request ->> 'explain')::boolean then (
-        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-          'words', case when words_matched > 0 then
-            json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
-          end,
-          'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
-          'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
-          'named', in_name, 'context', context,
-          'lives', case when exists (select from unnest(asked.units) where lives is not null) then lives end
-        ))
-      )::json
-      else private.hit_body(entry, score)
-    end as body
-    from private.search_entries as entry
-    where entry.profile_id = page.profile_id
+    select
+      json_build_object(
+        'id', profile_id, 'user_id', user_id, 'name', name, 'biography', biography, 'city', city, 'country', country,
+        'interests', interests, 'image_url', image_url, '_rankingScore', score
+      ) as hit,
+      case when (request ->> 'explain')::boolean then jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        'words', case when words_matched > 0 then
+          json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
+        end,
+        'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
+        'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+        'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
+        'named', in_name, 'context', context,
+        'lives', case when asked.home is not null then lives end
+      )) end as details
+    from private.search_entries
+    where profile_id = page.profile_id
     offset 0
   ) as printed;
   return answer;
@@ -361,9 +307,8 @@ $$;
 comment on function private.find_profiles(
   jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
 ) is
-  'The ranking of a search {model, limit, offset, explain, facets}: profiles that contain words of the query or are
-similar to it in meaning, filtered, best first, as {hits, estimatedTotalHits, facetDistribution}. At most 1,000 count by
-words and 100 by meaning. Facets are counted over all of them.';
+  'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
+facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
 
 create function private.shown_spellings(spellings jsonb, hidden_ids bigint[])
 returns json
@@ -382,8 +327,7 @@ as $$
   )
 $$;
 comment on function private.shown_spellings(jsonb, bigint[]) is
-  'Of corrections and completions those whose words somebody has who is not hidden: they would tell a name across a
-block.';
+  'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
 
 create function private.describe_query(asked private.search_query, hidden_ids bigint[])
 returns json
@@ -397,29 +341,22 @@ as $$
     'completions', private.shown_spellings(asked.completions, hidden_ids),
     'unknown', asked.unknown,
     'wanted', coalesce(json_agg(json_build_object(
-      'unit', number, 'phrase', is_phrase, 'quoted', quoted, 'common',
-      rarity <= ln(3) and private.count_profiles() > 50, 'words', case
-        when is_phrase then to_json(array(
-          select json_build_object('word', word, 'typos', 0, 'prefix', false) from unnest(words) as word
-        ))
-        else to_json(array(
-          select json_build_object(
-            'word', rtrim(term, '*'), 'prefix', term like '%*',
-            'typos', (kind = 'loose' and term not like '%*')::integer
-          )
-          from (
-            select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
-          ) as terms
-          where term !~ '^[@~]'
-        ))
-      end
+      'unit', number, 'phrase', cardinality(words) > 1, 'quoted', quoted, 'common',
+      rarity <= ln(3) and private.count_profiles() > 50, 'words', array(
+        select json_build_object(
+          'word', rtrim(term, '*'), 'prefix', term like '%*',
+          'typos', (kind = 'loose' and term not like '%*')::integer
+        )
+        from (
+          select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
+        ) as terms
+        where term !~ '^[@~]'
+      )
     )), '[]')
   )
   from unnest(asked.units)
 $$;
-comment on function private.describe_query(private.search_query, bigint[]) is
-  'What the Edge Function says of a query: names of places, corrections, completions,
-unknown words, and what to highlight.';
+comment on function private.describe_query(private.search_query, bigint[]) is 'What to say and highlight of a query.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -484,10 +421,7 @@ $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
-them. `words` are private.query_words, `vector` is that of the query. Where words of a draft are corrected or completed,
-answer is null: the vector must be made of what is meant. A user''s search prefers what is near to their own context.
-`like` is a profile that takes the place of the context, and ranks by itself if there is no query; 404 unless it is
-searchable, its owner active, and no block between them and the caller. After `timeout` milliseconds the search is
-cancelled (57014). Definer, because no role may read the index; this function is the only access to it, beside
-api.complete_search.';
+them. `words` are private.query_words. Where words of a draft are corrected or completed, answer is null: the vector
+must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
+no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

@@ -1,17 +1,16 @@
--- What else a search says if it is asked to: counts of facets.
+-- Counts of facets, for a search that asks for them.
 
 create function private.facet_distribution(facets text[], ids bigint[])
 returns json
 language plpgsql stable security invoker
 set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
--- Otherwise each spelling is compared with each value, because the plan expects few.
-set enable_nestloop = off
 as $$
 begin
   return (
-    with listed as materialized (
-      select facet, value, profile_id
+    with spellings as materialized (
+      -- Folding takes longer than counting, so each spelling is folded once.
+      select facet, value, private.facet(facet, value) as folded, array_agg(profile_id) as holder_ids
       from private.search_entries as entry
       cross join lateral (
         select 'interests' as facet, unnest(entry.interests) as value
@@ -19,17 +18,14 @@ begin
         values ('city', entry.city), ('country', entry.country)
       ) as printed
       where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
-    ),
-    -- Folding takes longer than counting, so each spelling is folded once.
-    spellings as materialized (
-      select facet, value, private.facet(facet, value) as folded from listed group by facet, value
+      group by facet, value
     ),
     -- A profile with two spellings counts once.
     counted as (
       select
-        facet, mode() within group (order by value collate "C") as value, count(distinct profile_id) as holders
-      from listed
-      join spellings using (facet, value)
+        facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      from spellings
+      cross join unnest(holder_ids) as holder
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')

@@ -12,23 +12,17 @@ create table private.embedding_queue (
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
-  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
-saved. After 8 attempts it is a dead letter until its text or the model changes.';
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
+until its text or the model changes.';
 comment on column private.embedding_queue.attempts is
-  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
-next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
-failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+  'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
+provider do not count, so an outage makes no dead letters, however long it lasts.';
 comment on column private.embedding_queue.failures is
-  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
-comment on column private.embedding_queue.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.embedding_queue.last_error is
-  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
+  'How often it was tried, for whatever end: the next attempt waits longer after each, and it is tried alone.';
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
-  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
-refused.';
+  'The model of the attempts and failures, which start again at 0 for another one.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -54,8 +48,7 @@ begin
   values (wanted, 0.1, 0.6, 0.3, 3.0 / 7)
   -- Until calibrate_model has measured it.
   on conflict do nothing;
-  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
-  -- for a moment.
+  -- Skips what is queued for this model already: else each process that starts would lock the whole queue for a moment.
   insert into private.embedding_queue as job (kind, id, model)
   select kind, id, wanted
   from (
@@ -73,8 +66,7 @@ end
 $$;
 comment on function private.adopt_model(text) is
   'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
-models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
-rights on the index.';
+models are never compared. Definer, because edge_functions has no rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
 create function private.entry_parts(profile bigint)
@@ -122,28 +114,14 @@ declare
 begin
   -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
   for round in 1..100 loop
-    with oldest_due as (
+    with due as (
       select kind, id, failures, due_at
       from private.embedding_queue
-      where not newest and due_at <= now() and attempts < 8
-      order by due_at
+      where due_at <= now() and attempts < 8 and (failures = 0 or not newest)
+      -- Of the newest profiles before contexts, because others look for them.
+      order by case when newest then due_at end desc, case when newest then kind end desc, due_at
       limit max_jobs
       for update skip locked
-    ),
-    -- Profiles before contexts, because others look for them.
-    newest_untried as (
-      select kind, id, failures, due_at
-      from private.embedding_queue
-      where newest and due_at <= now() and attempts < 8 and failures = 0
-      order by due_at desc, kind desc
-      limit max_jobs
-      for update skip locked
-    ),
-    due as (
-      select
-        kind, id, failures, row_number() over (order by due_at) as place,
-        first_value(failures) over (order by due_at) as first_failures
-      from (select * from oldest_due union all select * from newest_untried) as locked
     ),
     taken as (
       update private.embedding_queue
@@ -157,7 +135,11 @@ begin
         model = wanted
       where (kind, id) in (
         select kind, id
-        from due
+        from (
+          select *, row_number() over oldest as place, first_value(failures) over oldest as first_failures
+          from due
+          window oldest as (order by due_at)
+        ) as ordered
         -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
         where failures = 0 and first_failures = 0 or place = 1
       )
@@ -165,27 +147,21 @@ begin
     )
     select coalesce(json_agg(taken), '[]') into claimed from taken;
 
-    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
-    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
-    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
+    -- Deletes jobs whose entry is gone. Another statement, which sees an entry that was shown again before this locked
+    -- the row. Showing it from now on waits for this transaction, and queues the job again.
     delete from private.embedding_queue as job
     using json_to_recordset(claimed) as mine (kind text, id bigint)
     where job.kind = mine.kind and job.id = mine.id
       and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
       and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
 
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'kind', mine.kind,
-          'id', mine.id,
-          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
-          'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
-          'content_hash', coalesce(entry.content_hash, context.content_hash)
-        )
-      ),
-      '[]'
-    )
+    select coalesce(json_agg(json_build_object(
+      'kind', mine.kind,
+      'id', mine.id,
+      'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+      'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
+      'content_hash', coalesce(entry.content_hash, context.content_hash)
+    )), '[]')
     into jobs
     from json_to_recordset(claimed) as mine (kind text, id bigint)
     left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
@@ -198,9 +174,8 @@ begin
 end
 $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
-  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, parts,
-content_hash}]: those that have been due longest, or the newest of those that were never tried. A job that was tried
-before comes alone. Two workers never get the same job. Definer, because edge_functions has no rights on the queue.';
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
+newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
@@ -245,8 +220,7 @@ end
 $$;
 comment on function private.save_embeddings(text, jsonb) is
   'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
-queued. An embedding is a vector as text, or null; parts are those of entry_parts, in order. Definer, because
-edge_functions has no rights on the index.';
+queued. Definer, because edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
 create function private.calibrate_model(wanted text)
@@ -268,13 +242,9 @@ begin
   with texts as materialized (
     select profile_id, embedding, interests
     from private.search_entries
-    where profile_id in (
-      select profile_id
-      from private.search_entries
-      where model = wanted and embedding is not null
-      order by random()
-      limit sample_size
-    )
+    where model = wanted and embedding is not null
+    order by random()
+    limit sample_size
   ),
   -- Each one's first interest, because interests are as short as queries.
   queries as materialized (
@@ -304,9 +274,8 @@ $$;
 comment on function private.calibrate_model(text) is
   'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
 the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
-the offline model on the labelled set that is -.108, .13 and .70, where bench/search/calibrate.ts, which knows what is
-relevant, finds -.11, .13 and .70. Measured with twenty profiles, and again when there are ten times as many. Definer,
-because edge_functions has no rights on the index.';
+the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
+profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
 grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
@@ -316,13 +285,12 @@ as $$
   update private.embedding_queue as job
   set
     last_error = left(reason, 500),
-    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
-    -- changed.
+    -- claim_embeddings has counted it already. Since then the text may have changed.
     attempts = case when refused then attempts else greatest(attempts - 1, 0) end
   from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
-claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it. Definer,
+because edge_functions has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;

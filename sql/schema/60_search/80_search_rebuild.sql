@@ -5,16 +5,9 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  delete from private.search_entries as entry
-  where not exists (
-    select
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
-  );
   -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
   update private.search_entries set name = '';
-  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
+  perform private.refresh_search_entry(id) from public.profiles order by id;
   perform private.refresh_search_context(id) from public.users;
   perform private.count_words();
   insert into private.embedding_queue (kind, id)
@@ -39,7 +32,5 @@ as $$
   )
   from private.embedding_queue
 $$;
-comment on function private.describe_search() is
-  'The state of the queue: how many texts wait, how many are dead letters, and the age of the oldest that waits, in
-seconds. Definer, because edge_functions has no rights on it.';
+comment on function private.describe_search() is 'The state of the queue. Definer, as private.adopt_model.';
 grant execute on function private.describe_search() to edge_functions;

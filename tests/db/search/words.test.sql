@@ -1,6 +1,6 @@
 -- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
 -- it goes.
-select plan(35);
+select plan(30);
 
 select is_empty(
   $$
@@ -45,7 +45,7 @@ create function pg_temp.found(query text, unfinished boolean default false) retu
     jsonb_set(tests.words(query), '{-1,unfinished}', to_jsonb(unfinished))
   ) as asked
   cross join unnest(asked.units) as unit
-  join private.search_words as stored on stored.words @@ private.either(unit)
+  join private.search_words as stored on stored.words @@ unit.query
   join private.search_entries as entry using (profile_id)
 $$;
 
@@ -54,7 +54,7 @@ select pg_temp.write(
   'Rock climbing gear', 'O’Brien', 'X Brien'
 );
 select is(
-  array(select word from private.corrections_of(typed, unfinished)), corrections::text[],
+  array(select private.corrections_of(typed, unfinished)), corrections::text[],
   format('"%s"%s may be %s', typed, case when unfinished then '…' else '' end, corrections)
 )
 from (
@@ -107,9 +107,9 @@ select is_empty(
       and private.typos(
         typed => typed,
         meant => case when unfinished then left(meant, greatest(5, char_length(meant) - 3)) else meant end,
-        budget => greatest(1, private.typo_budget(typed))
-      ) <= private.typo_budget(typed)
-      and meant not in (select word from private.corrections_of(typed, unfinished))
+        budget => case when char_length(typed) < 9 then 1 else 2 end
+      ) is not null
+      and meant not in (select private.corrections_of(typed, unfinished))
   $$,
   'every word within the budget is found, finished or not'
 );
@@ -120,36 +120,6 @@ from (
     ('rockclimbing', '{rock,climbing}'), ('rockclimbinggear', '{rock,climbing,gear}'), ('rockgear', null),
     ('obrien', '{o,brien}'), ('xbrien', null)
 ) as cases (typed, parts);
-
--- Names in other scripts
-select is_empty(
-  $$
-    select one, other, private.consonants(one), private.consonants(other)
-    from (
-      values
-        ('محمد', 'mohammed', true), ('محمد', 'muhammad', true), ('فاطمة', 'fatima', true), ('יצחק', 'yitzhak', true),
-        ('שרה', 'sarah', true), ('محمد', 'mahmoud', true), ('محمد', 'ahmed', false), ('فاطمة', 'samira', false)
-    ) as names (one, other, are_same)
-    where (split_part(private.consonants(one), ' ', 2) = split_part(private.consonants(other), ' ', 2)) <> are_same
-      or private.consonants(one) not like '~abjad %' or private.consonants(other) not like '~latin %'
-  $$,
-  'the consonants of names in Arabic and Hebrew are those of their Latin spellings'
-);
-select is(
-  array(
-    select concat_ws(' ', kana, private.romaji(kana))
-    from unnest('{さくら,ユウコ,きょうこ,ホッタ,サ-,sakura}'::text[]) with ordinality as names (kana, place)
-    order by place
-  ),
-  '{さくら sakura,ユウコ yuko,きょうこ kyoko,ホッタ hotta,サ-,sakura}', 'kana are written as Hepburn does, without long vowels'
-);
-update public.users set name = case email
-  when md5('Chess') || '@tests.example' then 'محمد' when md5('Cheese') || '@tests.example' then 'さくら' else 'Mohammed'
-end
-where email in (select md5(text) || '@tests.example' from unnest('{Cheese,Chess,More chess}'::text[]) as text);
-select is(pg_temp.found('Muhammad'), '{Chess}', 'a Latin name finds whoever writes it in Arabic');
-select is(pg_temp.found('محمد'), '{Chess,More chess}', 'and the other way round');
-select is(pg_temp.found('sakura'), '{Cheese}', 'also a Japanese one');
 
 -- What a query denies
 select is(
@@ -171,7 +141,7 @@ select 'zanquil' || chr(97 + number / 26) || chr(97 + number % 26) || 'xxxx', 1,
 from generate_series(0, 599) as number;
 select pg_temp.write(string_agg(repeat('u', size), ' ' order by size desc)) from generate_series(3, 25) as size;
 select is(
-  array(select word from private.corrections_of('zanquilpo', false)), '{zanquilop,zanquilopa}',
+  array(select private.corrections_of('zanquilpo', false)), '{zanquilop,zanquilopa}',
   'a word is corrected although 600 others begin like it'
 );
 select is(private.split_of(repeat('u', 7)), '{uuuu,uuu}', 'one letter, again and again, may be two words');

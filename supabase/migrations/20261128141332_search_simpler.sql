@@ -1,0 +1,1714 @@
+set local lock_timeout = '500ms';
+select '[1]'::extensions.vector;
+
+SET local check_function_bodies = off;
+
+COMMENT ON COLUMN "private"."embedding_queue"."due_at" IS NULL;
+
+COMMENT ON COLUMN "private"."embedding_queue"."last_error" IS NULL;
+
+COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
+
+DROP INDEX "private"."search_entries_unembedded_idx";
+
+DROP FUNCTION "private"."any_term"(text[]);
+
+DROP FUNCTION "private"."called_so"(private.search_query);
+
+DROP FUNCTION "private"."consonants"(text);
+
+DROP FUNCTION "private"."corrections_of"(text, boolean);
+
+DROP FUNCTION "private"."either"(private.search_unit);
+
+DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
+
+DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
+
+DROP FUNCTION "private"."phrase"(text[]);
+
+DROP FUNCTION "private"."romaji"(text);
+
+DROP FUNCTION "private"."tags_of"(integer[]);
+
+DROP FUNCTION "private"."term_query"(text);
+
+DROP FUNCTION "private"."typo_budget"(text);
+
+ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
+
+ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
+
+ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
+
+ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
+
+ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
+
+ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
+
+CREATE OR REPLACE FUNCTION api.complete_search (
+  request jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  words constant text[] := private.words_of(request ->> 'q');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+  completed json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  none constant jsonb := completed;
+  before text := '';
+  parts text[];
+begin
+  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+    if attempt = 1 then
+      parts := array[array_to_string(words, ' ')];
+    elsif attempt = 2 then
+      -- Each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+      parts := array(
+        select coalesce((
+          select meant
+          from private.corrections_of(piece, true) as meant
+          where (private.word_counts(array[piece || '*'])).holders = 0
+          limit 1
+        ), piece)
+        from unnest(words[:10]) as word
+        cross join unnest(coalesce(
+          case when not private.is_listed(word) then private.split_of(word) end, array[word]
+        )) as piece
+      );
+    else
+      -- The last word, after what is written, if it is long enough to mean something: hiking in Lis(bon).
+      before := substring(request ->> 'q' from '^.*\s');
+      parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
+    end if;
+    exit when parts = '{""}';
+    completed := private.complete(
+      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
+    );
+    exit when completed::jsonb <> none;
+  end loop;
+  return completed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.add_place (
+  names      text[],
+  kind       text      DEFAULT 'city'::text,
+  parents    integer[] DEFAULT '{}'::integer[],
+  adjectives text[]    DEFAULT '{}'::text[],
+  latitude   real      DEFAULT NULL::real,
+  longitude  real      DEFAULT NULL::real,
+  population integer   DEFAULT NULL::integer
+)
+  RETURNS integer
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  place private.search_places;
+begin
+  insert into private.search_places
+  select
+    greatest(max(places.id) + 1, 1000000000), add_place.kind,
+    array(
+      select distinct parent
+      from unnest(add_place.parents) as given
+      left join private.search_places as above on above.id = given
+      cross join unnest(given || above.parents) as parent
+    ),
+    array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), array[]::text[],
+    array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
+    add_place.latitude, add_place.longitude, add_place.population
+  from private.search_places as places
+  returning * into place;
+  perform private.refresh_search_entry(profiles.id)
+  from public.profiles
+  where is_searchable and private.folded_parts(city) || private.folded_parts(country) && place.names;
+  return place.id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.adopt_model (
+  wanted text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold, trust)
+  values (wanted, 0.1, 0.6, 0.3, 3.0 / 7)
+  -- Until calibrate_model has measured it.
+  on conflict do nothing;
+  -- Skips what is queued for this model already: else each process that starts would lock the whole queue for a moment.
+  insert into private.embedding_queue as job (kind, id, model)
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as missing
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
+  )
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.any_term (
+  terms text[]
+)
+  RETURNS tsquery
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+  select private.any_of(
+    (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
+  )
+  from unnest(terms) as term
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.calibrate_model (
+  wanted text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  sample_size constant integer := 200;
+  min_profiles constant integer := 20;
+  before integer := (select measured_profiles from private.search_models where name = wanted);
+  limits double precision[];
+begin
+  -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
+  if before > 0 and (
+    select reltuples from pg_catalog.pg_class where oid = 'private.search_entries'::regclass
+  ) < 10 * before then
+    return;
+  end if;
+  with texts as materialized (
+    select profile_id, embedding, interests
+    from private.search_entries
+    where model = wanted and embedding is not null
+    order by random()
+    limit sample_size
+  ),
+  -- Each one's first interest, because interests are as short as queries.
+  queries as materialized (
+    select profile_id, sentence.embedding
+    from texts
+    join private.search_sentences as sentence using (profile_id)
+    where place = 1 and cardinality(interests) > 0
+  )
+  select
+    percentile_cont(array[0.01, 0.705, 0.998])
+    within group (order by 1 - (queries.embedding operator(extensions.<=>) texts.embedding))
+  into limits
+  from queries
+  join texts on texts.profile_id <> queries.profile_id
+  where (select count(*) from queries) >= min_profiles;
+  if limits[1] < limits[2] and limits[2] < limits[3] then
+    update private.search_models
+    set
+      similarity_floor = limits[1],
+      similarity_threshold = limits[2],
+      similarity_ceiling = limits[3],
+      measured_profiles = (select count(*) from private.search_entries where model = wanted)
+    where name = wanted;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.claim_embeddings (
+  wanted   text,
+  max_jobs integer,
+  newest   boolean DEFAULT false
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  claimed json;
+  jobs json;
+begin
+  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
+  for round in 1..100 loop
+    with due as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where due_at <= now() and attempts < 8 and (failures = 0 or not newest)
+      -- Of the newest profiles before contexts, because others look for them.
+      order by case when newest then due_at end desc, case when newest then kind end desc, due_at
+      limit max_jobs
+      for update skip locked
+    ),
+    taken as (
+      update private.embedding_queue
+      set
+        attempts = attempts + 1,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
+        last_error = null,
+        model = wanted
+      where (kind, id) in (
+        select kind, id
+        from (
+          select *, row_number() over oldest as place, first_value(failures) over oldest as first_failures
+          from due
+          window oldest as (order by due_at)
+        ) as ordered
+        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
+        where failures = 0 and first_failures = 0 or place = 1
+      )
+      returning kind, id
+    )
+    select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+    -- Deletes jobs whose entry is gone. Another statement, which sees an entry that was shown again before this locked
+    -- the row. Showing it from now on waits for this transaction, and queues the job again.
+    delete from private.embedding_queue as job
+    using json_to_recordset(claimed) as mine (kind text, id bigint)
+    where job.kind = mine.kind and job.id = mine.id
+      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+    select coalesce(json_agg(json_build_object(
+      'kind', mine.kind,
+      'id', mine.id,
+      'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+      'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
+      'content_hash', coalesce(entry.content_hash, context.content_hash)
+    )), '[]')
+    into jobs
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null;
+
+    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
+  end loop;
+  return jobs;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.complete_word (
+  typed  text,
+  others private.search_unit[]
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET enable_seqscan TO 'off'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+declare
+  beginning constant tsquery := private.any_term(array[typed || '*']);
+begin
+  return (
+    select string_agg(lexeme, ' ')
+    from (
+      select lexeme, min(attempt) = min(min(attempt)) over () as is_first
+      from unnest(array[
+        beginning && (select private.all_of(query) from unnest(others)), beginning
+      ]) with ordinality as attempts (query, attempt)
+      cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
+      cross join lateral unnest(words)
+      where starts_with(lexeme, typed)
+      group by lexeme
+      order by min(attempt), count(*) desc, lexeme
+      limit 2
+    ) as likeliest
+    where is_first
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.conditions_of (
+  request jsonb
+)
+  RETURNS SETOF text[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return query
+    select array_agg(distinct term)
+    from (
+      values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')
+    ) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    cross join lateral unnest(
+      array[private.facet(kind, value)]
+        || case when kind in ('city', 'country') then private.places_to_filter(kind, value) else '{}' end
+    ) as term
+    group by kind
+    union all
+    -- Whole decades, and the years before and after them. A profile without an age is not left out.
+    select array_agg(distinct '@age ' || case
+      when age is null then 'unknown'
+      when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
+      else age::text
+    end)
+    from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
+    cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
+    where bounds.min is not null
+    having count(*) > 0;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.corrections_of (
+  typed      text,
+  unfinished boolean
+)
+  RETURNS SETOF text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  -- As in Meilisearch.
+  budget constant integer := case when char_length(typed) < 5 then 0 when char_length(typed) < 9 then 1 else 2 end;
+  size constant integer := char_length(typed);
+  double constant text := '(.)\1';
+  undoubled constant text := regexp_replace(typed, double, '\1', 'g');
+begin
+  if budget = 0 then
+    return;
+  end if;
+  return query
+    select lexicon.word
+    from (
+      select *
+      from private.search_lexicon as listed
+      where listed.word !~ '^[@~]'
+        and private.deletion_keys(listed.word) && private.deletions(left(typed, 4 + budget), budget)
+      -- Among 13,000 words at most 77 are as near as this. Fifty profiles can hold 20,000 words that begin alike, and
+      -- to compare all of them took a second.
+      limit 200
+    ) as lexicon
+    -- The beginnings of a word that an unfinished one may stand for.
+    cross join lateral unnest(case
+      when unfinished and char_length(lexicon.word) > size - budget
+        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
+      else array[lexicon.word]
+    end) as form
+    cross join lateral (
+      select private.typos(typed => typed, meant => form, budget => budget)
+        -- A wrong first letter counts twice.
+        + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
+    ) as cost
+    where cost.errors between 1 and budget
+      and lexicon.word <> typed collate "C"
+      and not (unfinished and starts_with(lexicon.word, typed))
+    group by lexicon.word
+    -- Of as many errors, a letter that should be double is the likeliest: chese is cheese and not chess.
+    order by min(cost.errors), regexp_replace(lexicon.word, double, '\1', 'g') = undoubled desc, max(holders) desc, 1
+    limit 20;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.count_words()
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  delete from private.search_lexicon as lexicon
+  where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
+  merge into private.search_lexicon as lexicon
+  using (
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
+    from private.search_words
+    cross join lateral unnest(words)
+    group by lexeme
+  ) as counted
+  on counted.word = lexicon.word
+  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
+    update set holders = counted.holders, named = counted.named
+  when not matched then
+    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
+  -- A transaction under way may have found it here: then it is there again after the next count.
+  when not matched by source then
+    delete;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.describe_query (
+  asked      private.search_query,
+  hidden_ids bigint[]
+)
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select json_build_object(
+    'places', coalesce(json_agg(
+      array_to_string(words, case when words[1] ~ ('^[' || private.unspaced_letters() || ']') then '' else ' ' end)
+    ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
+    'corrections', private.shown_spellings(asked.corrections, hidden_ids),
+    'completions', private.shown_spellings(asked.completions, hidden_ids),
+    'unknown', asked.unknown,
+    'wanted', coalesce(json_agg(json_build_object(
+      'unit', number, 'phrase', cardinality(words) > 1, 'quoted', quoted, 'common',
+      rarity <= ln(3) and private.count_profiles() > 50, 'words', array(
+        select json_build_object(
+          'word', rtrim(term, '*'), 'prefix', term like '%*',
+          'typos', (kind = 'loose' and term not like '%*')::integer
+        )
+        from (
+          select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
+        ) as terms
+        where term !~ '^[@~]'
+      )
+    )), '[]')
+  )
+  from unnest(asked.units)
+$function$;
+
+CREATE OR REPLACE FUNCTION private.facet_distribution (
+  facets text[],
+  ids    bigint[]
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+begin
+  return (
+    with spellings as materialized (
+      -- Folding takes longer than counting, so each spelling is folded once.
+      select facet, value, private.facet(facet, value) as folded, array_agg(profile_id) as holder_ids
+      from private.search_entries as entry
+      cross join lateral (
+        select 'interests' as facet, unnest(entry.interests) as value
+        union all
+        values ('city', entry.city), ('country', entry.country)
+      ) as printed
+      where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
+      group by facet, value
+    ),
+    -- A profile with two spellings counts once.
+    counted as (
+      select
+        facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      from spellings
+      cross join unnest(holder_ids) as holder
+      group by facet, folded
+    )
+    select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
+    from unnest(facets) as facet
+    left join (
+      select facet, json_object_agg(value, holders order by holders desc, value collate "C") as distribution
+      from counted
+      group by facet
+    ) as distributions using (facet)
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.fail_embeddings (
+  jobs    jsonb,
+  reason  text,
+  refused boolean
+)
+  RETURNS void
+  LANGUAGE sql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  update private.embedding_queue as job
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already. Since then the text may have changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$function$;
+
+CREATE OR REPLACE FUNCTION private.find_profiles (
+  request        jsonb,
+  asked          private.search_query,
+  filter         private.search_filter,
+  query_vector   extensions.halfvec,
+  context_vector extensions.halfvec,
+  semantic_ratio double precision
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO 'extensions'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+declare
+  -- No query has more hits, and no total counts further.
+  max_results constant integer := 1000;
+  max_neighbours constant integer := 100;
+  page_limit constant integer := (request ->> 'limit')::integer;
+  page_offset constant bigint := (request ->> 'offset')::bigint;
+  has_words constant boolean := cardinality(asked.units) > 0;
+  model private.search_models;
+  trust double precision;
+  weight double precision;
+  neighbour_ids bigint[] := array[]::bigint[];
+  candidate_ids bigint[];
+  answer json;
+begin
+  select * into model from private.search_models where name = request ->> 'model';
+  trust := coalesce(model.trust, 1);
+  if model.name is null then
+    query_vector := null;
+    context_vector := null;
+  end if;
+  -- (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.
+  weight := semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust);
+  if not has_words and query_vector is null then
+    query_vector := context_vector;
+    context_vector := null;
+  end if;
+  if query_vector is not null then
+    neighbour_ids := array(
+      select profile_id
+      from private.nearest_profiles(
+        query_vector => query_vector, query_model => model.name, filter => filter, max_results => max_neighbours,
+        -- Without words there is no threshold: every profile is a hit.
+        max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
+      )
+    );
+  end if;
+  perform private.check_deadline();
+  candidate_ids := case
+    when has_words then private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
+    else array(
+      select stored.profile_id
+      from private.search_words as stored
+      where private.matches_filter(stored.profile_id, stored.words, filter)
+        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+      order by stored.profile_id
+      limit max_results
+    )
+  end;
+  perform private.check_deadline();
+
+  with ranked as materialized (
+    select *
+    from private.score_profiles(
+      ids => array(select unnest(candidate_ids) union select unnest(neighbour_ids)), neighbour_ids => neighbour_ids,
+      asked => asked, model => model, query_vector => query_vector, context_vector => context_vector,
+      semantic_weight => weight
+    )
+  ),
+  page as (
+    select *, row_number() over (
+      order by score desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
+    ) as place
+    from ranked
+    order by place
+    limit greatest(0, least(page_limit, max_results - page_offset))
+    offset page_offset
+  )
+  select json_build_object(
+    'hits', coalesce(json_agg(coalesce((hit::jsonb || details)::json, hit) order by place), '[]'),
+    'estimatedTotalHits', (select least(max_results, count(*)) from ranked),
+    'facetDistribution', case when request -> 'facets' is not null then private.facet_distribution(
+      array(select jsonb_array_elements_text(request -> 'facets')), array(select profile_id from ranked)
+    ) end
+  )
+  into answer
+  from page
+  cross join lateral (
+    select
+      json_build_object(
+        'id', profile_id, 'user_id', user_id, 'name', name, 'biography', biography, 'city', city, 'country', country,
+        'interests', interests, 'image_url', image_url, '_rankingScore', score
+      ) as hit,
+      case when (request ->> 'explain')::boolean then jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        'words', case when words_matched > 0 then
+          json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
+        end,
+        'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
+        'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+        'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
+        'named', in_name, 'context', context,
+        'lives', case when asked.home is not null then lives end
+      )) end as details
+    from private.search_entries
+    where profile_id = page.profile_id
+    offset 0
+  ) as printed;
+  return answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.hidden_profiles_of (
+  caller bigint
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+begin
+  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.keyword_candidates (
+  asked       private.search_query,
+  filter      private.search_filter,
+  max_results integer
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET enable_seqscan TO 'off'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+declare
+  profiles constant double precision := private.count_profiles();
+  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
+  -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
+  -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
+  rare_words constant tsquery := (
+    select private.any_of(query)
+    from (
+      select query, held, sum(held) over rarest as held_so_far, row_number() over rarest as rank
+      from unnest(asked.units) as unit
+      cross join lateral (select profiles / exp(unit.rarity) as held) as counted
+      window rarest as (order by held, unit.number)
+    ) as ranked
+    where ranked.rank = 1 or held_so_far <= max_results and held <= greatest(25, profiles / 4)
+  );
+begin
+  if cardinality(filter.passing) <= max_results then
+    return array(
+      select stored.profile_id
+      from private.search_words as stored
+      where stored.profile_id = any (filter.passing) and ts_match_vq(stored.words, all_words || rare_words)
+    );
+  end if;
+  return array(
+    select found.profile_id
+    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
+    cross join lateral (
+      select stored.profile_id
+      from private.search_words as stored
+      where stored.words @@ steps.query
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+        -- As a subquery, because Postgres hashes its rows and not those of an array.
+        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+      limit max_results
+    ) as found
+    group by found.profile_id
+    order by min(steps.step)
+    limit max_results
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.list_passing (
+  filter       private.search_filter,
+  alternatives text[],
+  max_passing  integer
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET enable_seqscan TO 'off'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+declare
+  passing constant bigint[] := array(
+    select distinct found.profile_id
+    from unnest(alternatives) as alternative
+    cross join lateral (
+      select stored.profile_id
+      from private.search_words as stored
+      where stored.words @@ private.any_term(array[alternative])
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+      -- Else Postgres would read the whole table once.
+      offset 0
+    ) as found
+    limit max_passing + 1
+  );
+begin
+  return case when cardinality(passing) <= max_passing then passing end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.load_places (
+  file text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  names_index text;
+begin
+  names_index := pg_get_indexdef('private.search_places_names_idx'::regclass);
+  -- It is built afterwards. This also locks the table: two stacks that start on one database load one after the other.
+  drop index private.search_places_names_idx;
+  delete from private.search_places where id < 1000000000;
+  with recursive rows as materialized (
+    select
+      columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
+      string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
+      string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population
+    from string_to_table(file, E'\n') as line
+    -- Without the offset each column would split the line anew.
+    cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
+    where line <> '' and line not like '#%'
+  ),
+  -- The file has the nearest parents only.
+  above as (
+    select id, unnest(parents) as parent from rows
+    union
+    select above.id, unnest(rows.parents) from above join rows on rows.id = above.parent
+  )
+  insert into private.search_places
+  select
+    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population
+  from rows
+  left join (select id, array_agg(parent order by parent) as ancestors from above group by id) as listed using (id);
+  execute names_index;
+  insert into private.loaded_data (name, checksum)
+  values ('places', md5(file))
+  on conflict (name) do update set checksum = excluded.checksum;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.nearest_profiles (
+  query_vector extensions.halfvec,
+  query_model  text,
+  filter       private.search_filter,
+  max_results  integer,
+  max_distance double precision
+)
+  RETURNS TABLE (
+    profile_id bigint,
+    distance   double precision
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO 'extensions'
+  SET "hnsw.iterative_scan" TO 'relaxed_order'
+  SET "hnsw.ef_search" TO '160'
+  SET "hnsw.max_scan_tuples" TO '10000'
+  SET plan_cache_mode TO 'force_generic_plan'
+  SET enable_seqscan TO 'off'
+  SET enable_sort TO 'off'
+  AS $function$
+begin
+  return query
+    select nearest.profile_id, nearest.away
+    from (
+      (
+        -- A scan of few vectors is exact, and quicker than the index, in which they are far apart. Without the offset
+        -- Postgres would walk the whole index, as sorting is off.
+        select entry.profile_id, embedding <=> query_vector as away
+        from private.search_entries as entry
+        where entry.profile_id = any (filter.passing) and model = query_model
+        offset 0
+      )
+      union all
+      (
+        select entry.profile_id, embedding <=> query_vector
+        from private.search_entries as entry
+        where filter.passing is null
+          and model = query_model
+          and entry.profile_id <> all (filter.hidden_ids)
+          and (
+            filter.required is null and filter.excluded is null
+            or exists (
+              select
+              from private.search_words as stored
+              where stored.profile_id = entry.profile_id
+                and private.matches_filter(stored.profile_id, stored.words, filter)
+            )
+          )
+        order by embedding <=> query_vector
+        limit max_results
+      )
+    ) as nearest
+    where nearest.away <= max_distance
+    order by nearest.away, nearest.profile_id
+    limit max_results;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.phrase (
+  words text[]
+)
+  RETURNS tsquery
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+  select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
+  from unnest(words) with ordinality as listed (word, place)
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.places_to_filter (
+  kind  text,
+  value text
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  name constant text := array_to_string(private.words_of(value), ' ');
+begin
+  return array(
+    select '@in ' || id
+    from private.places_named(array[name]) as named
+    cross join unnest(named.ids) as id
+    join private.search_places as place using (id)
+    where not named.is_adjective
+    -- Georgia is a country, if one filters by countries.
+    order by
+      (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
+      place.kind = places_to_filter.kind desc
+    fetch first row with ties
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_place (
+  words  private.query_word[],
+  first  integer,
+  places private.place_name[]
+)
+  RETURNS private.search_unit
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  part constant private.query_word := words[first];
+  named record;
+  unit private.search_unit;
+begin
+  select * into named
+  from unnest(places) as place
+  cross join lateral (select array_length(string_to_array(candidate, ' '), 1) as size) as sized
+  where not is_adjective
+    and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
+    and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
+    and (size > 1 or not part.is_light)
+    -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
+    -- there and it is all that is asked or written like a name.
+    and case
+      when part.is_where or part.is_near then true
+      when exists (
+        select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      else not is_ambiguous and (size > 1 or not private.is_begun(part))
+    end
+  order by size desc
+  limit 1;
+  if named.candidate is null then
+    return null;
+  end if;
+  unit.words := array(select word from unnest(words[first:first + named.size - 1]));
+  unit.place := named.candidate;
+  unit.exact := private.tags_of(named.ids);
+  if part.is_near then
+    -- Those where somebody lives: of 400 around a large city, a query of all takes 20 ms.
+    unit.exact := unit.exact || array(
+      select word
+      from private.search_lexicon
+      where word = any (private.tags_of(private.places_within(named.ids, 100)))
+    );
+  end if;
+  unit.loose := unit.words;
+  unit.exact_query := private.any_term(unit.exact);
+  unit.query := unit.exact_query || private.phrase(unit.words);
+  unit.is_named := true;
+  return unit;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_query (
+  typed jsonb
+)
+  RETURNS private.search_query
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  profiles constant double precision := private.count_profiles();
+  words private.query_word[] := array(
+    select jsonb_populate_record(
+      row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word,
+      word
+    )
+    from jsonb_array_elements(typed) as word
+  );
+  places constant private.place_name[] := array(
+    select place
+    from private.places_named(array(
+      select array_to_string(array(select word from unnest(words[first:final])), ' ')
+      from generate_subscripts(words, 1) as first
+      cross join generate_series(first, least(first + 7, cardinality(words))) as final
+    )) as place
+  );
+  -- "the and of" asks for nobody, unless it is a name: An Will.
+  are_light constant boolean := cardinality(words) > 1 and not exists (
+    select from unnest(words) where not is_light
+  );
+  part private.query_word;
+  unit private.search_unit;
+  place private.search_unit;
+  phrase text[];
+  pieces text[];
+  size integer;
+  holders double precision;
+  at integer := 1;
+  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
+begin
+  while at <= cardinality(words) loop
+    part := words[at];
+    phrase := array(select word from unnest(words[at:]) where run = part.run);
+    if part.excluded then
+      size := cardinality(phrase);
+      -- Whoever has it, or lives in the place of that name.
+      asked.excluded := (
+        select private.any_of(query)
+        from (
+          values (asked.excluded), (case
+            when not part.is_denied then private.phrase(phrase)
+            when not part.is_where then private.denied(phrase)
+          end)
+          union all
+          select private.any_term(private.tags_of(ids))
+          from unnest(places)
+          where candidate = array_to_string(phrase, ' ') and not is_adjective
+        ) as exclusions (query)
+      );
+    else
+      unit := private.read_place(words, at, places);
+      size := cardinality(unit.words);
+      if size is null and part.run is not null then
+        size := cardinality(phrase);
+        unit := null;
+        unit.words := phrase;
+        unit.exact := phrase;
+        unit.loose := '{}';
+        unit.exact_query := private.phrase(phrase);
+        unit.query := unit.exact_query;
+      elsif size is null then
+        pieces := case
+          when not part.is_known and not private.is_begun(part) then private.split_of(part.word)
+        end;
+        if pieces is not null then
+          words := words[:at - 1] || array(
+            select jsonb_populate_record(part, jsonb_build_object('word', piece, 'is_known', true))
+            from unnest(pieces) as piece
+          ) || words[at + 1:];
+          continue;
+        end if;
+        size := 1;
+        unit := private.read_word(
+          part => part, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
+        );
+        if unit.corrected is null then
+          if not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+            asked.unknown := asked.unknown || part.word;
+          end if;
+        else
+          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+          -- in Madrdi
+          words[at].word := unit.corrected;
+          place := private.read_place(
+            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+          );
+          if place.words is not null then
+            unit := place;
+          end if;
+        end if;
+      end if;
+      unit.number := cardinality(asked.units) + 1;
+      unit.quoted := part.quoted;
+      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+        holders := least(profiles, case
+          -- All the words of a phrase, as the rarest of them.
+          when size > 1 and unit.place is null
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end);
+        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        asked.units := asked.units || unit;
+      end if;
+    end if;
+    at := at + size;
+  end loop;
+  part := words[cardinality(words)];
+  unit := asked.units[cardinality(asked.units)];
+  -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
+  if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null and (
+    part.is_light or not part.is_known
+    or char_length(part.word) <= 3 and not private.is_listed(part.word)
+  ) then
+    asked.completions := asked.completions || (
+      select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
+      from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
+      where meant <> part.word
+    );
+  end if;
+  select
+    private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
+    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+  into asked.called_so, asked.home
+  from unnest(asked.units) as wanted;
+  return asked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_word (
+  part       private.query_word,
+  others     text[],
+  places     private.place_name[],
+  names_only boolean
+)
+  RETURNS private.search_unit
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  word constant text := part.word;
+  adjective constant text[] := private.tags_of((
+    select ids from unnest(places) as place where candidate = word and is_adjective
+  ));
+  corrections text[];
+  is_begun boolean;
+  unit private.search_unit;
+begin
+  unit.words := array[word];
+  unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
+  -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
+  unit.loose := case when part.is_language then adjective else '{}' end
+    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null);
+  is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
+  -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
+  if not (is_begun and (part.is_known or part.unfinished)) then
+    corrections := array(
+      select meant from private.corrections_of(word, part.unfinished) as meant where private.is_listed(meant) limit 5
+    );
+    unit.loose := unit.loose || corrections;
+    if not (part.is_known or is_begun) then
+      unit.corrected := corrections[1];
+    end if;
+  end if;
+  unit.is_named := (private.word_counts(
+    case when part.unfinished or is_begun then unit.exact else unit.loose end
+  )).named > case when part.is_known then 2 else 0 end;
+  unit.exact_query := private.any_term(unit.exact);
+  unit.query := private.any_term(unit.exact || unit.loose);
+  if names_only then
+    unit.exact_query := (private.lexeme(word) || ':A')::tsquery;
+    unit.query := (private.lexeme(word) || case when part.unfinished then ':*A' else ':A' end)::tsquery;
+  end if;
+  return unit;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.rebuild_search_index()
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
+  update private.search_entries set name = '';
+  perform private.refresh_search_entry(id) from public.profiles order by id;
+  perform private.refresh_search_context(id) from public.users;
+  perform private.count_words();
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is null
+  union all
+  select 'context', user_id from private.search_contexts where model is null
+  on conflict (kind, id) do nothing;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.refresh_search_entry (
+  profile bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  current_profile public.profiles;
+  owner public.users;
+  interest_names text[];
+  vector tsvector;
+  hash text;
+  hash_before text;
+begin
+  -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
+  -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
+  perform from private.search_locks where profile_id = profile for update;
+  if not found then
+    insert into private.search_locks (profile_id) values (profile)
+    on conflict (profile_id) do update set profile_id = excluded.profile_id;
+  end if;
+  select * into current_profile from public.profiles where id = profile and is_searchable;
+  select * into owner from public.users where id = current_profile.user_id and is_active;
+  if owner.id is null then
+    delete from private.search_entries where profile_id = profile;
+    return;
+  end if;
+  interest_names := array(
+    select interests.name
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+    order by interests.name
+  );
+  vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
+  hash := md5(concat_ws(
+    e'\n',
+    array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
+  ));
+  select content_hash into hash_before from private.search_entries where profile_id = profile;
+  insert into private.search_entries as entry (
+    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
+  )
+  values (
+    profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
+    interest_names, current_profile.image_url, hash
+  )
+  on conflict (profile_id) do update set
+    (name, biography, city, country, interests, image_url, content_hash) = (
+      excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests, excluded.image_url, hash
+    ),
+    -- The embedding of an old text would still find what the owner has deleted.
+    embedding = case when entry.content_hash = hash then entry.embedding end,
+    model = case when entry.content_hash = hash then entry.model end
+  where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+    is distinct from (
+      excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
+    );
+  if hash_before is distinct from hash then
+    -- Those of the old text, too, would still find what the owner has deleted.
+    delete from private.search_sentences where profile_id = profile;
+    perform private.enqueue_embedding('profile', profile);
+  end if;
+  insert into private.search_completions as stored (profile_id, keys)
+  values (
+    profile,
+    private.completion_keys(name => owner.name, city => current_profile.city, interests => interest_names)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys
+  where stored.keys <> excluded.keys;
+  insert into private.search_words as stored (profile_id, words)
+  values (profile, vector)
+  on conflict (profile_id) do update set words = excluded.words
+  where stored.words <> excluded.words;
+  if found then
+    insert into private.search_lexicon (word, holders, named)
+    select lexeme, 1, private.naming(weights)
+    from unnest(vector)
+    where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.score_profiles (
+  ids             bigint[],
+  neighbour_ids   bigint[],
+  asked           private.search_query,
+  model           private.search_models,
+  query_vector    extensions.halfvec,
+  context_vector  extensions.halfvec,
+  semantic_weight double precision
+)
+  RETURNS TABLE (
+    profile_id    bigint,
+    score         double precision,
+    keyword       double precision,
+    cosine        double precision,
+    semantic      double precision,
+    context       double precision,
+    coverage      double precision,
+    words_matched bigint,
+    names_missing double precision,
+    in_name       boolean,
+    is_name       boolean,
+    lives         boolean
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO 'extensions'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+#variable_conflict use_column
+declare
+  has_words constant boolean := cardinality(asked.units) > 0;
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+  -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
+  -- With 60 the labelled sets have the same order.
+  max_compared constant integer := case when has_words then 100 else 1000 end;
+begin
+  return query
+    with matches as materialized (
+      select
+        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+      from unnest(ids) as id
+      join private.search_words as stored on stored.profile_id = id
+      -- One after the other for each profile: a join with the units copied the words of all of them.
+      cross join lateral (
+        select
+          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+          count(*) filter (where worth > 0) as words_matched,
+          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+          coalesce(min(worth), 0) as least_worth
+        from unnest(asked.units) as unit
+        cross join lateral (
+          -- A beginning or a correction says less.
+          select case
+            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+            else 0
+          end as worth
+          -- Else once for each of the sums.
+          offset 0
+        ) as worths
+      ) as by_unit
+      cross join lateral (
+        select
+          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+        offset 0
+      ) as person
+      where words_matched > 0 or id = any (neighbour_ids) or not has_words
+    ),
+    compared as materialized (
+      select array(
+        (
+          select profile_id from matches
+          order by is_name desc, lives desc, in_name desc, coverage desc, profile_id
+          limit max_compared
+        )
+        union select unnest(neighbour_ids)
+      ) as compared_ids
+    ),
+    -- A search of the index for each profile took twice as long.
+    nearest_sentences as materialized (
+      select profile_id, max(similarity) as sentence
+      from (
+        select profile_id, 1 - (embedding <=> query_vector) as similarity
+        from private.search_sentences
+        where has_words and profile_id = any ((select compared_ids from compared)::bigint[])
+        offset 0
+      ) as sentences
+      group by profile_id
+    ),
+    near as materialized (
+      select
+        entry.profile_id, (whole + coalesce(sentence, whole)) / 2 as cosine,
+        1 - (embedding <=> context_vector) as context_cosine
+      from private.search_entries as entry
+      cross join lateral (select 1 - (embedding <=> query_vector) as whole offset 0) as of_the_whole
+      left join nearest_sentences using (profile_id)
+      where entry.profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
+    ),
+    scored as (
+      select
+        matches.*, is_compared, keyword, cosine, semantic, context,
+        case
+          when asked.home is null or in_name then own_score
+          -- Who lives in the place has .5 or more, the others less.
+          when lives then 0.5 + 0.5 * own_score
+          else 0.499 * own_score
+        end as score
+      from matches
+      cross join compared
+      left join near using (profile_id)
+      -- `offset 0`, here and below: each step gets columns, which are computed once.
+      cross join lateral (
+        select
+          profile_id = any (compared_ids) as is_compared,
+          -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
+          case when has_words then coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
+          -- its missing names have is taken off.
+          (1 - names_missing) * least(1, greatest(
+            0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
+          )) as semantic,
+          -- Squared, because many strangers are somewhat alike.
+          least(1, greatest(
+            0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
+          )) ^ 2 as context
+        offset 0
+      ) as parts
+      cross join lateral (
+        select private.shown_score(
+          case
+            when in_name then 1
+            -- Whoever has all the words gets .15 of what is missing to 1. An entry without a vector (such as one whose
+            -- words the model does not know) is scored by words alone.
+            else 1 - case when has_all then 0.85 else 1 end
+              * (1 - keyword - weight * (semantic - keyword))
+          end,
+          semantic_weight
+        ) as shown
+        from (select case when is_compared and cosine is null then 0 else semantic_weight end as weight) as weighed
+        offset 0
+      ) as ranked
+      -- The context decides among people whom the query leaves about equal. Rejected: a fifth of what is missing to 1,
+      -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
+      cross join lateral (
+        select shown
+          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
+        offset 0
+      ) as own
+      -- A name means nothing, so nobody is near to it.
+      where not has_words or keyword > 0 or cosine >= model.similarity_threshold and semantic > 0
+    )
+    select
+      profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
+      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
+    from scored;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.split_of (
+  typed text
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select parts
+    from (
+      select parts
+      from generate_series(1, char_length(typed) - 1) as one
+      cross join generate_series(one + 1, char_length(typed)) as two
+      cross join lateral (
+        select array_remove(array[left(typed, one), substr(typed, one + 1, two - one), substr(typed, two + 1)], '')
+      ) as cut (parts)
+      -- No word that is written together is longer.
+      where char_length(typed) <= 40
+        -- O'Brien, d'Angelo and l'Aquila are two words.
+        and (one > 2 or left(typed, one) in ('d', 'l', 'o'))
+        and two - one > 2
+        and char_length(typed) - two not in (1, 2)
+        and not exists (
+          select
+          from unnest(parts) as part
+          where not exists (select from private.search_lexicon as lexicon where lexicon.word = part)
+        )
+      order by cardinality(parts), abs(2 * one - char_length(typed))
+      -- Where all of aa, aaa, aaaa … are words, aaaaaaaaaa is many, and the index has to look for each.
+      limit 20
+    ) as likeliest
+    where exists (select from private.search_words where words @@ private.phrase(parts))
+    limit 1
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.tags_of (
+  places integer[]
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+  select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.words_vector (
+  profile   public.profiles,
+  name      text,
+  interests text[]
+)
+  RETURNS tsvector
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    with texts (number, weight, value) as (
+      values
+        (1, 'A', name), (2, 'A', profile.first_name), (3, 'A', profile.last_name), (4, 'C', profile.city),
+        (5, 'C', profile.country)
+      union all
+      select 5 + ordinality, 'B', interest
+      from unnest(interests) with ordinality as listed (interest, ordinality)
+      union all
+      values (1000, 'D', profile.biography)
+    ),
+    words as (
+      -- Two positions lie between two texts, so that no phrase reaches across them.
+      select word, weight, 2 * text_number + row_number() over (order by number, place) as position
+      from (
+        select *, dense_rank() over (order by number) as text_number from texts where value is not null
+      ) as numbered
+      -- Some characters fold into many words, and a position of a tsvector is at most 16,383.
+      cross join lateral (
+        select (private.words_of(value))[:case weight when 'D' then 11000 when 'B' then 60 else 290 end] as words
+      ) as split
+      cross join lateral unnest(split.words) with ordinality as listed (word, place)
+    )
+    select coalesce(string_agg(private.lexeme(word) || ':' || least(position, 16382) || weight, ' '), '')
+      || coalesce(' ' || (
+        select string_agg(private.lexeme('@in ' || tag) || ':16383C', ' ')
+        from unnest(private.place_tags(profile.city, profile.country)) as tag
+      ), '')
+    from words
+  )::tsvector || array_to_tsvector(array(
+    select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select private.facet('name', array_to_string(private.words_of(name), ' '))
+    union
+    select private.facet('city', profile.city) where profile.city is not null
+    union
+    select private.facet('country', profile.country) where profile.country is not null
+    union
+    select private.facet('age', coalesce(profile.age::text, 'unknown'))
+  ));
+end
+$function$;
+
+COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
+
+COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
+
+COMMENT ON COLUMN "private"."embedding_queue"."attempts" IS 'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
+provider do not count, so an outage makes no dead letters, however long it lasts.';
+
+COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tried, for whatever end: the next attempt waits longer after each, and it is tried alone.';
+
+COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
+
+COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
+
+COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
+
+COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
+find. Definer, as api.search_profiles.';
+
+COMMENT ON FUNCTION "api"."search_profiles"(jsonb) IS 'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
+facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
+them. `words` are private.query_words. Where words of a draft are corrected or completed, answer is null: the vector
+must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
+no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
+
+COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
+
+COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared. Definer, because edge_functions has no rights on the index.';
+
+COMMENT ON FUNCTION "private"."any_term"(text[]) IS 'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
+
+COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
+the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
+the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
+profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
+
+COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
+newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
+
+COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
+what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
+
+COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
+
+COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
+
+COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
+
+COMMENT ON FUNCTION "private"."facet"(text, text) IS 'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
+
+COMMENT ON FUNCTION "private"."fail_embeddings"(jsonb, text, boolean) IS 'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it. Definer,
+because edge_functions has no rights on the queue.';
+
+COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision) IS
+  'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
+facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
+
+COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
+
+COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
+
+COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
+
+COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
+
+COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
+
+COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
+
+COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded phrases are names of places.';
+
+COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
+
+COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
+
+COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, from its private.query_words.';
+
+COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
+alone.';
+
+COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
+
+COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
+
+COMMENT ON FUNCTION "private"."refresh_search_entry"(bigint) IS 'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
+
+COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
+queued. Definer, because edge_functions has no rights on the index.';
+
+COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
+  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). `coverage`: the
+share of the query''s rarity that a profile has; `in_name`: the name has all the words, and with `is_name` no others.
+Nobody is put before those who were compared in meaning, which all neighbours are.';
+
+COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
+
+COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
+
+COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that somebody lives in one of these places.';
+
+COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
+
+COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
+
+COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
+
+COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
+
+COMMENT ON TABLE "private"."embedding_queue" IS 'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
+until its text or the model changes.';
+
+COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
+
+COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
+instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
+
+COMMENT ON TABLE "private"."search_contexts" IS 'The embedding of each user''s own interests, bio and location, which orders what they find.';
+
+COMMENT ON TABLE "private"."search_models" IS 'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
+percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
+has the highest recall, at which .15 of what is found is relevant. bench/search/calibrate.ts computes them for the
+offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
+
+COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
+also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
+parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+
+COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and with a @
+in front the values that filters compare and the places where somebody lives. Until release 1.1.0 names as other scripts
+spell them had a ~ in front.';
+
+COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
+
+COMMENT ON TYPE "private"."search_filter" IS '`required` has facets, ages and quoted phrases, `excluded` what no hit may have; either may be null. `passing`: all
+who meet the conditions, if they are few; then the others are empty.';
+
+COMMENT ON TYPE "private"."search_query" IS '`excluded` finds whom a query does not want; `corrections` are the likeliest of mistyped words, and `completions`
+those that an unfinished one most often stands for: [{from, to}]; `unknown` are words that nobody has and the model does
+not know; `called_so` finds whose name it is, and `home` who lives in the place that it is about, if it is about one.';
+
+COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
+index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
+`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name.
+`rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
+word that it is a mistyping of.';
+
+REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
+
+select private.schedule_jobs();
