@@ -80,6 +80,64 @@ as $$
 $$;
 comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
 
+create function private.romaji(kana text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  latin text;
+  sounds constant text[] := string_to_array(
+    'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
+    'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
+    'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
+    'せ se そ so た ta ち chi つ tsu て te と to な na に ni ぬ nu ね ne の no は ha ひ hi ふ fu へ he ほ ho ま ma み mi '
+    'む mu め me も mo や ya ゆ yu よ yo ら ra り ri る ru れ re ろ ro わ wa を o ん n が ga ぎ gi ぐ gu げ ge ご go ざ za '
+    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
+  );
+begin
+  if normalize(kana, nfkc) !~ '^[ぁ-ゖァ-ヶー]+$' then
+    return null;
+  end if;
+  -- Katakana are hiragana 96 further on.
+  latin := translate(
+    normalize(kana, nfkc),
+    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
+    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
+  );
+  for place in 1..cardinality(sounds) by 2 loop
+    latin := replace(latin, sounds[place], sounds[place + 1]);
+  end loop;
+  -- A small tsu doubles what follows; long vowels are written once.
+  latin := regexp_replace(replace(latin, 'ー', ''), 'っ(.)', '\1\1', 'g');
+  return regexp_replace(regexp_replace(latin, 'ou', 'o', 'g'), '([aiueo])\1', '\1', 'g');
+end
+$$;
+comment on function private.romaji(text) is 'Kana as Hepburn writes them, without long vowels; null for anything else.';
+
+create function private.consonants(word text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return '~' || case when word ~ '^[\u0590-\u05ff\u0600-\u06ff]+$'
+    then 'abjad ' || regexp_replace(translate(
+      regexp_replace(replace(word, 'צ', 'ts'), '[הةه]$', ''),
+      'بتثجحخدذرزسشصضطظغفقكلمنهبגדזחטכךלמםנןספףץקרשתה' || 'پچگژ' || 'אעויةاأإآءؤئىيوع',
+      'bttjhkddrzsssdtzgfkklmnhbgdzhtkklmmnnsffskrsth' || 'bcgz'
+    ), '(.)\1+', '\1', 'g')
+    else 'latin ' || regexp_replace(translate(
+      regexp_replace(regexp_replace(
+        replace(replace(replace(word, 'sh', 's'), 'ph', 'f'), 'tz', 'ts'), '([tdkcg])h', '\1', 'g'
+      ), 'h$', ''),
+      'pvcqxaeiouyw', 'fbkks'
+    ), '(.)\1+', '\1', 'g')
+  end;
+end
+$$;
+comment on function private.consonants(text) is
+  'What a word in Arabic or Hebrew letters and its usual Latin spelling have in common, apart from the sign in front,
+which says how it is written: vowels are not, and some consonants are told apart in one of the scripts only.';
+
 create function private.facet(kind text, value text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
@@ -95,6 +153,16 @@ create function private.words_vector(profile public.profiles, name text, interes
 returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  -- Names as other scripts spell them.
+  spelt constant text[] := array(
+    select spelling
+    from unnest(array[name, profile.first_name, profile.last_name]) as value
+    cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
+    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    -- One consonant is no name.
+    where spelling !~ '^~\w+ .?$'
+  );
 begin
   return (
     with texts (number, weight, value) as (
@@ -125,7 +193,7 @@ begin
         from unnest(private.place_tags(profile.city, profile.country)) as tag
       ), '')
     from words
-  )::tsvector || array_to_tsvector(array(
+  )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))

@@ -59,8 +59,8 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
   return (
-  select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
-  from unnest(words) with ordinality as listed (word, place)
+    select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
+    from unnest(words) with ordinality as listed (word, place)
   );
 end
 $$;
@@ -72,10 +72,10 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
   return (
-  select private.any_of(
-    (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
-  )
-  from unnest(terms) as term
+    select private.any_of(
+      (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
+    )
+    from unnest(terms) as term
   );
 end
 $$;
@@ -87,9 +87,7 @@ returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
-  return (
-  select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
-  );
+  return (select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place);
 end
 $$;
 comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
@@ -193,6 +191,8 @@ begin
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
+    -- Two letters are an abbreviation, or a word: LA, la.
+    and (part.is_capital or not is_ambiguous or candidate !~ '^[a-z]{1,2}$')
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
     -- there and it is all that is asked or written like a name.
     and case
@@ -250,6 +250,7 @@ declare
   adjective constant text[] := private.tags_of((
     select ids from unnest(places) as place where candidate = word and is_adjective
   ));
+  consonants constant text := private.consonants(word);
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
@@ -258,7 +259,15 @@ begin
   unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
   -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
   unit.loose := case when part.is_language then adjective else '{}' end
-    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null);
+    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null)
+    || array(
+      select spelling
+      from unnest(array[
+        private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
+          else replace(consonants, '~latin', '~abjad') end
+      ]) as spelling
+      where private.is_listed(spelling)
+    );
   is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
@@ -380,9 +389,9 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.loose := '{}';
+        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
         unit.exact_query := private.phrase(phrase);
-        unit.query := unit.exact_query;
+        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
       elsif size is null then
         pieces := case
           when not part.is_known and not private.is_begun(part) then private.split_of(part.word)

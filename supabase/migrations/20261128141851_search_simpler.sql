@@ -15,19 +15,13 @@ DROP FUNCTION "private"."any_term"(text[]);
 
 DROP FUNCTION "private"."called_so"(private.search_query);
 
-DROP FUNCTION "private"."consonants"(text);
-
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
-DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
-
 DROP FUNCTION "private"."phrase"(text[]);
-
-DROP FUNCTION "private"."romaji"(text);
 
 DROP FUNCTION "private"."tags_of"(integer[]);
 
@@ -175,10 +169,10 @@ CREATE OR REPLACE FUNCTION private.any_term (
   AS $function$
 begin
   return (
-  select private.any_of(
-    (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
-  )
-  from unnest(terms) as term
+    select private.any_of(
+      (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
+    )
+    from unnest(terms) as term
   );
 end
 $function$;
@@ -808,6 +802,81 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.match_words (
+  ids           bigint[],
+  neighbour_ids bigint[],
+  asked         private.search_query
+)
+  RETURNS TABLE (
+    profile_id    bigint,
+    coverage      double precision,
+    words_matched bigint,
+    names_missing double precision,
+    has_all       boolean,
+    in_name       boolean,
+    is_name       boolean,
+    lives         boolean
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+#variable_conflict use_column
+declare
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+begin
+  return query
+    select
+      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+        count(*) filter (where worth > 0) as words_matched,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+        coalesce(min(worth), 0) as least_worth
+      from unnest(asked.units) as unit
+      cross join lateral (
+        -- A beginning or a correction says less.
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as worths
+    ) as by_unit
+    cross join lateral (
+      select
+        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+      offset 0
+    ) as person
+    where words_matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.nearest_profiles (
   query_vector extensions.halfvec,
   query_model  text,
@@ -878,8 +947,8 @@ CREATE OR REPLACE FUNCTION private.phrase (
   AS $function$
 begin
   return (
-  select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
-  from unnest(words) with ordinality as listed (word, place)
+    select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
+    from unnest(words) with ordinality as listed (word, place)
   );
 end
 $function$;
@@ -933,6 +1002,8 @@ begin
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
+    -- Two letters are an abbreviation, or a word: LA, la.
+    and (part.is_capital or not is_ambiguous or candidate !~ '^[a-z]{1,2}$')
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
     -- there and it is all that is asked or written like a name.
     and case
@@ -1032,9 +1103,9 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.loose := '{}';
+        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
         unit.exact_query := private.phrase(phrase);
-        unit.query := unit.exact_query;
+        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
       elsif size is null then
         pieces := case
           when not part.is_known and not private.is_begun(part) then private.split_of(part.word)
@@ -1127,6 +1198,7 @@ declare
   adjective constant text[] := private.tags_of((
     select ids from unnest(places) as place where candidate = word and is_adjective
   ));
+  consonants constant text := private.consonants(word);
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
@@ -1135,7 +1207,15 @@ begin
   unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
   -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
   unit.loose := case when part.is_language then adjective else '{}' end
-    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null);
+    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null)
+    || array(
+      select spelling
+      from unnest(array[
+        private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
+          else replace(consonants, '~latin', '~abjad') end
+      ]) as spelling
+      where private.is_listed(spelling)
+    );
   is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
@@ -1295,61 +1375,12 @@ CREATE OR REPLACE FUNCTION private.score_profiles (
 #variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 and asked.home is null then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  neighbours constant tsquery := (
-    select private.all_of(one.exact_query <-> other.query)
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (
-      select
-        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
-      from unnest(ids) as id
-      join private.search_words as stored on stored.profile_id = id
-      -- One after the other for each profile: a join with the units copied the words of all of them.
-      cross join lateral (
-        select
-          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
-          count(*) filter (where worth > 0) as words_matched,
-          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
-          coalesce(min(worth), 0) as least_worth
-        from unnest(asked.units) as unit
-        cross join lateral (
-          -- A beginning or a correction says less.
-          select case
-            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-            else 0
-          end as worth
-          -- Else once for each of the sums.
-          offset 0
-        ) as worths
-      ) as by_unit
-      cross join lateral (
-        select
-          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
-          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
-          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-        offset 0
-      ) as person
-      where words_matched > 0 or id = any (neighbour_ids) or not has_words
-    ),
+    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
     compared as materialized (
       select array(
         (
@@ -1489,9 +1520,7 @@ CREATE OR REPLACE FUNCTION private.tags_of (
   SET search_path TO ''
   AS $function$
 begin
-  return (
-  select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place
-  );
+  return (select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place);
 end
 $function$;
 
@@ -1505,6 +1534,16 @@ CREATE OR REPLACE FUNCTION private.words_vector (
   STABLE
   SET search_path TO ''
   AS $function$
+declare
+  -- Names as other scripts spell them.
+  spelt constant text[] := array(
+    select spelling
+    from unnest(array[name, profile.first_name, profile.last_name]) as value
+    cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
+    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    -- One consonant is no name.
+    where spelling !~ '^~\w+ .?$'
+  );
 begin
   return (
     with texts (number, weight, value) as (
@@ -1535,7 +1574,7 @@ begin
         from unnest(private.place_tags(profile.city, profile.country)) as tag
       ), '')
     from words
-  )::tsvector || array_to_tsvector(array(
+  )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))
@@ -1614,6 +1653,10 @@ COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
+COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
+share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
+in the place that the query asks for, true if it asks for none.';
+
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
 COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
@@ -1639,9 +1682,8 @@ COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embedding
 queued. Definer, because edge_functions has no rights on the index.';
 
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
-  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). `coverage`: the
-share of the query''s rarity that a profile has; `in_name`: the name has all the words, and with `is_name` no others.
-Nobody is put before those who were compared in meaning, which all neighbours are.';
+  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
+put before those who were compared in meaning, which all neighbours are.';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
 
@@ -1675,10 +1717,6 @@ offline model, private.calibrate_model for others. Trust: how much a similarity 
 COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
 also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
-
-COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and with a @
-in front the values that filters compare and the places where somebody lives. Until release 1.1.0 names as other scripts
-spell them had a ~ in front.';
 
 COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
