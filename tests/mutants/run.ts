@@ -100,7 +100,8 @@ const firstToFail = async (names: string[], fails: (name: string) => Promise<boo
   return null
 }
 const ruleFails = async (name: string): Promise<boolean> => {
-  const [result] = await runTests({ isWanted: (test) => nameOf(test) === name, isInside: true, milliseconds: 10_000 })
+  const milliseconds = Math.max(10_000, 5 * (durations.get(name) ?? 0))
+  const [result] = await runTests({ isWanted: (test) => nameOf(test) === name, isInside: true, milliseconds })
   return result!.error !== null
 }
 const allRules = results.map(nameOf)
