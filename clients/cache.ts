@@ -31,9 +31,21 @@ const confirmInterval = 5 * 60_000
 const longestFresh = 3_600_000
 const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
+// What the page cannot do without: it would fail at each start, also with a network.
+const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
+  Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
+const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
+  areItems(list) && list.every(({ content }) => typeof content === 'string')
+const areListed = (list: CachedInbox['conversations']): boolean =>
+  areItems(list) && list.every(({ Voyager, Local, Messages }) => areItems([Voyager, Local]) && areMessages(Messages))
+
 const parse = (stored: unknown, owner: string): Cached | null => {
   const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
-  return rest.version === version && rest.owner === owner && inbox && pages ? { inbox, pages } : null
+  const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
+  const isInbox = isOwn && areListed(inbox.conversations) && areItems([inbox.me]) && Date.parse(inbox.asOf) > 0
+  const isWhole = isInbox && areItems(pages) &&
+    pages.every(({ messages, reservations }) => areMessages(messages) && areItems(reservations))
+  return isWhole ? { inbox, pages } : null
 }
 
 /** Deletes what whoever was here last has seen, where nobody is signed in. */
@@ -66,8 +78,7 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       savedAt = Date.now()
       const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
       const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-      // A storage that hangs may go on after the user has signed out.
-      write((storage) => closed || storage.update(key, () => isCleared ? undefined : value))
+      write((storage) => closed || storage.set(key, value, () => !isCleared))
     }, saveInterval)
   }
 

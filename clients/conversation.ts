@@ -82,8 +82,11 @@ const createHandle = (
       partner.details.runNow()
     },
     markRead(upTo = messages.last()) {
-      const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== messages.myId())
-      if (received && !received.read) marker.markRead(received.id)
+      // What was taken back counts as read.
+      const unread = store.view.messages.findLast(({ id, user_id, read }) =>
+        id <= upTo && user_id !== messages.myId() && !read
+      )
+      if (unread) marker.markRead(unread.id)
     },
     close() {
       closed.abort()
@@ -98,6 +101,7 @@ const createHandle = (
 const handleEvent = (event: EventName, payload: EventPayload, { store, messages, reading, partner }: Parts) => {
   if (event === 'message.created') {
     partner.wrote(payload.user_id)
+    if (payload.id <= messages.lastKnown()) return
     if ((payload.previous_id ?? 0) > messages.lastKnown()) reading.reader.fellBehind()
     reading.expect(payload.id)
   } else if (event === 'message.changed') reading.changed(payload.id)

@@ -192,17 +192,11 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
       const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
-      const answer = answers.of(client_id)
-      entries.set([...entries.view().entries, {
-        ...message,
-        state: 'sending',
-        error: null,
-        progress: null,
-        message: null,
-      }])
       if (file) unsent.keepFile(client_id, file)
+      // Its entry comes with it: what is shown and not unsent was discarded.
       unsent.change(withMessage({ ...message, conversation, refused: null }))
-      loop.run()
+      const answer = answers.of(client_id)
+      entries.update(client_id, { state: 'sending' })
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */

@@ -135,8 +135,12 @@ export const createReading = (
       const { messages: known, hasOlder } = store.view
       if (!hasOlder) return
       const missed = meanwhile = createDue()
-      const page = await api.messagesBefore(store.view.id, known[0]!.id, signal).finally(() => meanwhile = null)
-      messages.addPage(page.messages, { hasOlder: page.more })
+      try {
+        const page = await api.messagesBefore(store.view.id, known[0]!.id, signal)
+        messages.addPage(page.messages, { hasOlder: page.more })
+      } finally {
+        meanwhile = null
+      }
       due = bothDue(due, missed)
       if (missed.unread || missed.ids.size) reader.run()
     },

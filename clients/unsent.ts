@@ -103,7 +103,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
   key.then((name) => {
     if (closed || !storage || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data ? onSent(data) : void run()
+    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
     // In Node it would keep the process alive.
     channel.unref?.()
   })

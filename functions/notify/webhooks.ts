@@ -22,7 +22,7 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(ato
 const requestHeaders = (id: string | null): Record<string, string> => {
   if (!id) return {}
   const parentId = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-  return { 'x-request-id': id, ...(/^[0-9a-f]{32}$/.test(id) && { traceparent: `00-${id}-${parentId}-01` }) }
+  return { 'x-request-id': id, ...(/^(?!0{32})[0-9a-f]{32}$/.test(id) && { traceparent: `00-${id}-${parentId}-01` }) }
 }
 
 /** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */

@@ -12,6 +12,12 @@ playAll([
   ['a message is shown as outgoing at once, and among the messages once it is stored', {},
     send('Hello'), { messages: [], outgoing: [{ content: 'Hello', state: 'sending' }] },
     100, { isComplete: true, texts: ['Hello'], outgoing: [], answers: ['Hello'] }],
+  ['a message is sent whatever a listener does when it is shown', {},
+    ({ chat }) => void chat.subscribe(() => {
+      chat.setDraft(`${chat.view.outgoing.length}`)
+      chat.markRead()
+    }),
+    send('Hello'), 1000, { isComplete: true, texts: ['Hello'], outgoing: [], answers: ['Hello'] }],
   ['two messages with the same text are always shown as two', {},
     send('Hi', 'Hi'), watch(({ chat: { view } }) => view.messages.length + view.outgoing.length),
     1000, { isComplete: true, outgoing: [], seen: [2] }],

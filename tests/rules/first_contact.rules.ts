@@ -128,3 +128,28 @@ test('a note within the limit counts; to decline, accept or offer is an answer, 
     await send(ana, path, 'Hello', step === 'cancel' ? 403 : 201)
   }
 })
+
+test("no answer has the partner's address before they have written", async () => {
+  setting('PARTNER_EMAIL', 'after_reply')
+  const { ana, ben, ab } = await meet()
+  await send(ana, ab)
+  await ben.patch('/users/searchable', { is_searchable: true })
+  const it = await offer(ana, ab)
+  await block(ana, ben)
+  // deno-fmt-ignore
+  const paths = [
+    '/conversations', ab, `${ab}/messages`, '/conversations/states', '/users/me/reservations', it, '/users/me/blocks',
+    '/users/me/export', '/users/me/reports', `/users/${ben.profileId}`, '/users/search?q=ben&explain=true',
+  ]
+  const answers = [
+    await ana.ask('POST', '/users/me/reports', { user_id: ben.id, reason: 'other' }),
+    await ana.ask('POST', '/conversations', { other_user_id: ben.id }),
+  ]
+  for (const path of paths) answers.push(await ana.ask('GET', path))
+  for (const { status, text } of answers) {
+    is([[200, 201, 409].includes(status), text.includes('ben@tests.example')], [true, false], text)
+  }
+  await unblock(ana, ben)
+  await send(ben, ab)
+  is((await ana.ask('GET', '/conversations')).text.includes('ben@tests.example'), true)
+})

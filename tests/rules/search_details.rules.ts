@@ -16,7 +16,7 @@ const crowd: Subject[] = [
     name: 'Bo',
     city: ' DÉTAILLIA ',
     country: 'zuland',
-    biography: 'Cafe\u0301s and ﬁnches: 東京の寿司が好き',
+    biography: 'Cafe\u0301s and ﬁnches: 東京の寿司が好き、さくらも',
     interests: ['Jazz'],
   },
   { name: 'Cy', ...here, biography: '' },
@@ -127,6 +127,7 @@ test('a highlight marks the words that were found, as they are written', async (
     ['cafes ', 'Bo', 'biography', ['Cafe\u0301s']],
     ['finches ', 'Bo', 'biography', ['ﬁnches']],
     ['寿司', 'Bo', 'biography', ['寿司']],
+    ['さくら', 'Bo', 'biography', ['さくら']],
   ]
   for (const [q, name, field, covered] of cases) is(matched(await hitOf(q, name), field), covered, q)
   const excluding = await hitOf('annegret -"foot bake" "every day"', annegret)

@@ -201,6 +201,19 @@ test('a place is found under its other names, is told from a language, and is no
   ] as const) equal((await understood(q)).places, places, q)
 })
 
+test('where nobody lives in a place, whoever has its name is found by it', async () => {
+  await makeProfiles([{ name: 'Ana San Marino' }, { name: '千葉 真一' }, {
+    name: 'Dora',
+    biography: 'San Marino is small',
+  }])
+  for (
+    const [q, name] of [['san marino ', 'Ana San Marino'], ['千葉', '千葉 真一'], ['真一 千葉', '千葉 真一']] as const
+  ) {
+    const { hits: [first] } = await search({ q })
+    is([first.name, first._rankingScore], [name, 1], q)
+  }
+})
+
 test('a query that was understood before means what profiles make of it now', async () => {
   await makeProfiles([{ name: 'Caver', city: 'Karst', biography: 'Caves, caverns and grottoes' }])
   const ask = () => search({ q: 'stalactitez ', filterCity: 'Karst' })

@@ -11,12 +11,14 @@ create type private.search_unit as (
   is_named boolean,
   exact_query tsquery,
   corrected text,
+  is_home boolean,
   query tsquery
 );
 comment on type private.search_unit is
   'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
 index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
-`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name.
+`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name;
+`is_home`: the query is about its people only.
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
 
@@ -222,6 +224,10 @@ begin
   unit.exact_query := private.any_term(unit.exact);
   unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
+  -- Where nobody lives, somebody may have the name.
+  unit.is_home := part.is_near
+    or exists (select from private.search_words as stored where stored.words @@ unit.exact_query)
+    or (private.word_counts(unit.words)).named <= 0;
   return unit;
 end
 $$;
@@ -461,7 +467,7 @@ begin
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+    private.any_of(wanted.exact_query) filter (where wanted.is_home)
   into asked.called_so, asked.home
   from unnest(asked.units) as wanted;
   return asked;

@@ -366,7 +366,10 @@ as $$
           'typos', (kind = 'loose' and term not like '%*')::integer
         )
         from (
-          select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
+          select 'exact' as kind, unnest(exact) as term
+          union all
+          -- What a phrase may stand for is no word of it.
+          select 'loose', unnest(loose) where cardinality(words) = 1 or place is not null
         ) as terms
         where term !~ '^[@~]'
       )

@@ -39,6 +39,8 @@ ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
 
+ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "is_home" boolean CASCADE;
+
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
 
 CREATE OR REPLACE FUNCTION api.complete_search (
@@ -474,7 +476,10 @@ CREATE OR REPLACE FUNCTION private.describe_query (
           'typos', (kind = 'loose' and term not like '%*')::integer
         )
         from (
-          select 'exact' as kind, unnest(exact) as term union all select 'loose', unnest(loose)
+          select 'exact' as kind, unnest(exact) as term
+          union all
+          -- What a phrase may stand for is no word of it.
+          select 'loose', unnest(loose) where cardinality(words) = 1 or place is not null
         ) as terms
         where term !~ '^[@~]'
       )
@@ -1033,6 +1038,10 @@ begin
   unit.exact_query := private.any_term(unit.exact);
   unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
+  -- Where nobody lives, somebody may have the name.
+  unit.is_home := part.is_near
+    or exists (select from private.search_words as stored where stored.words @@ unit.exact_query)
+    or (private.word_counts(unit.words)).named <= 0;
   return unit;
 end
 $function$;
@@ -1175,7 +1184,7 @@ begin
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+    private.any_of(wanted.exact_query) filter (where wanted.is_home)
   into asked.called_so, asked.home
   from unnest(asked.units) as wanted;
   return asked;
@@ -1729,7 +1738,8 @@ not know; `called_so` finds whose name it is, and `home` who lives in the place 
 
 COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
 index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
-`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name.
+`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name;
+`is_home`: the query is about its people only.
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
 
