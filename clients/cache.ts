@@ -1,5 +1,5 @@
 import type { ConversationView } from './views.ts'
-import type { InboxView } from './inbox.ts'
+import type { InboxView } from './views.ts'
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage, withTimeout } from './storage.ts'
 import type { Change, Person } from './types.ts'

@@ -1,24 +1,15 @@
 import type { ServiceError } from './errors.ts'
 import { createMessages, type Messages } from './messages.ts'
 import type { Queue } from './outbox.ts'
-import type { InboxParts } from './parts.ts'
+import type { Surroundings } from './parts.ts'
 import { createPartner, type Partner } from './partner.ts'
 import type { ReadMarker } from './read_markers.ts'
 import { createReading, type Reading } from './reading.ts'
 import { createStore, type Store } from './store.ts'
-import type { Change, EventName, EventPayload, Message, Person, Realtime, Status } from './types.ts'
+import type { Change, EventName, EventPayload, Message } from './types.ts'
 import type { Unsent } from './unsent.ts'
 import { uuid } from './uuid.ts'
 import type { Conversation, ConversationView } from './views.ts'
-
-/** The inbox of a conversation. */
-export interface Surroundings extends InboxParts {
-  me: Promise<Person>
-  /** The status of a view, whether it is known to lack something and the error of its last request. */
-  statusOf(isBehind: boolean, error: ServiceError | null): Status
-  /** The connection for typing: a join that is refused there delays no message. */
-  typingConnection(): Realtime
-}
 
 /** What a conversation consists of. */
 interface Parts {

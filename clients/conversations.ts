@@ -1,4 +1,5 @@
 import type { OpenConversation } from './conversation.ts'
+import type { Parts } from './parts.ts'
 import type { Conversation } from './views.ts'
 
 /** The conversations that are open, each once. */
@@ -29,3 +30,8 @@ export const createConversations = (create: (id: number) => OpenConversation) =>
   }
 }
 export type Conversations = ReturnType<typeof createConversations>
+
+/** What an inbox consists of. */
+export interface InboxParts extends Parts {
+  conversations: Conversations
+}

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxParts } from './parts.ts'
+import type { InboxParts } from './conversations.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 

@@ -3,48 +3,27 @@ import { answeringOf } from './api_client.ts'
 import { openCache } from './cache.ts'
 import { openConnection } from './channel.ts'
 import { openConversation } from './conversation.ts'
-import { createConversations } from './conversations.ts'
+import { createConversations, type InboxParts } from './conversations.ts'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import { createFeed, type Feed } from './feed.ts'
 import { createInboxChannel } from './inbox_channel.ts'
 import { createBlocks, createList } from './list.ts'
 import { createOutbox } from './outbox.ts'
-import type { InboxParts } from './parts.ts'
 import { createReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
-import type { ListedConversation, Person, Realtime, Status } from './types.ts'
+import type { Person, Realtime, Status } from './types.ts'
 import { openUnsentStore } from './unsent.ts'
-import type { Conversation } from './views.ts'
+import type { Conversation, InboxView } from './views.ts'
 
-export type { Conversation, ConversationView, Outgoing } from './views.ts'
+export type { Conversation, ConversationView, InboxView, Outgoing } from './views.ts'
 export type { KeyValueStorage } from './storage.ts'
 export type { Attachment, Draft, ListedConversation, Message, OwnReservation, Partner, Person } from './types.ts'
 export type { Reservation, ReservationDetail, ReservationStep, Status } from './types.ts'
 export { type ErrorCode, ServiceError }
-
-export interface InboxView {
-  me: Person | null
-  /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
-  conversations: readonly (ListedConversation & { unread: number })[]
-  /** The number of unread messages over all conversations. */
-  unread: number
-  /** Whether the list has been read once. */
-  loaded: boolean
-  /** Until the service has answered: as of when this is, as an earlier page has left it. */
-  asOf: string | null
-  status: Status
-  /** The error of the last request; null after one that succeeded. */
-  error: ServiceError | null
-  /**
-   * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
-   * storage is full, forbidden or does not answer.
-   */
-  isDurable: boolean
-}
 
 export interface Inbox {
   readonly view: InboxView

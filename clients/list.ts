@@ -1,7 +1,7 @@
 import type { Api } from './api.ts'
 import type { Delivery } from './delivery.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxView } from './inbox.ts'
+import type { InboxView } from './views.ts'
 import { createReader } from './reader.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'

@@ -1,5 +1,5 @@
 import type { ConversationView } from './views.ts'
-import type { InboxView } from './inbox.ts'
+import type { InboxView } from './views.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
 import type { ReadMarker } from './read_markers.ts'

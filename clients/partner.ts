@@ -1,4 +1,4 @@
-import type { Surroundings } from './conversation.ts'
+import type { Surroundings } from './parts.ts'
 import type { Messages } from './messages.ts'
 import { stepsOf } from './reservations.ts'
 import { createRetryLoop } from './retry_loop.ts'

@@ -1,5 +1,5 @@
 import type { Api } from './api.ts'
-import type { Surroundings } from './conversation.ts'
+import type { Surroundings } from './parts.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
 import { lastId } from './merge.ts'
 import type { Messages } from './messages.ts'

@@ -1,6 +1,6 @@
 import type { ServiceError } from './errors.ts'
 import type { Listener } from './store.ts'
-import type { Attachment, Draft, Message, OwnReservation, Person, Status } from './types.ts'
+import type { Attachment, Draft, ListedConversation, Message, OwnReservation, Person, Status } from './types.ts'
 
 /** A message of the caller's that is not confirmed yet. */
 export interface Outgoing {
@@ -44,6 +44,26 @@ export interface ConversationView {
   status: Status
   /** The error of the last request; null after one that succeeded. */
   error: ServiceError | null
+}
+
+export interface InboxView {
+  me: Person | null
+  /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
+  conversations: readonly (ListedConversation & { unread: number })[]
+  /** The number of unread messages over all conversations. */
+  unread: number
+  /** Whether the list has been read once. */
+  loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
+  status: Status
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
+  /**
+   * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
+   * storage is full, forbidden or does not answer.
+   */
+  isDurable: boolean
 }
 
 /** A conversation that is kept in sync with the service until it is closed. */

@@ -1,7 +1,8 @@
 // Our own Realtime asks the policies again when somebody is blocked or deactivated; Supabase's does at a join alone.
 import { expect, test } from 'vitest'
 import type { Connection } from '../../supabase/local/realtime/channel.ts'
-import { openChannels, type Services } from '../../supabase/local/realtime/channels.ts'
+import { openChannels } from '../../supabase/local/realtime/channels.ts'
+import type { Services } from '../../supabase/local/realtime/join.ts'
 import { openHub } from '../../supabase/local/realtime/hub.ts'
 import { openPresence } from '../../supabase/local/realtime/presence.ts'
 import type { Frame } from '../../supabase/local/realtime/protocol.ts'

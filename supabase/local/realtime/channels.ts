@@ -1,24 +1,10 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
-import type { Authorize } from './authorization.ts'
 import { cannotRead, type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
-import type { Hub } from './hub.ts'
-import { type Identity, isUserToken, RealtimeError } from './identity.ts'
-import { bindingsOf, openChannel } from './join.ts'
-import type { PostgresChanges, Subscription } from './postgres_changes.ts'
-import type { Presence } from './presence.ts'
+import { isUserToken, RealtimeError } from './identity.ts'
+import { bindingsOf, openChannel, type Services } from './join.ts'
+import type { Subscription } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
-
-/** The parts of Realtime that channels use. */
-export interface Services {
-  hub: Hub
-  presence: Presence
-  postgresChanges: PostgresChanges
-  authorize: Authorize
-  /** How often permissions have changed: what was asked before the latest change must be asked again. */
-  permissionChanges: () => number
-  identify: (token: string) => Promise<Identity>
-}
 
 // Presence of one client, as CLIENT_PRESENCE_MAX_CALLS and CLIENT_PRESENCE_WINDOW_MS of Supabase's Realtime
 // (config/runtime.exs at v2.129.8).

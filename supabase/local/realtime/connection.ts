@@ -1,5 +1,6 @@
 import type { Connection } from './channel.ts'
-import { openChannels, type Services } from './channels.ts'
+import { openChannels } from './channels.ts'
+import type { Services } from './join.ts'
 import type { Identity } from './identity.ts'
 import { decode, encode, type Version } from './protocol.ts'
 

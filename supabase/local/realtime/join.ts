@@ -1,8 +1,21 @@
 import { type Channel, type Connection, requireRead } from './channel.ts'
-import type { Services } from './channels.ts'
-import { isUserToken, RealtimeError } from './identity.ts'
-import type { Binding } from './postgres_changes.ts'
+import type { Authorize } from './authorization.ts'
+import type { Hub } from './hub.ts'
+import { type Identity, isUserToken, RealtimeError } from './identity.ts'
+import type { Binding, PostgresChanges } from './postgres_changes.ts'
+import type { Presence } from './presence.ts'
 import { type Frame, isRecord } from './protocol.ts'
+
+/** The parts of Realtime that channels use. */
+export interface Services {
+  hub: Hub
+  presence: Presence
+  postgresChanges: PostgresChanges
+  authorize: Authorize
+  /** How often permissions have changed: what was asked before the latest change must be asked again. */
+  permissionChanges: () => number
+  identify: (token: string) => Promise<Identity>
+}
 
 const isTrue = (value: unknown): boolean => value === true || value === 'true'
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
