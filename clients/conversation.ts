@@ -12,7 +12,7 @@ import { uuid } from './uuid.ts'
 import type { Conversation, ConversationView } from './views.ts'
 
 /** What a conversation consists of. */
-interface Parts {
+interface ConversationParts {
   store: Store<ConversationView>
   queue: Queue
   marker: ReadMarker
@@ -33,7 +33,7 @@ const withDraft = (conversation: number, text: string) => {
 
 /** What the page calls. */
 const createHandle = (
-  { store, queue, marker, messages, reading, partner, setResult }: Parts,
+  { store, queue, marker, messages, reading, partner, setResult }: ConversationParts,
   { api, unsent, blocks }: Surroundings,
   closed: AbortController,
   onClose: () => void,
@@ -89,7 +89,11 @@ const createHandle = (
   }
 }
 
-const handleEvent = (event: EventName, payload: EventPayload, { store, messages, reading, partner }: Parts) => {
+const handleEvent = (
+  event: EventName,
+  payload: EventPayload,
+  { store, messages, reading, partner }: ConversationParts,
+) => {
   if (event === 'message.created') {
     partner.wrote(payload.user_id)
     if (payload.id <= messages.lastKnown()) return
@@ -107,7 +111,11 @@ const handleEvent = (event: EventName, payload: EventPayload, { store, messages,
 }
 
 /** What has changed in this conversation, read during the current join of the inbox's channel, or 0. */
-const handleChanges = (changes: readonly Change[], join: number, { reading, partner, setResult }: Parts) => {
+const handleChanges = (
+  changes: readonly Change[],
+  join: number,
+  { reading, partner, setResult }: ConversationParts,
+) => {
   for (const { kind, id } of changes) {
     if (kind === 'reservation' || kind === 'conversation') partner.details.runNow()
     else if (kind === 'message.removed') reading.removed(id)

@@ -80,6 +80,7 @@ export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[])
        select case when ${isWithinLimit}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
          as body
      ) as reply`,
+    // The request's id reaches the webhook through private.notify.
     [claims && { ...claims, request_id: currentRequestId() }, ...values, ...limit ?? []],
   )
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }

@@ -23,8 +23,11 @@ const users = createApp('users')
 // A 304 keeps the headers that CORS and request tracing need.
 const withEtag = etag({
   retainedHeaders: [
-    ...[...RETAINED_304_HEADERS, 'access-control-allow-origin', 'access-control-expose-headers'],
-    ...['x-content-type-options', 'x-request-id'],
+    ...RETAINED_304_HEADERS,
+    'access-control-allow-origin',
+    'access-control-expose-headers',
+    'x-content-type-options',
+    'x-request-id',
   ],
 })
 
