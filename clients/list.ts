@@ -1,10 +1,10 @@
 import type { Api } from './api.ts'
 import type { Delivery } from './delivery.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxView } from './views.ts'
 import { createReader } from './reader.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
+import type { InboxView } from './views.ts'
 
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500

@@ -1,10 +1,9 @@
-import type { ConversationView } from './views.ts'
-import type { InboxView } from './views.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
 import type { ReadMarker } from './read_markers.ts'
 import type { Store } from './store.ts'
 import type { Message } from './types.ts'
+import type { ConversationView, InboxView } from './views.ts'
 
 /** Shows messages in the view of a conversation, and below them the user's own that are not among them yet. */
 export const createMessages = (
