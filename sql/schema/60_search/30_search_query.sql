@@ -333,6 +333,50 @@ comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
 that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
 
+create function private.read_exclusion(part private.query_word, phrase text[], places private.place_name[])
+returns tsquery
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select private.any_of(query)
+    from (
+      values (case
+        when not part.is_denied then private.phrase(phrase)
+        when not part.is_where then private.denied(phrase)
+      end)
+      union all
+      select private.any_term(private.tags_of(ids))
+      from unnest(places)
+      where candidate = array_to_string(phrase, ' ') and not is_adjective
+    ) as exclusions (query)
+  );
+end
+$$;
+comment on function private.read_exclusion(private.query_word, text[], private.place_name[]) is
+  'Finds whoever has an excluded word or phrase, or lives in the place of that name.';
+
+create function private.rarity_of(unit private.search_unit, profiles double precision)
+returns double precision
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  holders constant double precision := case
+    -- All the words of a phrase, as the rarest of them.
+    when unit.place is null and cardinality(unit.words) > 1
+      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+    else coalesce(
+      nullif((private.word_counts(unit.exact)).holders, 0),
+      (private.word_counts(case when unit.place is null then unit.loose end)).holders
+    )
+  end;
+begin
+  return ln(1 + profiles / greatest(1, least(profiles, holders)));
+end
+$$;
+comment on function private.rarity_of(private.search_unit, double precision) is
+  'ln(1 + profiles / who has the unit).';
+
 create function private.read_query(typed jsonb)
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
@@ -363,8 +407,8 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
+  unwanted tsquery;
   size integer;
-  holders double precision;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
 begin
@@ -373,20 +417,8 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      -- Whoever has it, or lives in the place of that name.
-      asked.excluded := (
-        select private.any_of(query)
-        from (
-          values (asked.excluded), (case
-            when not part.is_denied then private.phrase(phrase)
-            when not part.is_where then private.denied(phrase)
-          end)
-          union all
-          select private.any_term(private.tags_of(ids))
-          from unnest(places)
-          where candidate = array_to_string(phrase, ' ') and not is_adjective
-        ) as exclusions (query)
-      );
+      unwanted := private.read_exclusion(part, phrase, places);
+      asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -437,16 +469,7 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := part.quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        holders := least(profiles, case
-          -- All the words of a phrase, as the rarest of them.
-          when size > 1 and unit.place is null
-            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-          else coalesce(
-            nullif((private.word_counts(unit.exact)).holders, 0),
-            (private.word_counts(case when unit.place is null then unit.loose end)).holders
-          )
-        end);
-        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        unit.rarity := private.rarity_of(unit, profiles);
         asked.units := asked.units || unit;
       end if;
     end if;

@@ -22,6 +22,39 @@ as $$
 $$;
 comment on function private.export_account() is 'What the export has of the caller alone.';
 
+create function private.export_conversations(ids bigint[], emails text)
+returns table (id bigint, voyager_id bigint, voyager json, local json, body text)
+language sql stable security invoker set search_path = ''
+as $$
+  select
+    participants.id,
+    participants.voyager_id,
+    json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
+    json_build_object('id', participants.local_id, 'name', participants.local_name),
+    json_build_object(
+      'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
+      'Voyager', json_build_object(
+        'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+      ),
+      'Local', json_build_object(
+        'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
+      ),
+      'Reservations', (
+        select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
+      ),
+      'createdAt', private.iso(participants.created_at),
+      'state', (
+        select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+        from private.inbox_entries as mine
+        cross join lateral private.to_state(mine) as state
+        where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+      )
+    )::text
+  from private.participants_of(ids, emails => emails) as participants
+$$;
+comment on function private.export_conversations(bigint[], text) is
+  'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
+
 create function api.export_me(place jsonb, emails text)
 returns text
 language plpgsql stable security definer
@@ -46,42 +79,16 @@ begin
   end if;
 
   for entry in
-    select
-      participants.id,
-      participants.voyager_id,
-      json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
-      json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
-      json_build_object(
-        'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
-        'Voyager', json_build_object(
-          'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-        ),
-        'Local', json_build_object(
-          'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
-        ),
-        'Reservations', (
-          select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
-        ),
-        'createdAt', private.iso(participants.created_at),
-        'state', (
-          select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
-          from private.inbox_entries as mine
-          cross join lateral private.to_state(mine) as state
-          where mine.conversation_id = participants.id and mine.user_id = private.my_id()
-        )
-      )::text as body
+    select *
     -- Each conversation counts as one message, so no more than these fit into a piece.
-    from private.participants_of(
-      array(
-        select id
-        from private.my_conversations() as id
-        where id >= at_conversation and at_report is null
-        order by id
-        limit remaining + 1
-      ),
-      emails => emails
-    ) as participants
-    order by participants.id
+    from private.export_conversations(array(
+      select id
+      from private.my_conversations() as id
+      where id >= at_conversation and at_report is null
+      order by id
+      limit remaining + 1
+    ), emails)
+    order by id
   loop
     if entry.id > at_conversation or after_id is null then
       if remaining <= 0 then

@@ -93,6 +93,115 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.export_me (
+  place  jsonb,
+  emails text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+declare
+  -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
+  -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
+  remaining integer := 100;
+  at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
+  after_id bigint := (place ->> 'message')::bigint;
+  separator text := case when place is null then '' else ',' end;
+  pieces text[] := array[]::text[];
+  entry record;
+  page record;
+begin
+  if place is null then
+    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
+  end if;
+
+  for entry in
+    select *
+    -- Each conversation counts as one message, so no more than these fit into a piece.
+    from private.export_conversations(array(
+      select id
+      from private.my_conversations() as id
+      where id >= at_conversation and at_report is null
+      order by id
+      limit remaining + 1
+    ), emails)
+    order by id
+  loop
+    if entry.id > at_conversation or after_id is null then
+      if remaining <= 0 then
+        perform private.set_response_metadata(
+          jsonb_build_object('place', jsonb_build_object('conversation', entry.id))
+        );
+        return array_to_string(pieces, '');
+      end if;
+      pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
+      after_id := 0;
+      remaining := remaining - 1;
+    end if;
+    separator := ',';
+    select
+      string_agg(
+        private.print_message(
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
+          with_states => coalesce(edited_at, deleted_at) is not null
+        )::text,
+        ','
+        order by message.id
+      ) as bodies,
+      count(*) as length,
+      max(message.id) as last_id
+    into page
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > after_id
+      order by id
+      limit remaining + 1
+    ) as message;
+    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+    if page.length > remaining then
+      perform private.set_response_metadata(
+        jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
+      );
+      return array_to_string(pieces, '');
+    end if;
+    pieces := pieces || ']}'::text;
+    remaining := remaining - page.length;
+  end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from (
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )::text as body
+    from public.reports
+    where reporter_id = private.my_id() and reports.id > at_report
+    order by reports.id
+    limit remaining + 1
+  ) as reports;
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
+  return array_to_string(pieces || ']}'::text, '');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.add_place (
   names      text[],
   kind       text      DEFAULT 'city'::text,
@@ -486,6 +595,48 @@ CREATE OR REPLACE FUNCTION private.describe_query (
     )), '[]')
   )
   from unnest(asked.units)
+$function$;
+
+CREATE OR REPLACE FUNCTION private.export_conversations (
+  ids    bigint[],
+  emails text
+)
+  RETURNS TABLE (
+    id         bigint,
+    voyager_id bigint,
+    voyager    json,
+    local      json,
+    body       text
+  )
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select
+    participants.id,
+    participants.voyager_id,
+    json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
+    json_build_object('id', participants.local_id, 'name', participants.local_name),
+    json_build_object(
+      'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
+      'Voyager', json_build_object(
+        'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+      ),
+      'Local', json_build_object(
+        'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
+      ),
+      'Reservations', (
+        select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
+      ),
+      'createdAt', private.iso(participants.created_at),
+      'state', (
+        select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+        from private.inbox_entries as mine
+        cross join lateral private.to_state(mine) as state
+        where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+      )
+    )::text
+  from private.participants_of(ids, emails => emails) as participants
 $function$;
 
 CREATE OR REPLACE FUNCTION private.facet_distribution (
@@ -985,6 +1136,57 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.rarity_of (
+  unit     private.search_unit,
+  profiles double precision
+)
+  RETURNS double precision
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  holders constant double precision := case
+    -- All the words of a phrase, as the rarest of them.
+    when unit.place is null and cardinality(unit.words) > 1
+      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+    else coalesce(
+      nullif((private.word_counts(unit.exact)).holders, 0),
+      (private.word_counts(case when unit.place is null then unit.loose end)).holders
+    )
+  end;
+begin
+  return ln(1 + profiles / greatest(1, least(profiles, holders)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_exclusion (
+  part   private.query_word,
+  phrase text[],
+  places private.place_name[]
+)
+  RETURNS tsquery
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select private.any_of(query)
+    from (
+      values (case
+        when not part.is_denied then private.phrase(phrase)
+        when not part.is_where then private.denied(phrase)
+      end)
+      union all
+      select private.any_term(private.tags_of(ids))
+      from unnest(places)
+      where candidate = array_to_string(phrase, ' ') and not is_adjective
+    ) as exclusions (query)
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.read_place (
   words  private.query_word[],
   first  integer,
@@ -1080,8 +1282,8 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
+  unwanted tsquery;
   size integer;
-  holders double precision;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
 begin
@@ -1090,20 +1292,8 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      -- Whoever has it, or lives in the place of that name.
-      asked.excluded := (
-        select private.any_of(query)
-        from (
-          values (asked.excluded), (case
-            when not part.is_denied then private.phrase(phrase)
-            when not part.is_where then private.denied(phrase)
-          end)
-          union all
-          select private.any_term(private.tags_of(ids))
-          from unnest(places)
-          where candidate = array_to_string(phrase, ' ') and not is_adjective
-        ) as exclusions (query)
-      );
+      unwanted := private.read_exclusion(part, phrase, places);
+      asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -1154,16 +1344,7 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := part.quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        holders := least(profiles, case
-          -- All the words of a phrase, as the rarest of them.
-          when size > 1 and unit.place is null
-            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-          else coalesce(
-            nullif((private.word_counts(unit.exact)).holders, 0),
-            (private.word_counts(case when unit.place is null then unit.loose end)).holders
-          )
-        end);
-        unit.rarity := ln(1 + profiles / greatest(1, holders));
+        unit.rarity := private.rarity_of(unit, profiles);
         asked.units := asked.units || unit;
       end if;
     end if;
@@ -1645,6 +1826,8 @@ COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) I
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
 
+COMMENT ON FUNCTION "private"."export_conversations"(bigint[], text) IS 'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
+
 COMMENT ON FUNCTION "private"."facet"(text, text) IS 'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
 
 COMMENT ON FUNCTION "private"."fail_embeddings"(jsonb, text, boolean) IS 'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it. Definer,
@@ -1673,6 +1856,10 @@ COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profil
 COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded phrases are names of places.';
 
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
+
+COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
+
+COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whoever has an excluded word or phrase, or lives in the place of that name.';
 
 COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
 
@@ -1751,9 +1938,21 @@ REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."export_conversations"(bigint[], text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
