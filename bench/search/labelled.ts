@@ -36,7 +36,7 @@ export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export const sets = ['labelled', 'unseen', 'third', 'fourth', 'tastes'] as const
+export const sets = ['labelled', 'unseen', 'third', 'fourth', 'fifth', 'tastes'] as const
 type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>
@@ -78,6 +78,15 @@ export const makeVectors = async (database: Database): Promise<void> => {
 }
 
 const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<string, number>> => {
+  const people = JSON.stringify(read(set, 'profiles.json'))
+  await database.query(
+    `insert into public.interests (name)
+     select distinct interest
+     from jsonb_to_recordset(($1::text)::jsonb) as person (interests text[])
+     cross join unnest(interests) as interest
+     on conflict do nothing`,
+    [people],
+  )
   await database.query(
     `
     with people as (
@@ -106,7 +115,7 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
     join profiles on profiles.user_id = users.id
     join public.interests on interests.name = any (people.interests)
   `,
-    [JSON.stringify(read(set, 'profiles.json'))],
+    [people],
   )
   const rows = await database.query(
     `select split_part(email, '@', 1) as key, profiles.id::integer as id

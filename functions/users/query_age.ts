@@ -114,7 +114,8 @@ const patterns: [pattern: string, range: (...found: string[]) => AgeRange][] = [
   ],
 ]
 const compiled = patterns.map(([pattern, range]) =>
-  [new RegExp(`(?<![\\p{L}\\p{N}.,€$£-])${pattern}`, 'iu'), range] as const
+  // Who says "I'm past fifty" tells an age and asks for none.
+  [new RegExp(`(?<![\\p{L}\\p{N}.,€$£-]|\\b(?:I['’]m|I am)\\s)${pattern}`, 'iu'), range] as const
 )
 
 /** The age that a text asks for, and the text without it. Whoever is under 18 has no profile, so it is no age. */

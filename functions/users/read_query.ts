@@ -11,6 +11,7 @@ import {
   deniersBehind,
   fillerWords,
   functionWords,
+  habits,
   idioms,
   type Language,
   languages,
@@ -20,6 +21,8 @@ import {
   outsideWords,
   ownVerbs,
   speaking,
+  tellingDeniers,
+  verbDeniers,
 } from './query_words.ts'
 
 /** What is said of a word, or of all words of a token; what is false is left out. */
@@ -82,8 +85,10 @@ const isDenierSomewhere = (word: string): boolean => languages.some((language) =
 /** The languages that most of the words belong to that carry no meaning; none if there are no such words. */
 const languagesOf = (tokens: Token[]): Language[] => {
   // "no" is "in the" in Portuguese.
-  const words = tokens.map(({ word }) => word).filter((word) => !isDenierSomewhere(word))
-  const counts = languages.map((language) => words.filter((word) => functionWords[language].has(word)).length)
+  const words = tokens.map(({ word }) => word).filter((word) => tellingDeniers.has(word) || !isDenierSomewhere(word))
+  const counts = languages.map((language) =>
+    words.filter((word) => functionWords[language].has(word) || deniers[language].has(word)).length
+  )
   const best = Math.max(...counts)
   return best === 0 ? [] : languages.filter((_, place) => counts[place] === best)
 }
@@ -114,7 +119,9 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
     (spoken.length > 0 ? spoken : languages).some((language) => functionWords[language].has(word))
   /** Excludes the first word from there on that says something, and what "or" joins to it. */
   const exclude = (denier: number): void => {
-    const said = new Set([denier])
+    const isHabit = habits.has(tokens[denier - 1]?.word ?? '')
+    const said = new Set(isHabit ? [denier - 1, denier] : [denier])
+    const before = excluded.length
     let isPlace = outsideWords.has(tokens[denier]!.word)
     for (let place = denier + 1; place < tokens.length; place++) {
       const { typed, word, endsClause } = tokens[place]!
@@ -138,9 +145,10 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       }
       excluded.push({ words, isPlace })
       const after = tokens[place + 1]
-      if (!after || !alternatives.has(after.word)) return
+      const isVerb = verbDeniers.has(tokens[denier]!.word) && excluded.length === before + 1 && !endsClause
+      if (!after || !alternatives.has(after.word) && !(isVerb && !isFunctionWord(after.word))) return
       said.clear()
-      said.add(++place)
+      if (alternatives.has(after.word)) said.add(++place)
     }
   }
   tokens.forEach(({ word }, place) => {
@@ -151,6 +159,10 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
     }
     const isOpen = openers.has(before) || before === 'i' && ownVerbs.has(after)
     if (places.has(place) || !isDenier(word, place) || isOpen || idioms.has(after)) return
+    if (after === '' && habits.has(before)) {
+      places.add(place - 1).add(place)
+      excluded.push({ words: [before], isPlace: false })
+    }
     exclude(place)
   })
   return { places, excluded }
@@ -226,13 +238,24 @@ const wordsOfTokens = (tokens: SearchToken[], known: ReadonlySet<string>): Searc
   })
 }
 
+/** The tokens that stand within the first ten words, and the first of all. */
+const firstOf = (tokens: SearchToken[]): SearchToken[] => {
+  let counted = 0
+  return tokens.filter(({ text }, place) => {
+    counted += wordsOf(text).reduce((sum, word) => sum + (unspacedLetter.test(word) ? 1 / 3 : 1), 0)
+    return counted < 10.01 || place === 0
+  })
+}
+
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
 /** Reads a query. Without a word that carries meaning, all of them count. The model knows the `known` words. */
 export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery => {
   const { text: ageless, age } = takeAge(query)
-  const tokens = tokensOf(ageless)
+  const tokens = tokensOf(
+    ageless.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(/\bnon-(?=\p{L})/giu, 'without '),
+  )
   const spoken = languagesOf(tokens)
   const { places: denied, excluded } = findDenied(tokens, spoken, known)
   const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]
@@ -273,7 +296,10 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
   return {
     tokens: searchTokens,
     words: wordsOfTokens(searchTokens, known),
-    text: wantedTokens.filter((token) => !token.excluded).map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
+    text: firstOf(wantedTokens.filter((token) => !token.excluded)).map(({ text }) => text.replaceAll('"', ' ')).join(
+      ' ',
+    )
+      .trim(),
     leftOut: isSentence
       ? wanted.filter(({ token, place }) => isLeftOut(token, place)).map(({ token }) => token.word)
       : [],

@@ -162,6 +162,7 @@ test('a key of a message that has changed since gives what is left of it, and cr
   await replay(one, stone(first))
   await replay(two, { ...second, content: 'Too' })
   await send(ana, ca, two, 422)
+  for (const { client_id } of [one, two]) await send(ana, ab, { content: 'Other', client_id }, 422)
   equal(idsOf(await ana.get(`${ab}/messages`)), [second.id, first.id])
 })
 

@@ -38,13 +38,34 @@ const surprises: Surprise[] = [
     ],
   },
   {
-    title: 'whoever lacks the same thing is not excluded',
+    title: 'whoever lacks the same thing comes first, in any form of the word, and whoever has it is excluded',
     subjects: [
-      { name: 'Lan', biography: 'Vegetarian cook. No meat in my kitchen.' },
-      { name: 'Bat-Erdene', biography: 'I roast mutton, and meat is all I eat' },
       { name: 'Quiet', biography: 'Chess' },
+      { name: 'Bat-Erdene', biography: 'I roast mutton, and meat is all I eat. Smoking a pipe with wine.' },
+      { name: 'Lan', biography: 'Cook. No meat in my kitchen. I do not have a car.' },
+      { name: 'Rajesh', biography: 'Pure vegetarian house. Never smoked. I gave up alcohol.' },
     ],
-    cases: [["who doesn't eat meat", { found: ['Lan'], missing: ['Bat-Erdene'] }]],
+    cases: [
+      ["who doesn't eat meat", { first: ['Lan', 'Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
+      ['isst kein Fleisch', { first: ['Rajesh'], found: ['Quiet'] }],
+      ['non-smoker', { first: ['Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
+      ["doesn't drink alcohol", { first: ['Rajesh'], found: ['Quiet', 'Bat-Erdene'] }],
+      ['cook without a car', { first: ['Lan'] }],
+      ['I am over 50, chess without meat', { found: ['Quiet'], missing: ['Bat-Erdene'] }],
+    ],
+  },
+  {
+    title: 'a name is found in another spelling, and a word is not taken for one',
+    subjects: [
+      { name: 'Mohammed Rahman', biography: 'Cricket' },
+      { name: 'Muhammad Khan', biography: 'Poetry' },
+      { name: 'Gordon', biography: 'Chess' },
+      { name: 'Grower', biography: 'A garden by the sea' },
+    ],
+    cases: [
+      ['mohammed', { first: ['Mohammed Rahman'], found: ['Muhammad Khan'], missing: ['Gordon'] }],
+      ['garden', { first: ['Grower'], missing: ['Gordon'] }],
+    ],
   },
   {
     title: 'punctuation and emoji find nobody',

@@ -96,7 +96,8 @@ test('a sentence means what its words with a meaning say', async () => {
   const all = { text: 'pottery', words: ['pottery'], excluded: [], left_out, places: [], age: null }
   equal(answer._understood, all)
   const words = 'kayak rivers mountains guitar jazz opera bread cheese wine chess football pottery'
-  is((await understood(words)).text, /pottery/)
+  // The first ten, in both legs.
+  is((await understood(words)).text, 'kayak rivers mountains guitar jazz opera bread cheese wine chess')
   // A letter that stands alone is not marked.
   const [obrien] = (await search({ q: "o'brien ", highlight: 'true' })).hits
   is([obrien.name, Object.keys(obrien._matches)], ['Dan O’Brien', ['name']])

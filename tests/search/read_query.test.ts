@@ -16,6 +16,11 @@ test.each([
   expect(wordsOf(query)).toHaveLength(count)
 })
 
+test('words behind the tenth are not embedded either', () => {
+  const ten = 'q1 q2 q3 q4 q5 q6 q7 q8 q9 q10'
+  expect(readQuery(`${ten} rock "q12 q13"`, new Set()).text).toBe(ten)
+})
+
 test('words of a quoted or excluded token are one phrase, as are letters without spaces; others are alone', () => {
   const runs = wordsOf('q1 "q2 q3" -q4-q5 寿司q6 q7').map(({ word, run }) => [word, run])
   const phrases = [['q2', 2], ['q3', 2], ['q4', 3], ['q5', 3], ['寿', 5], ['司', 5]]

@@ -1,5 +1,5 @@
 -- Idempotency: the answers to what was created with a key, so that a repeat creates nothing and gets the same bytes.
--- Messages have no row here (20_conversations/20_messages.sql): a unique index on their client_id does it.
+-- Messages have no row here before they are changed: a unique index on their client_id does it (20_conversations).
 create table private.stored_replies (
   user_id bigint not null references public.users (id) on delete cascade,
   noun text not null,

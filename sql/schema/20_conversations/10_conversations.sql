@@ -138,6 +138,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
+  is_active boolean;
   opened public.conversations;
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
@@ -145,12 +146,10 @@ begin
   if other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
-  if not exists (select from public.users where id = other_user and is_active) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
+  is_active := exists (select from public.users where id = other_user and users.is_active);
   insert into public.conversations (voyager_id, local_id)
   select me, other_user
-  where not private.is_blocked_between(me, other_user)
+  where is_active and not private.is_blocked_between(me, other_user)
   on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
   returning * into opened;
   if opened.id is null then
@@ -160,7 +159,9 @@ begin
     from public.conversations
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null then
+    if opened.id is null and not is_active then
+      raise sqlstate 'PT404' using message = 'User not found';
+    elsif opened.id is null then
       raise sqlstate 'PT403' using
         message = 'You cannot write to this person',
         hint = private.refusal_code(me, other_user);

@@ -212,6 +212,17 @@ policy on messages gathers the whole inbox, 100 µs for one of 246, where a page
 first.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
+create function private.hash_message(message public.messages)
+returns bytea
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
+end
+$$;
+comment on function private.hash_message(public.messages) is
+  'What tells a repeat of a message from another one with its client_id.';
+
 create function api.send_message(conversation bigint, draft jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -255,10 +266,17 @@ begin
         message = 'You cannot write to this person',
         hint = private.refusal_code(me, partner);
     end if;
-    -- Of a message that its sender has changed since, what was sent at first is not kept to be compared with.
-    if sent.conversation_id <> conversation
-      or coalesce(sent.edited_at, sent.deleted_at) is null
-        and (sent.content, sent.attachment) is distinct from (draft ->> 'content', draft_attachment) then
+    if sent.conversation_id <> conversation or private.hash_message(
+      jsonb_populate_record(null::public.messages, draft)
+    ) <> (case
+      when coalesce(sent.edited_at, sent.deleted_at) is null then private.hash_message(sent)
+      -- private.keep_request
+      else (
+        select request_hash
+        from private.stored_replies
+        where user_id = me and noun = 'message' and client_id = draft_client_id
+      )
+    end) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');

@@ -22,6 +22,21 @@ comment on function private.own_message_for_update(bigint, bigint) is
   'The caller''s message; locks the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
 conversation is not the caller''s.';
 
+create function private.keep_request(own public.messages)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  select own.user_id, 'message', own.client_id, own.id, private.hash_message(own), 'null', '{}'
+  where own.client_id is not null and own.edited_at is null
+  on conflict do nothing;
+end
+$$;
+comment on function private.keep_request(public.messages) is
+  'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
+(api.send_message).';
+
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer,
   first_contact_limit integer, with_states boolean
@@ -52,6 +67,7 @@ begin
       raise sqlstate 'PT403' using
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
+    perform private.keep_request(own);
     update public.messages
     set content = new_content, edited_at = private.present()
     where id = own.id
@@ -83,6 +99,7 @@ begin
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
     raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
   end if;
+  perform private.keep_request(own);
   update public.messages
   set content = '', attachment = null, read = true, deleted_at = private.present()
   where id = own.id;

@@ -29,12 +29,14 @@ create type private.search_query as (
   completions jsonb,
   unknown text[],
   called_so tsquery,
-  home tsquery
+  home tsquery,
+  lacking tsquery
 );
 comment on type private.search_query is
-  '`excluded` finds whom a query does not want; `corrections` are the likeliest of mistyped words, and `completions`
-those that an unfinished one most often stands for: [{from, to}]; `unknown` are words that nobody has and the model does
-not know; `called_so` finds whose name it is, and `home` who lives in the place that it is about, if it is about one.';
+  '`excluded` finds whom a query does not want, and `lacking` who says to have no such thing; `corrections` are the
+likeliest of mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}];
+`unknown` are words that nobody has and the model does not know; `called_so` finds whose name it is, and `home` who
+lives in the place that it is about, if it is about one.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Ignores null.';
@@ -153,29 +155,49 @@ $$;
 comment on function private.either_number(text) is
   'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
 
-create function private.denied(words text[])
+create function private.forms_of(words text[])
 returns tsquery
-language sql immutable parallel safe
+language sql immutable parallel safe set search_path = ''
 as $$
-  select private.any_of(form && !!lacking)
+  select private.any_of(form)
   from (
     select private.phrase(words) as form
     union all
     select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
+    union all
+    -- smoker, smokes, smoking
+    select (private.lexeme(root) || ':*')::tsquery
+    from unnest(ts_lexize('english_stem', words[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    where cardinality(words) = 1 and char_length(root) >= 4
   ) as forms
-  -- "no meat", "I don't eat meat".
-  cross join lateral (
-    select private.any_of(
-      tsquery_phrase(private.lexeme(denier)::tsquery, form)
-        || tsquery_phrase(private.lexeme(denier)::tsquery, form, 2)
-    ) as lacking
-    from unnest(
-      '{no,not,t,without,never,non,kein,keine,keinen,ohne,sin,sans,pas,senza,sem,nao,geen,zonder,bez}'::text[]
-    ) as denier
-  ) as deniers
 $$;
-comment on function private.denied(text[]) is
-  'Finds whoever has what a query denies, and does not say of themselves that they have no such thing.';
+comment on function private.forms_of(text[]) is
+  'Finds the profiles that have a denied word in any form, or a phrase.';
+
+create function private.lacking(words text[])
+returns tsquery
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  form constant tsquery := private.forms_of(words);
+  -- "no meat", "gave up meat" …
+  deniers constant tsquery := 'no | without | non | up | stopped | quit | kein | keine | keinen | ohne | sin | sans
+    | senza | sem | nao | geen | zonder | bez'::tsquery;
+  -- … and with more between: "I don't have a car".
+  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | hates | avoid | nie | nicht | nunca | pas
+    | jamais | mai | niet | ne'::tsquery;
+begin
+  return tsquery_phrase(form, 'free') || tsquery_phrase(deniers || verb_deniers, form)
+    || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
+    || case
+      when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
+      when words && '{alcohol,alkohol,alcool,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
+      else ''::tsquery
+    end;
+end
+$$;
+comment on function private.lacking(text[]) is 'Finds whoever says of themselves that they have no such thing.';
 
 create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
@@ -270,7 +292,9 @@ begin
       select spelling
       from unnest(array[
         private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
-          else replace(consonants, '~latin', '~abjad') end
+          else replace(consonants, '~latin', '~abjad') end,
+        -- Mohammed, Muhammad: names, and not other words with the same consonants.
+        case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
       where private.is_listed(spelling)
     );
@@ -343,7 +367,7 @@ begin
     from (
       values (case
         when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then private.denied(phrase)
+        when not part.is_where then private.forms_of(phrase) && !!private.lacking(phrase)
       end)
       union all
       select private.any_term(private.tags_of(ids))
@@ -410,7 +434,7 @@ declare
   unwanted tsquery;
   size integer;
   at integer := 1;
-  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
+  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
 begin
   while at <= cardinality(words) loop
     part := words[at];
@@ -419,6 +443,9 @@ begin
       size := cardinality(phrase);
       unwanted := private.read_exclusion(part, phrase, places);
       asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
+      if part.is_denied and not part.is_where then
+        asked.lacking := coalesce(asked.lacking || private.lacking(phrase), private.lacking(phrase));
+      end if;
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);

@@ -28,7 +28,8 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
+  -- Where nothing is wanted, who says to lack what is denied.
+  all_words constant tsquery := coalesce((select private.all_of(query) from unnest(asked.units)), asked.lacking);
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -46,7 +47,8 @@ begin
     return array(
       select stored.profile_id
       from private.search_words as stored
-      where stored.profile_id = any (filter.passing) and ts_match_vq(stored.words, all_words || rare_words)
+      where stored.profile_id = any (filter.passing)
+        and ts_match_vq(stored.words, coalesce(all_words || rare_words, all_words))
     );
   end if;
   return array(

@@ -7,12 +7,14 @@ language sql immutable parallel safe
 as $$
   select case
     when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
-    when score < semantic_weight then 0.5 + (score - 0.88 * semantic_weight) * 0.2 / (0.12 * semantic_weight)
+    -- It may be greater by an error of rounding.
+    when score <= semantic_weight + 1e-9
+      then 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight)
     else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
-  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .7. At .5
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 create function private.weight_value(words tsvector, query tsquery)
@@ -30,7 +32,7 @@ comment on function private.weight_value(tsvector, tsquery) is
 create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
 returns table (
   profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
-  in_name boolean, is_name boolean, lives boolean
+  in_name boolean, is_name boolean, lives boolean, lacks boolean
 )
 language plpgsql stable security invoker
 set search_path = ''
@@ -57,7 +59,7 @@ begin
   return query
     select
       id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
     from unnest(ids) as id
     join private.search_words as stored on stored.profile_id = id
     -- One after the other for each profile: a join with the units copied the words of all of them.
@@ -84,6 +86,7 @@ begin
         coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
         coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
         coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
       offset 0
     ) as person
@@ -93,7 +96,7 @@ $$;
 comment on function private.match_words(bigint[], bigint[], private.search_query) is
   'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
-in the place that the query asks for, true if it asks for none.';
+in the place that the query asks for, true if it asks for none; `lacks`: says to have nothing of what it denies.';
 
 create function private.score_profiles(
   ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
@@ -164,16 +167,20 @@ begin
         select
           profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-          case when has_words then coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          case
+            when has_words then coverage ^ 2
+            when asked.lacking is not null then case when lacks then 1 else 0.5 end
+            else (query_vector is null)::integer
+          end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
           -- its missing names have is taken off.
           (1 - names_missing) * least(1, greatest(
             0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
           )) as semantic,
           -- Squared, because many strangers are somewhat alike.
-          least(1, greatest(
+          case when lacks then 1 else least(1, greatest(
             0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
-          )) ^ 2 as context
+          )) ^ 2 end as context
         offset 0
       ) as parts
       cross join lateral (
@@ -260,17 +267,17 @@ begin
     );
   end if;
   perform private.check_deadline();
-  candidate_ids := case
-    when has_words then private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
-    else array(
+  candidate_ids := private.keyword_candidates(asked => asked, filter => filter, max_results => max_results);
+  if not has_words then
+    candidate_ids := candidate_ids || array(
       select stored.profile_id
       from private.search_words as stored
       where private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       order by stored.profile_id
       limit max_results
-    )
-  end;
+    );
+  end if;
   perform private.check_deadline();
 
   with ranked as materialized (

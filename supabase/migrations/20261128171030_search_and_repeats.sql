@@ -17,9 +17,13 @@ DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
+DROP FUNCTION "private"."denied"(text[]);
+
 DROP FUNCTION "private"."either"(private.search_unit);
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
+
+DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 
 DROP FUNCTION "private"."phrase"(text[]);
 
@@ -38,6 +42,8 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
+
+ALTER TYPE "private"."search_query" ADD ATTRIBUTE "lacking" tsquery CASCADE;
 
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "is_home" boolean CASCADE;
 
@@ -90,6 +96,56 @@ begin
     exit when completed::jsonb <> none;
   end loop;
   return completed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.edit_message (
+  conversation        bigint,
+  message             bigint,
+  new_content         text,
+  is_blank            boolean,
+  minutes             integer,
+  first_contact_limit integer,
+  with_states         boolean
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  own public.messages := private.own_message_for_update(conversation, message);
+  partner constant public.users := private.partner_in(me, conversation);
+begin
+  if own.deleted_at is not null then
+    raise sqlstate 'PT409' using message = 'This message was taken back', hint = 'conflict';
+  elsif is_blank and own.attachment is null then
+    raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
+  end if;
+  if own.content <> new_content then
+    -- New words need what a send needs.
+    if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
+    elsif own.created_at <= private.present() - make_interval(mins => minutes) then
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
+    -- Otherwise corrections would reach somebody who has not answered without end.
+    elsif own.edited_at is not null
+      and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
+      raise sqlstate 'PT403' using
+        message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
+    end if;
+    perform private.keep_request(own);
+    update public.messages
+    set content = new_content, edited_at = private.present()
+    where id = own.id
+    returning * into own;
+  end if;
+  return private.print_message(
+    private.to_message_view(own, json_build_object('id', me, 'name', (select name from public.users where id = me))),
+    with_states
+  );
 end
 $function$;
 
@@ -199,6 +255,151 @@ begin
     return array_to_string(pieces, '');
   end if;
   return array_to_string(pieces || ']}'::text, '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.open_conversation (
+  other_user bigint
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint := private.my_id();
+  is_active boolean;
+  opened public.conversations;
+begin
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
+  perform private.lock_me(beside => other_user, shared => true);
+  if other_user = me then
+    raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
+  end if;
+  is_active := exists (select from public.users where id = other_user and users.is_active);
+  insert into public.conversations (voyager_id, local_id)
+  select me, other_user
+  where is_active and not private.is_blocked_between(me, other_user)
+  on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
+  returning * into opened;
+  if opened.id is null then
+    -- The conflict waited for the concurrent insert to commit, so this statement's snapshot sees the row.
+    select *
+    into opened
+    from public.conversations
+    where least(voyager_id, local_id) = least(me, other_user)
+      and greatest(voyager_id, local_id) = greatest(me, other_user);
+    if opened.id is null and not is_active then
+      raise sqlstate 'PT404' using message = 'User not found';
+    elsif opened.id is null then
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person',
+        hint = private.refusal_code(me, other_user);
+    end if;
+    raise sqlstate 'PT409' using
+      message = 'A conversation with this user already exists',
+      detail = json_build_object('conversation_id', opened.id),
+      hint = 'already_open';
+  end if;
+  return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.send_message (
+  conversation bigint,
+  draft        jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint := private.my_id();
+  partner bigint;
+  my_name text;
+  draft_client_id uuid := (draft ->> 'client_id')::uuid;
+  draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
+  first_contact_limit integer := (draft ->> 'first_contact_limit')::integer;
+  sent public.messages;
+begin
+  -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
+  select case me when voyager_id then local_id else voyager_id end
+  into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id)
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  select name into my_name from public.users where id = me and is_active;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+
+  insert into public.messages (conversation_id, user_id, content, attachment, client_id)
+  select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
+  where not private.is_blocked_between(me, partner)
+    and exists (select from public.users where id = partner and erased_at is null)
+    and private.first_contact_left(conversation, partner, first_contact_limit, is_locked => true) is distinct from 0
+  on conflict (user_id, client_id) do nothing
+  returning * into sent;
+
+  if sent.id is null then
+    select * into sent from public.messages where user_id = me and client_id = draft_client_id;
+    if sent.id is null then
+      perform private.require_first_contact(conversation, partner, first_contact_limit);
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person',
+        hint = private.refusal_code(me, partner);
+    end if;
+    if sent.conversation_id <> conversation or private.hash_message(
+      jsonb_populate_record(null::public.messages, draft)
+    ) <> (case
+      when coalesce(sent.edited_at, sent.deleted_at) is null then private.hash_message(sent)
+      -- private.keep_request
+      else (
+        select request_hash
+        from private.stored_replies
+        where user_id = me and noun = 'message' and client_id = draft_client_id
+      )
+    end) then
+      raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
+    end if;
+    perform private.set_response_metadata('{"replayed": true}');
+    sent.read := sent.deleted_at is not null;
+  end if;
+
+  return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.unsend_message (
+  conversation bigint,
+  message      bigint,
+  hours        integer
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  own constant public.messages := private.own_message_for_update(conversation, message);
+  file constant text := regexp_replace(own.attachment ->> 'url', '^attachments/', '');
+begin
+  if own.deleted_at is not null then
+    return;
+  elsif own.created_at <= private.present() - make_interval(hours => hours) then
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
+  end if;
+  perform private.keep_request(own);
+  update public.messages
+  set content = '', attachment = null, read = true, deleted_at = private.present()
+  where id = own.id;
+  if private.can_remove_attachment(file) then
+    perform private.set_response_metadata(jsonb_build_object('file', file));
+  end if;
 end
 $function$;
 
@@ -752,17 +953,17 @@ begin
     );
   end if;
   perform private.check_deadline();
-  candidate_ids := case
-    when has_words then private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
-    else array(
+  candidate_ids := private.keyword_candidates(asked => asked, filter => filter, max_results => max_results);
+  if not has_words then
+    candidate_ids := candidate_ids || array(
       select stored.profile_id
       from private.search_words as stored
       where private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       order by stored.profile_id
       limit max_results
-    )
-  end;
+    );
+  end if;
   perform private.check_deadline();
 
   with ranked as materialized (
@@ -815,6 +1016,42 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.forms_of (
+  words text[]
+)
+  RETURNS tsquery
+  LANGUAGE sql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+  select private.any_of(form)
+  from (
+    select private.phrase(words) as form
+    union all
+    select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
+    union all
+    -- smoker, smokes, smoking
+    select (private.lexeme(root) || ':*')::tsquery
+    from unnest(ts_lexize('english_stem', words[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    where cardinality(words) = 1 and char_length(root) >= 4
+  ) as forms
+$function$;
+
+CREATE OR REPLACE FUNCTION private.hash_message (
+  message public.messages
+)
+  RETURNS bytea
+  LANGUAGE plpgsql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.hidden_profiles_of (
   caller bigint
 )
@@ -827,6 +1064,21 @@ declare
   hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
   return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.keep_request (
+  own public.messages
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  select own.user_id, 'message', own.client_id, own.id, private.hash_message(own), 'null', '{}'
+  where own.client_id is not null and own.edited_at is null
+  on conflict do nothing;
 end
 $function$;
 
@@ -844,7 +1096,8 @@ CREATE OR REPLACE FUNCTION private.keyword_candidates (
   AS $function$
 declare
   profiles constant double precision := private.count_profiles();
-  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
+  -- Where nothing is wanted, who says to lack what is denied.
+  all_words constant tsquery := coalesce((select private.all_of(query) from unnest(asked.units)), asked.lacking);
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -862,7 +1115,8 @@ begin
     return array(
       select stored.profile_id
       from private.search_words as stored
-      where stored.profile_id = any (filter.passing) and ts_match_vq(stored.words, all_words || rare_words)
+      where stored.profile_id = any (filter.passing)
+        and ts_match_vq(stored.words, coalesce(all_words || rare_words, all_words))
     );
   end if;
   return array(
@@ -881,6 +1135,34 @@ begin
     order by min(steps.step)
     limit max_results
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.lacking (
+  words text[]
+)
+  RETURNS tsquery
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  form constant tsquery := private.forms_of(words);
+  -- "no meat", "gave up meat" …
+  deniers constant tsquery := 'no | without | non | up | stopped | quit | kein | keine | keinen | ohne | sin | sans
+    | senza | sem | nao | geen | zonder | bez'::tsquery;
+  -- … and with more between: "I don't have a car".
+  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | hates | avoid | nie | nicht | nunca | pas
+    | jamais | mai | niet | ne'::tsquery;
+begin
+  return tsquery_phrase(form, 'free') || tsquery_phrase(deniers || verb_deniers, form)
+    || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
+    || case
+      when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
+      when words && '{alcohol,alkohol,alcool,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
+      else ''::tsquery
+    end;
 end
 $function$;
 
@@ -971,7 +1253,8 @@ CREATE OR REPLACE FUNCTION private.match_words (
     has_all       boolean,
     in_name       boolean,
     is_name       boolean,
-    lives         boolean
+    lives         boolean,
+    lacks         boolean
   )
   LANGUAGE plpgsql
   STABLE
@@ -999,7 +1282,7 @@ begin
   return query
     select
       id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives
+      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
     from unnest(ids) as id
     join private.search_words as stored on stored.profile_id = id
     -- One after the other for each profile: a join with the units copied the words of all of them.
@@ -1026,6 +1309,7 @@ begin
         coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
         coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
         coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
       offset 0
     ) as person
@@ -1176,7 +1460,7 @@ begin
     from (
       values (case
         when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then private.denied(phrase)
+        when not part.is_where then private.forms_of(phrase) && !!private.lacking(phrase)
       end)
       union all
       select private.any_term(private.tags_of(ids))
@@ -1285,7 +1569,7 @@ declare
   unwanted tsquery;
   size integer;
   at integer := 1;
-  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null);
+  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
 begin
   while at <= cardinality(words) loop
     part := words[at];
@@ -1294,6 +1578,9 @@ begin
       size := cardinality(phrase);
       unwanted := private.read_exclusion(part, phrase, places);
       asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
+      if part.is_denied and not part.is_where then
+        asked.lacking := coalesce(asked.lacking || private.lacking(phrase), private.lacking(phrase));
+      end if;
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -1402,7 +1689,9 @@ begin
       select spelling
       from unnest(array[
         private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
-          else replace(consonants, '~latin', '~abjad') end
+          else replace(consonants, '~latin', '~abjad') end,
+        -- Mohammed, Muhammad: names, and not other words with the same consonants.
+        case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
       where private.is_listed(spelling)
     );
@@ -1618,16 +1907,20 @@ begin
         select
           profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-          case when has_words then coverage ^ 2 else (query_vector is null)::integer end as keyword,
+          case
+            when has_words then coverage ^ 2
+            when asked.lacking is not null then case when lacks then 1 else 0.5 end
+            else (query_vector is null)::integer
+          end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
           -- its missing names have is taken off.
           (1 - names_missing) * least(1, greatest(
             0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
           )) as semantic,
           -- Squared, because many strangers are somewhat alike.
-          least(1, greatest(
+          case when lacks then 1 else least(1, greatest(
             0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
-          )) ^ 2 as context
+          )) ^ 2 end as context
         offset 0
       ) as parts
       cross join lateral (
@@ -1659,6 +1952,24 @@ begin
       keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
     from scored;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.shown_score (
+  score           double precision,
+  semantic_weight double precision
+)
+  RETURNS double precision
+  LANGUAGE sql
+  IMMUTABLE
+  PARALLEL SAFE
+  AS $function$
+  select case
+    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
+    -- It may be greater by an error of rounding.
+    when score <= semantic_weight + 1e-9
+      then 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight)
+    else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
+  end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.split_of (
@@ -1841,13 +2152,22 @@ COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibilit
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
+COMMENT ON FUNCTION "private"."forms_of"(text[]) IS 'Finds the profiles that have a denied word in any form, or a phrase.';
+
+COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat of a message from another one with its client_id.';
+
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
+
+COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
+(api.send_message).';
+
+COMMENT ON FUNCTION "private"."lacking"(text[]) IS 'Finds whoever says of themselves that they have no such thing.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
-in the place that the query asks for, true if it asks for none.';
+in the place that the query asks for, true if it asks for none; `lacks`: says to have nothing of what it denies.';
 
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
@@ -1880,6 +2200,9 @@ queued. Definer, because edge_functions has no rights on the index.';
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
   'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
 put before those who were compared in meaning, which all neighbours are.';
+
+COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
+half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
 
@@ -1919,9 +2242,10 @@ COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these p
 COMMENT ON TYPE "private"."search_filter" IS '`required` has facets, ages and quoted phrases, `excluded` what no hit may have; either may be null. `passing`: all
 who meet the conditions, if they are few; then the others are empty.';
 
-COMMENT ON TYPE "private"."search_query" IS '`excluded` finds whom a query does not want; `corrections` are the likeliest of mistyped words, and `completions`
-those that an unfinished one most often stands for: [{from, to}]; `unknown` are words that nobody has and the model does
-not know; `called_so` finds whose name it is, and `home` who lives in the place that it is about, if it is about one.';
+COMMENT ON TYPE "private"."search_query" IS '`excluded` finds whom a query does not want, and `lacking` who says to have no such thing; `corrections` are the
+likeliest of mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}];
+`unknown` are words that nobody has and the model does not know; `called_so` finds whose name it is, and `home` who
+lives in the place that it is about, if it is about one.';
 
 COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
 index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
@@ -1941,6 +2265,26 @@ GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres
 REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."export_conversations"(bigint[], text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."forms_of"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."forms_of"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."lacking"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."lacking"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
