@@ -192,7 +192,7 @@ const general = {
   },
   WEBHOOK_SECRET: {
     parse: matching(
-      /^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2,3}={0,2})?$/,
+      /^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/,
       'must be whsec_ and 24 to 64 bytes in base64',
     ),
     example: 'whsec_',

@@ -23,7 +23,7 @@ test.each<[env: Record<string, string>, line: string | RegExp]>([
   [{ VAPID_PUBLIC_KEY: `B${'A'.repeat(86)}` }, /^VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY must .+$/],
   [{ VAPID_SUBJECT: 'me' }, /^VAPID_SUBJECT is "me", and must begin with .+$/],
   [{ WEBHOOK_URL: 'https://x' }, 'WEBHOOK_URL and WEBHOOK_SECRET must be set together'],
-  [{ WEBHOOK_URL: 'https://x', WEBHOOK_SECRET: 'whsec_x' }, /^WEBHOOK_SECRET must be .+$/],
+  [{ WEBHOOK_URL: 'https://x', WEBHOOK_SECRET: `whsec_${'A'.repeat(34)}=` }, /^WEBHOOK_SECRET must be .+$/],
 ])('refuses %j in one line', (env, line) => {
   expect(() => readSettings(env)).toThrow(typeof line === 'string' ? new CannotStart(line) : line)
   expect(() => readSettings(env)).toThrow(CannotStart)

@@ -22,7 +22,7 @@ export const attachment = z.object({
   name: line(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
     .describe('For example image/jpeg; must be what the file in the bucket is'),
-  size: z.int().nonnegative().describe('In bytes'),
+  size: z.int('must be a whole number').nonnegative('must not be negative').describe('In bytes'),
 }).meta({ id: 'Attachment' })
 
 const messageColumns = {
