@@ -13,7 +13,7 @@ export const functionWords = {
     anything everybody everyone people person persons folks guy guys looking look search searching find finding
     found seek seeking want wants wanted need needs needed like likes liked love loves loving enjoy enjoys enjoying
     would please meet meeting show shows tell knows know interested fond fan keen able willing ideally preferably
-    maybe perhaps hello hi hey thanks around near nearby`),
+    maybe perhaps hello hi hey thanks around near nearby host hosts`),
   de: listed(`der die das den dem des ein eine einen einem einer eines und oder aber mit für von
     vom zu zum zur im in am an auf aus bei nach wie wo wer was wen wem ist sind bin war ich du er sie wir ihr es
     mein meine meinen sein seine auch gern gerne sehr hat habe haben kann können könnte mag mögen möchte möchten

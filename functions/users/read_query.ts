@@ -247,15 +247,17 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
   })
 }
 
+/** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known. */
+const inWords = (query: string): string =>
+  query.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(/\banything but\b|\bnon-(?=\p{L})/giu, 'without ')
+
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
 
 /** Reads a query. Without a word that carries meaning, all of them count. The model knows the `known` words. */
 export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery => {
   const { text: ageless, age } = takeAge(query)
-  const tokens = tokensOf(
-    ageless.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(/\bnon-(?=\p{L})/giu, 'without '),
-  )
+  const tokens = tokensOf(inWords(ageless))
   const spoken = languagesOf(tokens)
   const { places: denied, excluded } = findDenied(tokens, spoken, known)
   const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]

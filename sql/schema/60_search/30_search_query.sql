@@ -170,6 +170,20 @@ as $$
     from unnest(ts_lexize('english_stem', words[1])) as stem
     cross join lateral regexp_replace(stem, 'er?$', '') as root
     where cardinality(words) = 1 and char_length(root) >= 4
+    union all
+    -- What people deny most, in other languages.
+    select private.any_term(things)
+    from (
+      values
+        ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
+        ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
+        ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
+        ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
+        ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
+        ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
+        ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
+    ) as known (things)
+    where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
   ) as forms
 $$;
 comment on function private.forms_of(text[]) is
@@ -192,7 +206,7 @@ begin
     || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
     || case
       when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
-      when words && '{alcohol,alkohol,alcool,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
+      when words && '{alcohol,alkohol,alcool,alcolici,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
       else ''::tsquery
     end;
 end

@@ -201,7 +201,7 @@ begin
       -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
       cross join lateral (
         select shown
-          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
+          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 or lacks then 1 else 0.7 end - shown)) as own_score
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.

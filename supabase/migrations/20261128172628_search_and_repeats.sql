@@ -1036,6 +1036,20 @@ CREATE OR REPLACE FUNCTION private.forms_of (
     from unnest(ts_lexize('english_stem', words[1])) as stem
     cross join lateral regexp_replace(stem, 'er?$', '') as root
     where cardinality(words) = 1 and char_length(root) >= 4
+    union all
+    -- What people deny most, in other languages.
+    select private.any_term(things)
+    from (
+      values
+        ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
+        ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
+        ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
+        ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
+        ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
+        ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
+        ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
+    ) as known (things)
+    where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
   ) as forms
 $function$;
 
@@ -1160,7 +1174,7 @@ begin
     || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
     || case
       when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
-      when words && '{alcohol,alkohol,alcool,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
+      when words && '{alcohol,alkohol,alcool,alcolici,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
       else ''::tsquery
     end;
 end
@@ -1941,7 +1955,7 @@ begin
       -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
       cross join lateral (
         select shown
-          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 then 1 else 0.7 end - shown)) as own_score
+          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 or lacks then 1 else 0.7 end - shown)) as own_score
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.
