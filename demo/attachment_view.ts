@@ -4,6 +4,8 @@ import { button, el, icon } from './dom.ts'
 import { formatSize } from './format.ts'
 import type { Files } from './storage.ts'
 
+export const isPhoto = (attachment?: Attachment | null): boolean => attachment?.mime_type.startsWith('image/') ?? false
+
 const label = ({ name, size }: Attachment, place = ''): HTMLElement[] => [
   el('span', { class: 'file-name' }, name),
   el('span', { class: 'file-size' }, `${formatSize(size)}${place}`),
@@ -36,7 +38,7 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   }
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
   const file = button([icon('file'), ...label(attachment)], save, 'file')
-  if (!attachment.mime_type.startsWith('image/')) return el('span', { class: 'attachment' }, file, failure)
+  if (!isPhoto(attachment)) return el('span', { class: 'attachment' }, file, failure)
   const { name } = attachment
   const isUnreadable = () => picture.replaceWith(file)
   const image = el('img', { alt: name, error: isUnreadable })

@@ -1,8 +1,9 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
+import { isPhoto } from './attachment_view.ts'
 import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatAsOf, formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { takenBack } from './message.ts'
+import { summaryOf } from './message.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 import { ownPhoto } from './storage.ts'
@@ -49,7 +50,13 @@ export const openConversations = (
         isMuted && visuallyHidden(' muted'),
       ),
       el('time', { class: 'hint when', title: formatWhole(when), datetime: when }, formatShort(when)),
-      el('span', { class: 'hint preview clipped' }, isWaiting && el('strong', {}, 'Your answer? '), preview),
+      el(
+        'span',
+        { class: 'hint preview clipped' },
+        isWaiting && el('strong', {}, 'Your answer? '),
+        isPhoto(latest?.attachment) && icon('photo'),
+        preview,
+      ),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
     )
     return el('li', {}, shown)
@@ -82,11 +89,7 @@ export const openConversations = (
     list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
-      const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${
-          latest.deletedAt ? takenBack : latest.content || 'A photo or file'
-        }`
-        : 'No messages yet'
+      const preview = latest ? `${latest.user_id === me.id ? 'You: ' : ''}${summaryOf(latest)}` : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
       const isWaiting = states.waitsFor(me.id, conversation.id)

@@ -5,6 +5,7 @@ import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
 import { link, type Navigation } from './navigation.ts'
+import { farewell } from './notices.ts'
 import { everybody } from './router.ts'
 import { ownPhoto } from './storage.ts'
 
@@ -68,7 +69,7 @@ export const openStart = (
   const run = async (action: () => Promise<void>, onError = () => {}) => {
     if (isSubmitting) return
     setSubmitting(true)
-    setText(alert, '')
+    for (const said of [alert, farewell]) setText(said, '')
     try {
       await action()
     } catch (error) {
@@ -110,6 +111,7 @@ export const openStart = (
     'form',
     { class: 'log-in', submit: onSubmit },
     heading,
+    farewell,
     name.label,
     email.label,
     password.label,

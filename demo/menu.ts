@@ -18,16 +18,21 @@ export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement
     document.addEventListener('pointerdown', closeFromOutside)
     list.replaceChildren(...items().filter((item) => item instanceof HTMLElement))
   }
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, Escape: 0 }[event.key]
+    if (step === undefined || !node.open) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (!step) return close(true)
+    const places = [...node.querySelectorAll<HTMLElement>('summary, .items > *')]
+    places.at((places.indexOf(document.activeElement as HTMLElement) + step) % places.length)?.focus()
+  }
   const node = el(
     'details',
     {
       class: 'menu',
       toggle: onToggle,
-      keydown: (event: KeyboardEvent) => {
-        if (event.key !== 'Escape' || !node.open) return
-        event.stopPropagation()
-        close(true)
-      },
+      keydown: onKey,
       focusout: ({ relatedTarget }: FocusEvent) => {
         if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
       },

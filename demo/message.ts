@@ -1,5 +1,5 @@
 import type { Conversation, Message, Outgoing } from '../clients/inbox.ts'
-import { showAttachment } from './attachment_view.ts'
+import { isPhoto, showAttachment } from './attachment_view.ts'
 import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './errors.ts'
@@ -37,7 +37,12 @@ const showContent = (id: number, content: string): (Node | string | null)[] => {
 }
 
 /** What is left of a message that its sender has taken back. */
-export const takenBack = 'Message taken back'
+const takenBack = 'Message taken back'
+
+/** A message in a line. The list of a service of 1.1 does not say what is attached. */
+export const summaryOf = (
+  { content, attachment, deletedAt }: Pick<Message, 'content' | 'deletedAt'> & Partial<Pick<Message, 'attachment'>>,
+): string => deletedAt ? takenBack : content || (isPhoto(attachment) ? 'Photo' : attachment?.name ?? 'Photo or file')
 
 /** A message that the service has. */
 export const renderMessage = (

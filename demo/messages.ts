@@ -2,7 +2,7 @@ import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts
 import { button, el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { renderMessage, renderOutgoing, takenBack } from './message.ts'
+import { renderMessage, renderOutgoing, summaryOf } from './message.ts'
 import { errorText } from './errors.ts'
 import type { Card } from './reservations.ts'
 import type { Files } from './storage.ts'
@@ -156,9 +156,7 @@ export const openMessages = (
     const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
     if (!received.length) return
-    const textOf = ({ content, attachment, deletedAt }: Message) =>
-      deletedAt ? takenBack : content || (attachment?.mime_type.startsWith('image/') ? 'A photo' : attachment?.name)
-    announcer.textContent = received.map((message) => `${other}: ${textOf(message)}`).join('\n')
+    announcer.textContent = received.map((message) => `${other}: ${summaryOf(message)}`).join('\n')
     if (wasAtEnd) return
     newCount += received.length
     jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))

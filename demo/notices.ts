@@ -19,6 +19,9 @@ export const openNotice = (byHand = false) => {
   }
 }
 
+/** What the page to log in says to whoever was just logged in. */
+export const farewell = el('p', { class: 'hint', role: 'status', hidden: true })
+
 /** Grey bars where people are about to appear, in the height that they will have. */
 export const skeleton = (rows: number): HTMLElement =>
   el(

@@ -83,6 +83,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const countPeople = (people: number): string => {
     if (hits.length === 0) return ''
     const all = pluralize(people, 'person', 'people')
+    if (search.like && !search.q.trim()) return `${all}, the most alike first`
     if (sought.place === '') return all
     const there = hits.filter((hit) => livesThere(hit, sought)).length
     // Those who live there come first, and there may be more of them than are shown.
@@ -141,6 +142,11 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
     'chip place',
     { 'aria-pressed': 'true', hidden: true },
   )
+  const skip = button(
+    'Skip the filters',
+    () => node.querySelector<HTMLElement>('.hit a')?.focus(),
+    'link visually-hidden',
+  )
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
   const clear = button('Show everybody', () => {
     change({ like: null })
@@ -169,7 +175,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const node = el(
     'div',
     { class: 'panel people' },
-    el('div', { class: 'query' }, box.node, place, suggestion, filters.node),
+    el('div', { class: 'query' }, box.node, skip, place, suggestion, filters.node),
     el(
       'div',
       { class: 'found' },

@@ -149,7 +149,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
     node,
     render(card: Card): HTMLElement {
       const byStep = actions(card)
-      const about = { 'aria-description': card.title }
+      const about = (label: string) => ({ 'aria-label': `${label} “${card.title}”` })
       const isAnswer = card.can.includes('accept')
       // Whoever can decline an offer need not cancel it as well.
       const steps = card.can.filter((step) => step !== 'cancel' || !isAnswer)
@@ -167,10 +167,10 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
           ...steps.flatMap((step) => {
             const [label, click] = byStep[step] ?? []
             const kind = step === 'accept' ? 'strong' : 'quiet'
-            return click ? [button(label!, click, kind, about)] : []
+            return click ? [button(label!, click, kind, about(label!))] : []
           }),
           card.status === 'accepted' &&
-            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about),
+            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about('Add to calendar')),
         ),
       )
     },
@@ -192,7 +192,9 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??
         byDate.find(({ status }) => status === 'accepted')
-      setText(next, waiting ? `${waiting.wording} · ${waiting.title}, ${periodOf(waiting)}` : '')
+      // The title last: it is what a narrow screen cuts off.
+      const shown = waiting && [waiting.wording, formatPrice(waiting.price), periodOf(waiting), waiting.title]
+      setText(next, shown?.join(' · ') ?? '')
       return cards
     },
   }

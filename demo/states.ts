@@ -14,6 +14,7 @@ const interval = 1000
  * most once a second.
  */
 export const openStates = (api: ApiClient, onChange: () => void) => {
+  let isDeactivated = false
   let states = new Map<number, ConversationState>()
   let pending: Reservation[] = []
 
@@ -27,7 +28,11 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
       states = new Map(listed.map((state) => [state.conversation_id, state]))
       onChange()
     },
-    undefined,
+    (error) => {
+      if (isDeactivated === (error?.status === 403)) return
+      isDeactivated = !isDeactivated
+      onChange()
+    },
     interval,
   )
   loop.run()
@@ -38,6 +43,8 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
     /** Whether a reservation of this conversation waits for the answer of this user. */
     waitsFor: (me: number, conversation: number): boolean =>
       pending.some(({ conversation_id, offered_by }) => conversation_id === conversation && offered_by !== me),
+    /** The service answers a deactivated user with 403 whatever they ask for. */
+    isDeactivated: () => isDeactivated,
     refresh: loop.run,
     async change(id: number, change: Partial<ConversationState>) {
       const state = await dataOf(api.PUT('/conversations/{id}/state', { params: { path: { id } }, body: change }))

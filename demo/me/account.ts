@@ -1,10 +1,11 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { field, openDialog } from '../dialog.ts'
-import { button, el, saveFile } from '../dom.ts'
+import { button, el, saveFile, setText } from '../dom.ts'
 import { formField, openForm, openOutcome, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
+import { farewell } from '../notices.ts'
 import type { Me } from './types.ts'
 
 /** A new password, as Auth refuses it: at least eight characters. */
@@ -87,6 +88,7 @@ export const accountSection = (
       async () => {
         if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
         await dataOf(api.DELETE('/users/me'))
+        setText(farewell, 'Your account is deleted.')
         await supabase.auth.signOut({ scope: 'local' })
       },
       signal,
