@@ -21,11 +21,7 @@ type Entry = InboxView['conversations'][number] & {
 export const isOffline = ({ view }: Inbox): boolean => view.error?.code === 'offline' || !navigator.onLine
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
-export const openConversations = (
-  inbox: Inbox,
-  states: ReturnType<typeof openStates>,
-  navigation: Navigation,
-) => {
+export const openConversations = (inbox: Inbox, states: ReturnType<typeof openStates>, navigation: Navigation) => {
   let openId: number | null = null
   let listed: InboxView['conversations'] = []
   let showsArchived = false
@@ -41,36 +37,34 @@ export const openConversations = (
       { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
       avatar(name, ownPhoto(partner.profile?.image_url)),
       el(
-        'span',
-        { class: 'name clipped' },
+        'span.name.clipped',
         name,
         isPinned && icon('pin'),
         isPinned && visuallyHidden(' pinned'),
         isMuted && icon('muted'),
         isMuted && visuallyHidden(' muted'),
       ),
-      el('time', { class: 'hint when', title: formatWhole(when), datetime: when }, formatShort(when)),
+      el('time.hint.when', { title: formatWhole(when), datetime: when }, formatShort(when)),
       el(
-        'span',
-        { class: 'hint preview clipped' },
-        isWaiting && el('strong', {}, 'Your answer? '),
+        'span.hint.preview.clipped',
+        isWaiting && el('strong', 'Your answer? '),
         isPhoto(latest?.attachment) && icon('photo'),
         preview,
       ),
-      unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
+      unread > 0 && el('span.badge', `${unread}`, label),
     )
-    return el('li', {}, shown)
+    return el('li', shown)
   }
 
-  const list = el('ul', { class: 'entries' })
-  const note = el('p', { class: 'empty' }, 'Loading…')
+  const list = el('ul.entries')
+  const note = el('p.empty', 'Loading…')
   const archive = button('', () => {
     showsArchived = !showsArchived
     update()
   }, 'link')
   archive.hidden = true
-  const asOf = el('p', { class: 'hint as-of', hidden: true })
-  const node = el('div', {}, asOf, note, list, archive)
+  const asOf = el('p.hint.as-of', { hidden: true })
+  const node = el('div', asOf, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {

@@ -119,7 +119,7 @@ export const openHome = (
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
   const found = openMessageSearch(api, inbox, navigation, conversations.node)
-  const list = el('div', { class: 'panel' }, steps.node, found.node, conversations.node)
+  const list = el('div.panel', steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
@@ -136,17 +136,8 @@ export const openHome = (
   const refreshSteps = () => {
     if (!steps.node.hidden) readOwn().catch(() => {})
   }
-  const room = openRoom({
-    supabase,
-    api,
-    inbox,
-    states,
-    files,
-    navigation,
-    onChange: update,
-    onMe,
-    search: people.search,
-  })
+  const session = { supabase, api, inbox, states, files, navigation }
+  const room = openRoom({ ...session, onChange: update, onMe, search: people.search })
   const onKey = (event: KeyboardEvent) => {
     // Whoever is in the middle of a text goes on with it.
     const isWriting = event.target instanceof HTMLTextAreaElement && event.target.value !== ''
@@ -154,12 +145,7 @@ export const openHome = (
     event.preventDefault()
     room.leave()
   }
-  const node = el(
-    'div',
-    { class: 'home', keydown: onKey },
-    el('div', { class: 'side' }, list, people.node),
-    room.node,
-  )
+  const node = el('div.home', { keydown: onKey }, el('div.side', list, people.node), room.node)
 
   inbox.subscribe(update)
   const unsubscribe = inbox.subscribe(() => {

@@ -4,7 +4,7 @@ type Item = HTMLElement | null | undefined | false
 
 /** What else can be done here, behind a button. `items` is asked each time that the menu opens. */
 export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement => {
-  const list = el('div', { class: 'items' })
+  const list = el('div.items')
   const close = (returnsFocus: boolean) => {
     node.open = false
     if (returnsFocus) node.querySelector('summary')!.focus()
@@ -28,16 +28,15 @@ export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement
     places.at((places.indexOf(document.activeElement as HTMLElement) + step) % places.length)?.focus()
   }
   const node = el(
-    'details',
+    'details.menu',
     {
-      class: 'menu',
       toggle: onToggle,
       keydown: onKey,
       focusout: ({ relatedTarget }: FocusEvent) => {
         if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
       },
     },
-    el('summary', {}, icon('more'), visuallyHidden(label)),
+    el('summary', icon('more'), visuallyHidden(label)),
     list,
   )
   // The focus is on the menu while a dialog opens, which returns it here.

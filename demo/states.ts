@@ -18,23 +18,19 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
   let states = new Map<number, ConversationState>()
   let pending: Reservation[] = []
 
-  const loop = createRetryLoop(
-    async () => {
-      const [listed, reservations] = await Promise.all([
-        dataOf(api.GET('/conversations/states')),
-        dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
-      ])
-      pending = reservations
-      states = new Map(listed.map((state) => [state.conversation_id, state]))
-      onChange()
-    },
-    (error) => {
-      if (isDeactivated === (error?.status === 403)) return
-      isDeactivated = !isDeactivated
-      onChange()
-    },
-    interval,
-  )
+  const loop = createRetryLoop(async () => {
+    const [listed, reservations] = await Promise.all([
+      dataOf(api.GET('/conversations/states')),
+      dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
+    ])
+    pending = reservations
+    states = new Map(listed.map((state) => [state.conversation_id, state]))
+    onChange()
+  }, (error) => {
+    if (isDeactivated === (error?.status === 403)) return
+    isDeactivated = !isDeactivated
+    onChange()
+  }, interval)
   loop.run()
 
   return {

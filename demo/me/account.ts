@@ -24,7 +24,7 @@ const passwordForm = (supabase: SupabaseClient): HTMLElement => {
     if (error) throw error
     password.control.value = ''
   })
-  return el('details', {}, el('summary', {}, 'Change the password'), form)
+  return el('details', el('summary', 'Change the password'), form)
 }
 
 /** Changes the address with the code that Auth mails to it; Supabase's mails another one to the present address. */
@@ -45,7 +45,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
       throw new Error('The other address was sent a code, too: enter it as well')
     }
     onChange(user.email)
-    form.replaceChildren(el('summary', {}, 'Change the e-mail address'), el('p', { role: 'status' }, 'Changed.'))
+    form.replaceChildren(el('summary', 'Change the e-mail address'), el('p', { role: 'status' }, 'Changed.'))
   }
   const ask = async () => {
     const { error } = await supabase.auth.updateUser({ email: email.control.value.trim() })
@@ -55,7 +55,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
     code.control.focus()
   }
   const first = openForm({ email }, [email.node], ask, 'Send a code')
-  const form = el('details', {}, el('summary', {}, 'Change the e-mail address'), first)
+  const form = el('details', el('summary', 'Change the e-mail address'), first)
   return form
 }
 
@@ -76,14 +76,14 @@ export const accountSection = (
 ): HTMLElement => {
   const { nodes, attempt } = openOutcome()
   let address = me.email
-  const shownAddress = el('dd', {}, address)
+  const shownAddress = el('dd', address)
   const erase = () => {
     const typed = el('input', { type: 'email', autocomplete: 'off', required: true })
     const warning = 'Your name, profile and photo go for good, at once. Those whom you wrote to keep your messages, ' +
       'from “Deleted user”.'
     openDialog(
       'Delete your account?',
-      [el('p', {}, warning), field(`Type ${address} to go on`, typed)],
+      [el('p', warning), field(`Type ${address} to go on`, typed)],
       'Delete for good',
       async () => {
         if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
@@ -96,19 +96,11 @@ export const accountSection = (
   }
   return section(
     'Account',
-    el(
-      'dl',
-      {},
-      el('dt', {}, 'E-mail'),
-      shownAddress,
-      since && el('dt', {}, 'Here since'),
-      since && el('dd', {}, formatMonth(since)),
-    ),
+    el('dl', el('dt', 'E-mail'), shownAddress, since && el('dt', 'Here since'), since && el('dd', formatMonth(since))),
     addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
     el(
-      'div',
-      { class: 'row' },
+      'div.row',
       button('Download my data', () => attempt(() => download(api))),
       button('Delete my account…', erase, 'quiet'),
     ),
