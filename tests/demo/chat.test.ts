@@ -95,9 +95,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
   })
 
   test('has all messages once and in order after a lost connection, and after a reload what was unsent', async () => {
-    const [ines, tomas] = await openTwo({ prepare: (page) => page.clock.install() })
-    await ines.openWith('Tomáš Novák')
-    await tomas.openWith('Inês Carvalho')
+    const [ines, tomas] = await openTwo({ prepare: (page) => page.clock.install() }, true)
     await ines.send('before')
     await tomas.find('.message', 'before').waitFor()
     const messagesOf = async (side: Side) => {
@@ -190,9 +188,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
   })
 
   test('has messages corrected and taken back, by the keyboard and for both; a refusal is told in words', async () => {
-    const [ines, tomas] = await openTwo({ refusals: [400] })
-    await ines.openWith('Tomáš Novák')
-    await tomas.openWith('Inês Carvalho')
+    const [ines, tomas] = await openTwo({ refusals: [400] }, true)
     await ines.send('Let us meet at nien.')
     const own = ines.stored('Let us meet at')
     const menu = own.find('summary')

@@ -50,9 +50,7 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
   })
 
   test('offer, change, accept and cancel a reservation, and both see each step at once', async () => {
-    const [ines, tomas] = await openTwo({ refusals: [400, 409] })
-    await ines.openWith('Tomáš Novák')
-    await tomas.openWith('Inês Carvalho')
+    const [ines, tomas] = await openTwo({ refusals: [400, 409] }, true)
     await ines.press('Offer a reservation')
     await ines.dialog.press('Send the offer', {
       fill: { What: 'A walk through Graça', From: '2001-05-14T18:00' },
