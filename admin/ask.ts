@@ -14,11 +14,7 @@ export const askWhy = (
   const note = el('textarea', { rows: '3', required: true })
   openDialog(
     title,
-    [
-      el('p', { class: 'hint' }, hint),
-      ...fields,
-      field('Why', note, 'For the log, which admins alone read. Name nobody here.'),
-    ],
+    [el('p.hint', hint), ...fields, field('Why', note, 'For the log, which admins alone read. Name nobody here.')],
     action,
     async () => {
       await submit(note.value)
@@ -48,9 +44,11 @@ export const askForChanges = (
   openDialog(title, inputs.map(({ label, control }) => field(label, control)), 'Save', async () => {
     const changed = inputs.filter(({ control }, index) => control.value !== before[index])
     if (changed.length === 0) throw new Error('Nothing was changed')
-    await save(Object.fromEntries(
-      changed.map(({ column, control, parse }) => [column, parse ? parse(control.value) : control.value]),
-    ))
+    await save(
+      Object.fromEntries(
+        changed.map(({ column, control, parse }) => [column, parse ? parse(control.value) : control.value]),
+      ),
+    )
     void view.load(`Saved: ${title}`)
   }, view.signal)
 }

@@ -14,18 +14,17 @@ export const showEvidence = (
   { person, reporter }: { person: string; reporter: string },
   evidence: Evidence[],
 ): HTMLElement =>
-  evidence.length === 0 ? el('p', { class: 'hint' }, 'No message belongs to this report, or it was purged.') : el(
-    'ol',
-    { class: 'evidence' },
+  evidence.length === 0 ? el('p.hint', 'No message belongs to this report, or it was purged.') : el(
+    'ol.evidence',
     ...evidence.map(({ sent_at, is_by_reported, content, attachment }) =>
       el(
         'li',
         is_by_reported ? { class: 'reported' } : {},
-        el('strong', {}, is_by_reported ? person : reporter),
+        el('strong', is_by_reported ? person : reporter),
         ' ',
         moment(sent_at),
-        el('p', { class: 'quote' }, content),
-        attachment && el('p', { class: 'hint' }, `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
+        el('p.quote', content),
+        attachment && el('p.hint', `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
       )
     ),
   )

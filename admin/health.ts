@@ -48,18 +48,20 @@ export const state = ({ queue, oldest_seconds, dead }: Queue): string => {
 
 const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTMLElement =>
   el(
-    'div',
-    { class: 'card wide', tabindex: '0', role: 'region', 'aria-label': caption },
+    'div.card.wide',
+    { tabindex: '0', role: 'region', 'aria-label': caption },
     el(
       'table',
-      {},
-      el('caption', {}, caption),
-      el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { scope: 'col' }, head)))),
+      el('caption', caption),
+      el('thead', el('tr', ...heads.map((head) => el('th', { scope: 'col' }, head)))),
       el(
         'tbody',
-        {},
         ...rows.map(([first, ...others]) =>
-          el('tr', {}, el('th', { scope: 'row' }, first), ...others.map((cell) => el('td', {}, cell)))
+          el(
+            'tr',
+            el('th', { scope: 'row' }, first),
+            ...others.map((cell) => el('td', cell)),
+          )
         ),
       ),
     ),
@@ -87,7 +89,7 @@ export const openHealth = (): View => {
       table('What waits', ['What', 'How many', 'The oldest', 'Given up', 'State'], waiting),
       jobs.length
         ? table('What runs by the clock', ['Job', 'When', 'Latest run', 'Result', 'Failures in a day'], runs)
-        : el('p', { class: 'hint' }, 'No pg_cron: on one machine timers run the jobs, and failures are in the log.'),
+        : el('p.hint', 'No pg_cron: on one machine timers run the jobs, and failures are in the log.'),
       button('Refresh', () => view.load('Refreshed')),
     ]
   })

@@ -61,7 +61,7 @@ addEventListener('keydown', (event) => {
   else return
   event.preventDefault()
 })
-const help = el('p', { class: 'hint', role: 'status', hidden: true }, shortcuts)
+const help = el('p.hint', { role: 'status', hidden: true }, shortcuts)
 main.before(help)
 
 addEventListener('hashchange', () => {

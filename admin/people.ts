@@ -16,11 +16,10 @@ const mailTo = (email: string): string => `mailto:${encodeURIComponent(email).re
 
 const card = (person: Person, view: View): HTMLElement =>
   el(
-    'article',
-    { class: 'card', 'aria-label': person.name },
+    'article.card',
+    { 'aria-label': person.name },
     el(
       'h3',
-      {},
       person.name,
       ' ',
       tag(person.status, person.status === 'active' ? 'accepted' : 'declined'),
@@ -29,12 +28,8 @@ const card = (person: Person, view: View): HTMLElement =>
     ),
     el(
       'dl',
-      {},
       detail('Id', `${person.id}`),
-      detail(
-        'E-mail',
-        person.email && el('a', { href: mailTo(person.email) }, person.email),
-      ),
+      detail('E-mail', person.email && el('a', { href: mailTo(person.email) }, person.email)),
       detail('Since', moment(person.created_at)),
       detail('Looks for', person.bio),
       detail('Location', person.location),
@@ -45,7 +40,7 @@ const card = (person: Person, view: View): HTMLElement =>
       ),
       detail('Decisions', el('a', { href: `#log?person=${person.id}` }, 'in the log')),
     ),
-    el('div', { class: 'actions' }, ...openSteps(person, view)),
+    el('div.actions', ...openSteps(person, view)),
   )
 
 interface Filed {
@@ -64,12 +59,7 @@ interface Step {
 }
 
 const list = (title: string, items: HTMLElement[]): HTMLElement =>
-  el(
-    'section',
-    { class: 'card', 'aria-label': title },
-    el('h3', {}, title),
-    items.length ? el('ul', {}, ...items) : el('p', { class: 'hint' }, 'none'),
-  )
+  el('section.card', { 'aria-label': title }, el('h3', title), items.length ? el('ul', ...items) : el('p.hint', 'none'))
 
 interface Reservation {
   title: string
@@ -102,7 +92,6 @@ const openHistory = async (id: number): Promise<HTMLElement[]> => {
   const filed = ({ id, reason, note, resolution, created_at, user }: Filed) =>
     el(
       'li',
-      {},
       resolution ? `Report ${id}` : el('a', { href: '#reports' }, `Report ${id}`),
       ' ',
       tag(resolution ?? 'open', resolution ? '' : 'declined'),
@@ -110,20 +99,19 @@ const openHistory = async (id: number): Promise<HTMLElement[]> => {
       personLink(user.id, user.name),
       ', ',
       moment(created_at),
-      note && el('p', { class: 'quote' }, note),
+      note && el('p.quote', note),
     )
   const step = ({ action, note, created_at }: Step) =>
-    el('li', {}, tag(action), ' ', moment(created_at), note && el('p', { class: 'quote' }, note))
+    el('li', tag(action), ' ', moment(created_at), note && el('p.quote', note))
   const reservation = ({ title, status, date }: Reservation) =>
-    el('li', {}, title, ' ', tag(status, status), ' ', moment(date))
+    el('li', title, ' ', tag(status, status), ' ', moment(date))
   return [
     list('Reports about them', about.map(filed)),
     list('Reports by them', by.map(filed)),
     list('Decisions', steps.map(step)),
     list('Reservations', reservations.map(reservation)),
     el(
-      'p',
-      { class: 'hint' },
+      'p.hint',
       `${atMost(conversations, 'conversation', 'conversations')}, ${atMost(messages, 'message', 'messages')} sent.`,
     ),
   ]
@@ -140,18 +128,18 @@ export const openPeople = (query: URLSearchParams): View => {
     else location.hash = `people?${wanted}`
   }
   const form = el(
-    'form',
-    { class: 'filter', role: 'search', submit: search },
+    'form.filter',
+    { role: 'search', submit: search },
     field('Name, e-mail address or id', text),
-    el('label', { class: 'check' }, restricted, 'Hidden or suspended only'),
-    el('button', { class: 'strong' }, 'Search'),
+    el('label.check', restricted, 'Hidden or suspended only'),
+    el('button.strong', 'Search'),
   )
   const view: View = openView([form], async () => {
     const people = await rpc<Person[]>('find_people', {
       query: query.get('q') ?? '',
       restricted: query.has('restricted'),
     })
-    const limit = people.length === 50 ? el('p', { class: 'hint' }, 'These are the newest 50.') : null
+    const limit = people.length === 50 ? el('p.hint', 'These are the newest 50.') : null
     const isOne = people.length === 1 && `${people[0]!.id}` === query.get('q')?.trim()
     if (isOne) return [card(people[0]!, view), ...await openHistory(people[0]!.id)]
     return people.length ? [...people.map((person) => card(person, view)), limit] : [empty('Nobody was found.')]

@@ -47,14 +47,9 @@ const decisions = {
 
 const decide = ({ report, person }: Report, view: View) => {
   const choices = Object.entries(decisions).map(([action, text]) =>
-    el(
-      'label',
-      { class: 'check' },
-      el('input', { type: 'radio', name: 'action', value: action, required: true }),
-      text,
-    )
+    el('label.check', el('input', { type: 'radio', name: 'action', value: action, required: true }), text)
   )
-  const fields = el('fieldset', {}, el('legend', {}, 'Decision'), ...choices)
+  const fields = el('fieldset', el('legend', 'Decision'), ...choices)
   const submit = (note: string) => {
     const action = fields.querySelector<HTMLInputElement>('input:checked')?.value
     return rpc('resolve_report', { report, action, note })
@@ -64,7 +59,7 @@ const decide = ({ report, person }: Report, view: View) => {
 }
 
 const card = (report: Report, profile: Profile | undefined, view: View): HTMLElement => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p.notice', { role: 'alert', hidden: true })
   const evidence = el('div', { role: 'group', tabindex: '-1', 'aria-label': 'Evidence' })
   const read = async () => {
     try {
@@ -77,33 +72,29 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
   }
   const { earlier_reports: earlier, earlier_upheld: upheld, earlier_dismissed: dismissed } = report
   return el(
-    'article',
-    { class: 'card', 'aria-label': `Report ${report.report}` },
+    'article.card',
+    { 'aria-label': `Report ${report.report}` },
     el(
-      'div',
-      { class: 'portrait' },
+      'div.portrait',
       avatar(report.person, ownPhoto(profile?.image_url), 'large'),
       el(
         'div',
-        {},
         el(
           'h3',
-          {},
           personLink(report.person_id, report.person),
           ' ',
           tag(reasons[report.reason], 'declined'),
           report.is_hidden && tag('hidden'),
           !report.is_active && tag('suspended'),
         ),
-        el('p', { class: 'hint' }, [profile?.city, profile?.country].filter(Boolean).join(', ')),
-        el('p', { class: 'biography' }, profile?.biography ?? 'Has written nothing about themselves.'),
-        profile && el('a', { href: `/demo/people/${profile.id}`, class: 'hint' }, 'The profile, as others see it'),
+        el('p.hint', [profile?.city, profile?.country].filter(Boolean).join(', ')),
+        el('p.biography', profile?.biography ?? 'Has written nothing about themselves.'),
+        profile && el('a.hint', { href: `/demo/people/${profile.id}` }, 'The profile, as others see it'),
       ),
     ),
-    report.note && el('p', { class: 'quote' }, `${report.reporter}: “${report.note}”`),
+    report.note && el('p.quote', `${report.reporter}: “${report.note}”`),
     el(
       'dl',
-      {},
       detail('Reported by', personLink(report.reporter_id, report.reporter)),
       detail('When', moment(report.created_at)),
       detail('About', report.message_id === null ? 'the person' : `message ${report.message_id}`),
@@ -114,8 +105,7 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
       ),
     ),
     el(
-      'div',
-      { class: 'actions' },
+      'div.actions',
       button('Decide', () => decide(report, view), 'strong'),
       button('Read the evidence (logged)', read),
     ),
@@ -128,7 +118,7 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
 export const openReports = (): View => {
   const view: View = openView([], async () => {
     const reports = await dataApi<Report[]>('GET', `moderation_queue?order=report&limit=${pageSize}`)
-    const limit = reports.length === pageSize ? el('p', { class: 'hint' }, `These are the oldest ${pageSize}.`) : null
+    const limit = reports.length === pageSize ? el('p.hint', `These are the oldest ${pageSize}.`) : null
     const ids = reports.map(({ person_id }) => person_id)
     const profiles = await dataApi<Profile[]>('GET', `profiles?select=${columns}&user_id=in.(${ids})`)
     const profileOf = ({ person_id }: Report) => profiles.find(({ user_id }) => user_id === person_id)

@@ -29,12 +29,11 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
   const { id, status, title, conversation, host, history } = reservation
   const steps = history.toSorted((one, other) => one.id - other.id)
   return el(
-    'article',
-    { class: 'card', 'aria-label': `Reservation ${id}` },
-    el('h3', {}, title, ' ', tag(status, status)),
+    'article.card',
+    { 'aria-label': `Reservation ${id}` },
+    el('h3', title, ' ', tag(status, status)),
     el(
       'dl',
-      {},
       detail('Begins', moment(reservation.date)),
       detail('Ends', reservation.ends_at && moment(reservation.ends_at)),
       detail('Price', formatPrice(Number(reservation.price))),
@@ -44,23 +43,20 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
     ),
     el(
       'details',
-      {},
-      el('summary', {}, `History (${steps.length})`),
+      el('summary', `History (${steps.length})`),
       el(
-        'ol',
-        { class: 'history' },
+        'ol.history',
         ...steps.map((step) =>
           el(
             'li',
-            {},
             moment(step.created_at),
             ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`,
-            step.note && el('p', { class: 'quote' }, step.note),
+            step.note && el('p.quote', step.note),
           )
         ),
       ),
     ),
-    el('div', { class: 'actions' }, button('Change', () => changeReservation(reservation, view))),
+    el('div.actions', button('Change', () => changeReservation(reservation, view))),
   )
 }
 
@@ -71,7 +67,7 @@ export const openReservations = (query: URLSearchParams): View => {
   const go = (next: Record<string, string>) => location.hash = `reservations?${new URLSearchParams(next)}`
   const filter = select({ '': 'all', ...statuses }, status)
   filter.addEventListener('change', () => go({ status: filter.value }))
-  const form = el('div', { class: 'filter' }, field('Status', filter))
+  const form = el('div.filter', field('Status', filter))
   const view: View = openView([form], async () => {
     const conditions = (status && `&status=eq.${encodeURIComponent(status)}`) + (before ? `&id=lt.${before}` : '')
     const path = `reservations?select=${columns}&order=id.desc&limit=${pageSize}${conditions}`

@@ -1,4 +1,4 @@
-import { button, el } from '../demo/dom.ts'
+import { button, drawn, el } from '../demo/dom.ts'
 import { dataApi, rpc } from './api.ts'
 import { age, names, type Queue, state } from './health.ts'
 import { openView, type View } from './view.ts'
@@ -21,22 +21,15 @@ const countByHour = async (table: string): Promise<{ hours: number[]; isCut: boo
 const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
   const total = hours.reduce((sum, count) => sum + count, 0)
   const highest = Math.max(1, ...hours)
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
-  svg.setAttribute('viewBox', '0 0 240 48')
-  svg.setAttribute('aria-hidden', 'true')
-  hours.forEach((count, index) => {
-    const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
+  const bars = hours.map((count, index) => {
     const height = Math.max(1, 46 * count / highest)
-    const place = { x: index * 10, y: 48 - height, width: 8, height }
-    for (const [name, value] of Object.entries(place)) bar.setAttribute(name, `${value}`)
-    svg.append(bar)
+    return drawn('rect', { x: index * 10, y: 48 - height, width: 8, height })
   })
   return el(
-    'figure',
-    { class: 'card plot' },
-    el('figcaption', {}, el('strong', {}, title), ` ${isCut ? 'over ' : ''}${total}`),
-    svg,
-    el('p', { class: 'hint' }, total ? `at most ${Math.max(...hours)} in an hour` : 'none'),
+    'figure.card.plot',
+    el('figcaption', el('strong', title), ` ${isCut ? 'over ' : ''}${total}`),
+    drawn('svg', { viewBox: '0 0 240 48', 'aria-hidden': 'true' }, ...bars),
+    el('p.hint', total ? `at most ${Math.max(...hours)} in an hour` : 'none'),
   )
 }
 
@@ -45,11 +38,10 @@ const waits = (queue: Queue): HTMLElement => {
   const isFine = state(queue) === 'Fine'
   return el(
     'li',
-    {},
     el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name),
     ': ',
     waiting ? `${waiting}, the oldest for ${age(Math.max(1, Number(oldest_seconds)))}` : 'none',
-    isFine ? null : el('span', { class: 'warning' }, `, ${state(queue)}`),
+    isFine ? null : el('span.warning', `, ${state(queue)}`),
   )
 }
 
@@ -63,20 +55,18 @@ export const openToday = (): View => {
       countByHour('reports'),
     ])
     return [
-      el('div', { class: 'card' }, el('h3', {}, 'Waiting'), el('ul', {}, ...queues.map(waits))),
-      el('h3', {}, 'The last 24 hours'),
+      el('div.card', el('h3', 'Waiting'), el('ul', ...queues.map(waits))),
+      el('h3', 'The last 24 hours'),
       el(
-        'div',
-        { class: 'plots' },
+        'div.plots',
         plot('Messages', messages.hours, messages.isCut),
         plot('Sign-ups', people.hours, people.isCut),
         plot('Reports', reports.hours, reports.isCut),
       ),
-      el('p', { class: 'hint' }, 'An hour each, this one last.'),
+      el('p.hint', 'An hour each, this one last.'),
       button('Refresh', () => view.load('Refreshed')),
       el(
-        'p',
-        { class: 'row hint' },
+        'p.row.hint',
         ...[['/demo', 'The demo'], ['/mail', 'Mails'], ['/docs/', 'API reference'], ['/', 'Front page']].map((
           [href, name],
         ) => el('a', { href }, name!)),

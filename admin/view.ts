@@ -11,7 +11,7 @@ export const tag = (text: string, tone = ''): HTMLElement => el('span', { class:
 
 /** A label and a text for a row of details; null without a text. */
 export const detail = (label: string, content: string | Node | null): HTMLElement | null =>
-  content === null || content === '' ? null : el('div', {}, el('dt', {}, label), el('dd', {}, content))
+  content === null || content === '' ? null : el('div', el('dt', label), el('dd', content))
 
 /** A link to the reports' person, or to whoever a row is about. */
 export const personLink = (id: number, name: string): HTMLElement => el('a', { href: `#people?q=${id}` }, name)
@@ -28,9 +28,9 @@ export interface View {
 
 /** A view whose content `draw` loads. `fixed` stays above it. */
 export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement | null)[]>): View => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const status = el('p', { class: 'found', role: 'status' })
-  const content = el('div', { class: 'loaded' })
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const status = el('p.found', { role: 'status' })
+  const content = el('div.loaded')
   const closed = new AbortController()
   let latest = 0
   const load: View['load'] = async (done = '') => {
@@ -51,8 +51,8 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
     // The button of what was done may be gone.
     if (done && document.activeElement === document.body) document.querySelector<HTMLElement>('main h2')?.focus()
   }
-  const node = el('section', {}, ...fixed, status, alert, content)
+  const node = el('section', ...fixed, status, alert, content)
   return { node, load, signal: closed.signal, close: () => closed.abort() }
 }
 
-export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)
+export const empty = (text: string): HTMLElement => el('p.empty', text)

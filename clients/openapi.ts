@@ -1508,6 +1508,8 @@ export interface components {
                 editedAt?: string | null;
                 /** @description With states=true: when its sender took it back; its content is empty since */
                 deletedAt?: string | null;
+                /** @description With states=true: its file */
+                attachment?: components["schemas"]["Attachment"] | null;
             }[];
             /** Format: date-time */
             createdAt: string;
@@ -4294,7 +4296,7 @@ export interface operations {
                  */
                 partner?: boolean;
                 /**
-                 * @description Adds editedAt and deletedAt to each message
+                 * @description Adds attachment, editedAt and deletedAt to each message
                  * @example true
                  */
                 states?: boolean;

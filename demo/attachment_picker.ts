@@ -34,14 +34,14 @@ export const openPicker = (onPick: () => void) => {
   const opener = button([icon('attach'), visuallyHidden('Attach a file')], () => input.click(), 'quiet round', {
     title: 'Attach a file',
   })
-  const name = el('span', { class: 'file-name clipped' })
-  const size = el('span', { class: 'file-size' })
+  const name = el('span.file-name.clipped')
+  const size = el('span.file-size')
   const remove = button([icon('close'), visuallyHidden('Remove the file')], () => {
     set(null)
     onPick()
   }, 'quiet')
-  const thumbnail = el('span', { class: 'thumbnail' })
-  const chip = el('div', { class: 'file picked', hidden: true }, thumbnail, name, size, remove)
+  const thumbnail = el('span.thumbnail')
+  const chip = el('div.file.picked', { hidden: true }, thumbnail, name, size, remove)
   // What has been written beside the file may not be meant yet.
   const alert = openNotice(true)
 
@@ -72,7 +72,7 @@ export const openPicker = (onPick: () => void) => {
   }
 
   return {
-    node: el('div', { class: 'picker' }, chip, alert.node, input),
+    node: el('div.picker', chip, alert.node, input),
     button: opener,
     get file() {
       return file

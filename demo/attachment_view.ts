@@ -4,18 +4,20 @@ import { button, el, icon } from './dom.ts'
 import { formatSize } from './format.ts'
 import type { Files } from './storage.ts'
 
+export const isPhoto = (attachment?: Attachment | null): boolean => attachment?.mime_type.startsWith('image/') ?? false
+
 const label = ({ name, size }: Attachment, place = ''): HTMLElement[] => [
-  el('span', { class: 'file-name' }, name),
-  el('span', { class: 'file-size' }, `${formatSize(size)}${place}`),
+  el('span.file-name', name),
+  el('span.file-size', `${formatSize(size)}${place}`),
 ]
 
 /** A file on another host is only a link: loading it would tell that host who reads the conversation, and when. */
 const foreign = (attachment: Attachment): HTMLElement => {
   const url = URL.parse(attachment.url)
-  if (url?.protocol !== 'https:') return el('span', { class: 'file' }, icon('file'), ...label(attachment))
+  if (url?.protocol !== 'https:') return el('span.file', icon('file'), ...label(attachment))
   return el(
-    'a',
-    { class: 'file', href: url.href, rel: 'noopener noreferrer', target: '_blank' },
+    'a.file',
+    { href: url.href, rel: 'noopener noreferrer', target: '_blank' },
     icon('file'),
     ...label(attachment, ` · ${url.host}`),
   )
@@ -36,15 +38,15 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   }
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
   const file = button([icon('file'), ...label(attachment)], save, 'file')
-  if (!attachment.mime_type.startsWith('image/')) return el('span', { class: 'attachment' }, file, failure)
+  if (!isPhoto(attachment)) return el('span.attachment', file, failure)
   const { name } = attachment
   const isUnreadable = () => picture.replaceWith(file)
   const image = el('img', { alt: name, error: isUnreadable })
   const open = () => {
-    const whole = el('img', { class: 'whole', src: image.src, alt: name })
-    openDialog(name, [whole, el('p', { class: 'hint' }, formatSize(attachment.size))], 'Save', save, signal, 'Close')
+    const whole = el('img.whole', { src: image.src, alt: name })
+    openDialog(name, [whole, el('p.hint', formatSize(attachment.size))], 'Save', save, signal, 'Close')
   }
   const picture = button(image, open, 'plain picture', { title: 'See all of it' })
   files.addressOf(attachment.url).then((address) => address ? image.src = address : isUnreadable())
-  return el('span', { class: 'attachment' }, picture, failure)
+  return el('span.attachment', picture, failure)
 }

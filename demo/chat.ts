@@ -1,5 +1,4 @@
-import type { ApiClient } from '../clients/api_client.ts'
-import type { Conversation, Inbox } from '../clients/inbox.ts'
+import type { Conversation } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { isOffline } from './conversations.ts'
@@ -9,24 +8,18 @@ import { formatAsOf } from './format.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
 import { unblockPerson } from './safety.ts'
-import type { openStates } from './states.ts'
-import { type Files, ownPhoto } from './storage.ts'
+import type { Session } from './session.ts'
+import { ownPhoto } from './storage.ts'
 
-interface Dependencies {
-  api: ApiClient
+interface Dependencies extends Session {
   conversation: Conversation
-  inbox: Inbox
-  states: ReturnType<typeof openStates>
-  files: Files
   onChange: () => void
   onBack: () => void
   onProfile: (profile: number) => void
 }
 
 /** One open conversation. */
-export const openChat = (
-  { api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
-) => {
+export const openChat = ({ api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies) => {
   const { id } = conversation
   const closed = new AbortController()
   const messages = openMessages(conversation, inbox, files, (card) => reservations.render(card))
@@ -39,7 +32,7 @@ export const openChat = (
     signal: closed.signal,
   })
   const composer = openComposer(conversation, messages.scrollToEnd)
-  const notice = el('p', { class: 'hint', role: 'status', hidden: true })
+  const notice = el('p.hint', { role: 'status', hidden: true })
   const showProfile = () => {
     const profile = partner()?.profile
     if (profile) onProfile(profile.id)
@@ -50,10 +43,10 @@ export const openChat = (
     return entry !== undefined &&
       [entry.Voyager, entry.Local].some(({ name, email }) => name === 'Deleted user' && email === '')
   }
-  const face = el('span', { class: 'face' })
+  const face = el('span.face')
   const name = button('', showProfile, 'plain', { title: 'See the profile' })
-  const status = el('p', { class: 'status', role: 'status', hidden: true })
-  const typing = el('p', { class: 'hint typing' })
+  const status = el('p.status', { role: 'status', hidden: true })
+  const typing = el('p.hint.typing')
   const menu = openChatMenu({
     api,
     conversation: id,
@@ -67,17 +60,10 @@ export const openChat = (
     isBlocked: () => conversation.view.blocked,
     signal: closed.signal,
   })
-  const header = el(
-    'header',
-    { class: 'chat-bar' },
-    backButton(onBack),
-    face,
-    el('div', {}, el('h2', {}, name), status),
-    menu,
-  )
-  const missing = el('p', { class: 'empty', role: 'status', hidden: true })
+  const header = el('header.chat-bar', backButton(onBack), face, el('div', el('h2', name), status), menu)
+  const missing = el('p.empty', { role: 'status', hidden: true })
   const body = [notice, reservations.node, messages.node, typing, composer.node]
-  const node = el('div', { class: 'chat' }, header, missing, ...body)
+  const node = el('div.chat', header, missing, ...body)
 
   /** The list has the partner before the conversation has loaded, and with the photo. */
   const partner = () => {

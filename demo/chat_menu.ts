@@ -1,15 +1,12 @@
-import type { ApiClient } from '../clients/api_client.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { errorText } from './errors.ts'
 import { openBlock, openReport } from './safety.ts'
-import type { openStates } from './states.ts'
+import type { Session } from './session.ts'
 
 const eightHours = 8 * 3_600_000
 
-interface Dependencies {
-  api: ApiClient
+interface Dependencies extends Pick<Session, 'api' | 'states'> {
   conversation: number
-  states: ReturnType<typeof openStates>
   /** The other participant, once they are known and while they exist. */
   other: () => { id: number; name: string } | null
   /** Null if there is none to see. */

@@ -15,25 +15,25 @@ export const openChips = (label: string, onChange: (chosen: string[]) => void) =
   let chosen: string[] = []
   let counts: [string, number][] = []
   let isWhole = false
-  const chips = el('div', { class: 'chips' })
+  const chips = el('div.chips')
   const more = button('', () => {
     isWhole = true
     draw()
     chips.querySelectorAll('button')[initiallyShown]?.focus()
   }, 'link')
-  const node = el('fieldset', { hidden: true }, el('legend', {}, label), chips, more)
+  const node = el('fieldset', { hidden: true }, el('legend', label), chips, more)
 
-  const list = createList<Chip>(chips, ({ name }) => name, ({ name, people, isChosen }) =>
-    button(
-      [name, el('span', { class: 'count', 'aria-hidden': 'true' }, ` ${people}`)],
-      () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
-      'chip',
-      {
-        'aria-pressed': `${isChosen}`,
-        'data-name': name,
-        'aria-description': pluralize(people, 'person', 'people'),
-      },
-    ))
+  const list = createList<Chip>(
+    chips,
+    ({ name }) => name,
+    ({ name, people, isChosen }) =>
+      button(
+        [name, el('span.count', { 'aria-hidden': 'true' }, ` ${people}`)],
+        () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
+        'chip',
+        { 'aria-pressed': `${isChosen}`, 'data-name': name, 'aria-description': pluralize(people, 'person', 'people') },
+      ),
+  )
 
   const draw = () => {
     // What is chosen stays, also where nobody is left.

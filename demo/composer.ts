@@ -41,12 +41,12 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
       if (event.key === 'Enter' && !event.shiftKey && !isTouch() && !isComposing(event)) send(event)
     },
   })
-  const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))
-  const form = el('form', { class: 'composer', submit: send }, picker.button, input, button)
-  const closed = el('div', { class: 'hint closed', role: 'status', hidden: true })
+  const button = el('button.strong.round', { title: 'Send' }, icon('send'), visuallyHidden('Send'))
+  const form = el('form.composer', { submit: send }, picker.button, input, button)
+  const closed = el('div.hint.closed', { role: 'status', hidden: true })
 
   return {
-    node: el('div', { class: 'writing' }, picker.node, form, closed),
+    node: el('div.writing', picker.node, form, closed),
     /** Shows what was left unsent, which is read after the page has opened. */
     showDraft: () => {
       if (isTouched || input.value === conversation.view.draft) return

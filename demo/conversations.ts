@@ -1,8 +1,9 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
+import { isPhoto } from './attachment_view.ts'
 import { avatar, button, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatAsOf, formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { takenBack } from './message.ts'
+import { summaryOf } from './message.ts'
 import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 import { ownPhoto } from './storage.ts'
@@ -20,11 +21,7 @@ type Entry = InboxView['conversations'][number] & {
 export const isOffline = ({ view }: Inbox): boolean => view.error?.code === 'offline' || !navigator.onLine
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
-export const openConversations = (
-  inbox: Inbox,
-  states: ReturnType<typeof openStates>,
-  navigation: Navigation,
-) => {
+export const openConversations = (inbox: Inbox, states: ReturnType<typeof openStates>, navigation: Navigation) => {
   let openId: number | null = null
   let listed: InboxView['conversations'] = []
   let showsArchived = false
@@ -40,30 +37,34 @@ export const openConversations = (
       { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
       avatar(name, ownPhoto(partner.profile?.image_url)),
       el(
-        'span',
-        { class: 'name clipped' },
+        'span.name.clipped',
         name,
         isPinned && icon('pin'),
         isPinned && visuallyHidden(' pinned'),
         isMuted && icon('muted'),
         isMuted && visuallyHidden(' muted'),
       ),
-      el('time', { class: 'hint when', title: formatWhole(when), datetime: when }, formatShort(when)),
-      el('span', { class: 'hint preview clipped' }, isWaiting && el('strong', {}, 'Your answer? '), preview),
-      unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
+      el('time.hint.when', { title: formatWhole(when), datetime: when }, formatShort(when)),
+      el(
+        'span.hint.preview.clipped',
+        isWaiting && el('strong', 'Your answer? '),
+        isPhoto(latest?.attachment) && icon('photo'),
+        preview,
+      ),
+      unread > 0 && el('span.badge', `${unread}`, label),
     )
-    return el('li', {}, shown)
+    return el('li', shown)
   }
 
-  const list = el('ul', { class: 'entries' })
-  const note = el('p', { class: 'empty' }, 'Loading…')
+  const list = el('ul.entries')
+  const note = el('p.empty', 'Loading…')
   const archive = button('', () => {
     showsArchived = !showsArchived
     update()
   }, 'link')
   archive.hidden = true
-  const asOf = el('p', { class: 'hint as-of', hidden: true })
-  const node = el('div', {}, asOf, note, list, archive)
+  const asOf = el('p.hint.as-of', { hidden: true })
+  const node = el('div', asOf, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
@@ -82,11 +83,7 @@ export const openConversations = (
     list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
     const entries = shown.map((conversation) => {
       const { Messages: [latest] } = conversation
-      const preview = latest
-        ? `${latest.user_id === me.id ? 'You: ' : ''}${
-          latest.deletedAt ? takenBack : latest.content || 'A photo or file'
-        }`
-        : 'No messages yet'
+      const preview = latest ? `${latest.user_id === me.id ? 'You: ' : ''}${summaryOf(latest)}` : 'No messages yet'
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId
       const isWaiting = states.waitsFor(me.id, conversation.id)

@@ -3,7 +3,7 @@ import { errorText } from './errors.ts'
 
 /** A label with its control below it. */
 export const field = (label: string, control: HTMLElement, hint = ''): HTMLElement =>
-  el('label', { class: 'field' }, label, control, hint && el('span', { class: 'hint' }, hint))
+  el('label.field', label, control, hint && el('span.hint', hint))
 
 /**
  * Asks in a modal dialog. `submit` sends the request; while it fails the dialog stays open and shows why. The focus
@@ -17,8 +17,8 @@ export const openDialog = (
   signal: AbortSignal,
   dismissal = 'Cancel',
 ): void => {
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const confirm = el('button', { class: 'strong' }, action)
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const confirm = el('button.strong', action)
   const cancel = button(dismissal, () => close(), 'quiet')
   const onSubmit = async (event: Event) => {
     event.preventDefault()
@@ -32,14 +32,7 @@ export const openDialog = (
       confirm.disabled = false
     }
   }
-  const form = el(
-    'form',
-    { submit: onSubmit },
-    el('h3', {}, title),
-    ...fields,
-    alert,
-    el('div', { class: 'actions' }, cancel, confirm),
-  )
+  const form = el('form', { submit: onSubmit }, el('h3', title), ...fields, alert, el('div.actions', cancel, confirm))
   const focused: HTMLElement[] = []
   for (let node = document.activeElement; node instanceof HTMLElement; node = node.parentElement) focused.push(node)
   const close = () => dialog.close()

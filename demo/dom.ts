@@ -1,19 +1,31 @@
-type Child = Node | string | null | undefined | false
-type Attributes = Record<string, string | boolean | undefined | ((event: never) => void)>
+export type Child = Node | string | null | undefined | false
+export type Attributes = Record<string, string | boolean | undefined | ((event: never) => void)>
 
-/** Creates an element. Strings become text and never markup; functions become event listeners. */
-export const el = <Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes = {},
-  ...children: Child[]
-): HTMLElementTagNameMap[Tag] => {
-  const element = document.createElement(tag)
+const setAttributes = (element: HTMLElement, attributes: Attributes) => {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name, value as EventListener)
     else if (value === true) element.setAttribute(name, '')
     else if (typeof value === 'string') element.setAttribute(name, value)
   }
-  element.append(...children.filter((child) => child || child === '') as (Node | string)[])
+}
+const isAttributes = (part: Attributes | Child): part is Attributes =>
+  typeof part === 'object' && part !== null && !(part instanceof Node)
+
+/**
+ * Creates an element: `el('p.hint', { title }, 'text')`, with classes behind the tag, and attributes if there are more.
+ * Strings become text and never markup; functions become event listeners.
+ */
+export const el = <Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag | `${Tag}.${string}`,
+  ...parts: [Attributes, ...Child[]] | Child[]
+): HTMLElementTagNameMap[Tag] => {
+  const [name, ...classes] = tag.split('.')
+  const element = document.createElement(name as Tag)
+  element.classList.add(...classes)
+  for (const part of parts) {
+    if (isAttributes(part)) setAttributes(element, part)
+    else if (part || part === '') element.append(part)
+  }
   return element
 }
 
@@ -39,6 +51,7 @@ const iconPaths = {
   file: 'M4 2h5l3 3v9H4zM9 2v3h3',
   more: 'M3 8h.01M8 8h.01M13 8h.01',
   muted: 'M3 6.5v3h2.5L9 12.5v-9L5.5 6.5zM11.5 6l3 4M14.5 6l-3 4',
+  photo: 'M2.5 3.5h11v9h-11zM3 12l3.5-4L9 10.5 10.5 9l3 3M10.5 6h.01',
   pin: 'M6 2.5h4M7 2.5v5L5 9.5h6l-2-2v-5M8 9.5v4',
   read: 'm1 8.5 3.5 3.5 6-7.5M7.5 11l1 1 6-7.5',
   refused: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M8 5v4M8 11v.5',
@@ -46,18 +59,16 @@ const iconPaths = {
   sent: 'm3 8.5 3.5 3.5 6-7.5',
 }
 
-/** A decorative icon, hidden from screen readers; add a text beside it. */
-export const icon = (name: keyof typeof iconPaths): SVGElement => {
-  const namespace = 'http://www.w3.org/2000/svg'
-  const svg = document.createElementNS(namespace, 'svg')
-  svg.setAttribute('viewBox', '0 0 16 16')
-  svg.setAttribute('aria-hidden', 'true')
-  svg.classList.add('icon')
-  const path = document.createElementNS(namespace, 'path')
-  path.setAttribute('d', iconPaths[name])
-  svg.append(path)
-  return svg
+/** An element of a drawing. */
+export const drawn = (tag: string, attributes: Record<string, string | number>, ...parts: Node[]): Element => {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`)
+  element.append(...parts)
+  return element
 }
+/** A decorative icon, hidden from screen readers; add a text beside it. */
+export const icon = (name: keyof typeof iconPaths): Element =>
+  drawn('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, drawn('path', { d: iconPaths[name] }))
 
 /** A button that sends no form. */
 export const button = (
@@ -72,7 +83,6 @@ export const button = (
 export const select = (options: Record<string, string>, chosen = ''): HTMLSelectElement =>
   el(
     'select',
-    {},
     ...Object.entries(options).map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
   )
 
@@ -88,7 +98,7 @@ export const saveFile = (content: string, type: string, name: string): void => {
 }
 
 /** Text for screen readers only. */
-export const visuallyHidden = (text: string): HTMLElement => el('span', { class: 'visually-hidden' }, text)
+export const visuallyHidden = (text: string): HTMLElement => el('span.visually-hidden', text)
 
 /** Sets the text only if it changed, because a screen reader announces every write. Hides an empty element. */
 export const setText = (element: HTMLElement, text: string): void => {

@@ -4,14 +4,14 @@ import { link, type Navigation } from './navigation.ts'
 
 /** What a new person does to be met, above their conversations; hidden once all of it is done. */
 export const openFirstSteps = (navigation: Navigation) => {
-  const list = el('ol', {})
+  const list = el('ol')
   const title = 'Three steps to be met'
   const dismiss = () => {
     localStorage.setItem(key, '')
     node.hidden = true
   }
   const later = button('Not now', dismiss, 'link', { 'aria-label': `Not now: ${title}` })
-  const node = el('section', { class: 'steps', 'aria-label': title, hidden: true }, el('h3', {}, title), list, later)
+  const node = el('section.steps', { 'aria-label': title, hidden: true }, el('h3', title), list, later)
   let key = ''
   return {
     node,
@@ -27,7 +27,6 @@ export const openFirstSteps = (navigation: Navigation) => {
         ...steps.map(([text, isDone]) =>
           el(
             'li',
-            {},
             ...isDone ? [icon('sent'), text, visuallyHidden(' (done)')] : [link(navigation, { page: 'me' }, {}, text)],
           )
         ),

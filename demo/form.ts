@@ -6,14 +6,14 @@ type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 /** A control with its label, a hint, and room for why it was refused. */
 export const formField = (label: string, control: Control, hint = '') => {
   const id = uniqueId('field')
-  const error = el('span', { class: 'error', id: `${id}-error`, role: 'alert', hidden: true })
-  const note = el('span', { class: 'hint', id: `${id}-hint` }, hint)
+  const error = el('span.error', { id: `${id}-error`, role: 'alert', hidden: true })
+  const note = el('span.hint', { id: `${id}-hint` }, hint)
   note.hidden = hint === ''
   control.id = id
   control.setAttribute('aria-describedby', `${id}-hint ${id}-error`)
   return {
     control,
-    node: el('div', { class: 'field' }, el('label', { for: id }, label), control, note, error),
+    node: el('div.field', el('label', { for: id }, label), control, note, error),
     setError(text: string) {
       setText(error, text)
       control.setAttribute('aria-invalid', `${text !== ''}`)
@@ -26,8 +26,8 @@ type Field = ReturnType<typeof formField>
 export const formSwitch = (label: string, sentence: string, change: () => void = () => {}) => {
   const id = uniqueId('field')
   const control = el('input', { type: 'checkbox', role: 'switch', id, 'aria-describedby': `${id}-hint`, change })
-  const note = el('span', { class: 'hint', id: `${id}-hint` }, sentence)
-  return { control, node: el('div', { class: 'switch' }, control, el('label', { for: id }, label), note) }
+  const note = el('span.hint', { id: `${id}-hint` }, sentence)
+  return { control, node: el('div.switch', control, el('label', { for: id }, label), note) }
 }
 
 /**
@@ -41,9 +41,9 @@ export const openForm = (
   action = 'Save',
   said = '',
 ): HTMLElement => {
-  const status = el('span', { class: 'hint', role: 'status' }, said)
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const button = el('button', { class: 'strong' }, action)
+  const status = el('span.hint', { role: 'status' }, said)
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const button = el('button.strong', action)
   let isSaving = false
   const submit = async (event: Event) => {
     event.preventDefault()
@@ -66,18 +66,18 @@ export const openForm = (
     isSaving = false
   }
   return el(
-    'form',
-    { class: 'fields', submit, input: () => status.textContent = '', novalidate: true },
+    'form.fields',
+    { submit, input: () => status.textContent = '', novalidate: true },
     ...parts,
     alert,
-    el('div', { class: 'row' }, button, status),
+    el('div.row', button, status),
   )
 }
 
 /** Says what came of the tasks of a part of a page: each resolves to what is said then. */
 export const openOutcome = () => {
-  const status = el('p', { class: 'hint', role: 'status', hidden: true })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const status = el('p.hint', { role: 'status', hidden: true })
+  const alert = el('p.notice', { role: 'alert', hidden: true })
   const attempt = async (task: () => Promise<string>): Promise<void> => {
     setText(alert, '')
     setText(status, '')
@@ -88,4 +88,4 @@ export const openOutcome = () => {
 
 /** A part of a page under a heading. */
 export const section = (title: string, ...children: (Node | string | null | false)[]): HTMLElement =>
-  el('section', { 'aria-label': title }, el('h3', {}, title), ...children)
+  el('section', { 'aria-label': title }, el('h3', title), ...children)

@@ -1,13 +1,13 @@
-// The page is in English. Dates, times and numbers are written as the browser's user has set it up.
-// WebKit on Linux passes on a locale of the system as it is, and Intl throws at one like "C".
-const isLanguage = (tag: string): boolean => {
+/** The page is in English, with the clock and the order of day and month of where the browser's user is from. */
+const languageOf = (tag: string): string[] => {
   try {
-    return Intl.getCanonicalLocales(tag).length > 0
+    return [`en-${new Intl.Locale(tag).maximize().region ?? '001'}`]
   } catch {
-    return false
+    // WebKit on Linux passes on a locale of the system as it is, such as "C".
+    return []
   }
 }
-export const language = navigator.languages.filter(isLanguage)
+export const language = navigator.languages.flatMap(languageOf)
 const dateFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
 // 8:30 PM and 08:30, as both are written.
 const { hour12 } = dateFormat({ hour: 'numeric' }).resolvedOptions()

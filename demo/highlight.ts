@@ -27,7 +27,7 @@ export const highlight = (text: string, matches: readonly Match[] = []): (Node |
   const nodes = matches.flatMap(({ start, length }) => {
     const before = part(done, start)
     done = start + length
-    return [before, el('mark', {}, part(start, done))]
+    return [before, el('mark', part(start, done))]
   })
   return [...nodes, part(done)]
 }

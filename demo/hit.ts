@@ -10,33 +10,25 @@ export const renderHit = (hit: ShownHit, navigation: Navigation, onLike: (hit: H
   const { id, name, city, country, image_url, reason, isOpen, _rankingScore, _matches = {}, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
+  const current = { 'aria-current': isOpen && 'true' }
+  const toProfile = link(navigation, { page: 'profile', id }, current, ...highlight(name, _matches.name))
   return el(
-    'li',
-    { class: 'hit', 'data-profile': `${id}` },
+    'li.hit',
+    { 'data-profile': `${id}` },
     avatar(name, ownPhoto(image_url)),
     el(
-      'div',
-      { class: 'about' },
-      el(
-        'h3',
-        { class: 'name' },
-        link(
-          navigation,
-          { page: 'profile', id },
-          { 'aria-current': isOpen && 'true' },
-          ...highlight(name, _matches.name),
-        ),
-      ),
-      el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
+      'div.about',
+      el('h3.name', toProfile),
+      el('p.where', ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
     ),
-    reason && el('p', { class: 'reason', title: `Ranking score ${_rankingScore}` }, reason),
-    _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
+    reason && el('p.reason', { title: `Ranking score ${_rankingScore}` }, reason),
+    _snippet && el('p.biography', ...highlight(_snippet, _matches._snippet)),
     hit.interests.length > 0 &&
       el(
-        'ul',
-        { class: 'tags', 'aria-label': 'Interests' },
+        'ul.tags',
+        { 'aria-label': 'Interests' },
         ...hit.interests.map((interest, place) =>
-          el('li', {}, ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
+          el('li', ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
         ),
       ),
     button(['More like this', visuallyHidden(` (${name})`)], () => onLike(hit), 'link'),

@@ -28,6 +28,10 @@ export interface HomeView {
 const worse = (one: Status, other: Status): Status =>
   (['offline', 'catching up', 'delayed'] as const).find((status) => status === one || status === other) ?? 'live'
 
+const deactivated =
+  'This account is deactivated: nobody finds it, and it writes to nobody. Whoever runs this service ' +
+  'can tell you why.'
+
 const isPeople = ({ page }: Route): boolean => page === 'people' || page === 'profile'
 
 /** The view of a logged-in user: a list of conversations or people at the side, and beside it what is open. */
@@ -43,14 +47,18 @@ export const openHome = (
   let previous: Route | null = null
   // The inbox reads the user only once, and without the photo.
   let own: OwnChange = {}
+  let wasOffline = true
 
   const update = () => {
     const { me, unread, status, error } = inbox.view
     const view = room.chat()?.view
     // The page says itself that there is no such conversation.
     const open = view?.error?.status === 404 ? undefined : view
-    // The service answers a deactivated user with 403 whatever they ask for.
-    const isDeactivated = error?.status === 403
+    // Without a channel the inbox asks nothing, and the account may be deactivated since.
+    if (status === 'offline' && !wasOffline) states.refresh()
+    wasOffline = status === 'offline'
+    const isDeactivated = states.isDeactivated()
+    node.hidden = isDeactivated
     const name = own.name ?? me?.name
     // There may be two side by side.
     if (name) nav.ariaLabel = `Pages of ${name}`
@@ -60,7 +68,7 @@ export const openHome = (
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
       status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
-      error: error?.message ?? open?.error?.message ?? '',
+      error: isDeactivated ? deactivated : error?.message ?? open?.error?.message ?? '',
     })
     toInbox.textContent = `Conversations${unread ? ` (${unread})` : ''}`
   }
@@ -104,11 +112,14 @@ export const openHome = (
   const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
   const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
   const nav = el('nav', { 'aria-label': 'Pages' }, toInbox, toPeople)
-  const states = openStates(api, () => conversations.update())
+  const states = openStates(api, () => {
+    conversations.update()
+    update()
+  })
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
   const found = openMessageSearch(api, inbox, navigation, conversations.node)
-  const list = el('div', { class: 'panel' }, steps.node, found.node, conversations.node)
+  const list = el('div.panel', steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
@@ -125,28 +136,16 @@ export const openHome = (
   const refreshSteps = () => {
     if (!steps.node.hidden) readOwn().catch(() => {})
   }
-  const room = openRoom({
-    supabase,
-    api,
-    inbox,
-    states,
-    files,
-    navigation,
-    onChange: update,
-    onMe,
-    search: people.search,
-  })
+  const session = { supabase, api, inbox, states, files, navigation }
+  const room = openRoom({ ...session, onChange: update, onMe, search: people.search })
   const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !room.isOpen() || isComposing(event)) return
+    // Whoever is in the middle of a text goes on with it.
+    const isWriting = event.target instanceof HTMLTextAreaElement && event.target.value !== ''
+    if (event.key !== 'Escape' || !room.isOpen() || isComposing(event) || isWriting) return
     event.preventDefault()
     room.leave()
   }
-  const node = el(
-    'div',
-    { class: 'home', keydown: onKey },
-    el('div', { class: 'side' }, list, people.node),
-    room.node,
-  )
+  const node = el('div.home', { keydown: onKey }, el('div.side', list, people.node), room.node)
 
   inbox.subscribe(update)
   const unsubscribe = inbox.subscribe(() => {

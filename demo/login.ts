@@ -5,6 +5,7 @@ import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { errorText } from './errors.ts'
 import { openRecovery } from './recovery.ts'
 import { link, type Navigation } from './navigation.ts'
+import { farewell } from './notices.ts'
 import { everybody } from './router.ts'
 import { ownPhoto } from './storage.ts'
 
@@ -28,16 +29,16 @@ export const openStart = (
 
   const field = (label: string, attributes: Record<string, string | boolean>) => {
     const input = el('input', { required: true, ...attributes })
-    return { input, label: el('label', { class: 'field' }, el('span', {}, label), input) }
+    return { input, label: el('label.field', el('span', label), input) }
   }
   const name = field('Name', { name: 'name', autocomplete: 'name', maxlength: '100' })
   const email = field('E-mail', { name: 'email', type: 'email', autocomplete: 'username' })
   const password = field('Password', { name: 'password', type: 'password', autocomplete: 'current-password' })
-  const submit = el('button', { class: 'strong' })
+  const submit = el('button.strong')
   const toggle = button('', () => setSignUp(!isSignUp), 'link')
   const forgotten = button('Forgotten your password?', () => recover(), 'link')
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const heading = el('h2', {})
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const heading = el('h2')
 
   const setSignUp = (signUp: boolean) => {
     isSignUp = signUp
@@ -68,7 +69,7 @@ export const openStart = (
   const run = async (action: () => Promise<void>, onError = () => {}) => {
     if (isSubmitting) return
     setSubmitting(true)
-    setText(alert, '')
+    for (const said of [alert, farewell]) setText(said, '')
     try {
       await action()
     } catch (error) {
@@ -89,11 +90,7 @@ export const openStart = (
   const people = [...logIns.slice(own), ...logIns.slice(0, own)]
   const walkIns = people.map(({ name, who, portrait, ...credentials }) =>
     button(
-      [
-        avatar(name, portrait, 'large'),
-        el('span', { class: 'name' }, `Walk in as ${name.split(' ')[0]}`),
-        el('span', { class: 'hint' }, who),
-      ],
+      [avatar(name, portrait, 'large'), el('span.name', `Walk in as ${name.split(' ')[0]}`), el('span.hint', who)],
       () => run(() => logIn(credentials)),
       'walk-in',
     )
@@ -107,29 +104,31 @@ export const openStart = (
   }
   setSignUp(false)
   const form = el(
-    'form',
-    { class: 'log-in', submit: onSubmit },
+    'form.log-in',
+    { submit: onSubmit },
     heading,
+    farewell,
     name.label,
     email.label,
     password.label,
     alert,
-    el('div', { class: 'row' }, submit, toggle),
+    el('div.row', submit, toggle),
     forgotten,
   )
-  const faces = el('ul', { class: 'faces', 'aria-label': 'Some of the people here' })
+  const faces = el('ul.faces', { 'aria-label': 'Some of the people here' })
   const showFaces = async () => {
     const params = { query: { limit: facesShown } }
     const { hits } = await dataOf(createApiClient(supabase).GET('/users/search', { params }))
-    faces.replaceChildren(...hits.map(({ id, name, city, image_url }) =>
-      el(
-        'li',
-        {},
-        avatar(name, ownPhoto(image_url), 'large'),
-        link(navigation, { page: 'profile', id }, { class: 'name' }, name.split(' ')[0]),
-        city && el('span', { class: 'hint' }, city),
-      )
-    ))
+    faces.replaceChildren(
+      ...hits.map(({ id, name, city, image_url }) =>
+        el(
+          'li',
+          avatar(name, ownPhoto(image_url), 'large'),
+          link(navigation, { page: 'profile', id }, { class: 'name' }, name.split(' ')[0]),
+          city && el('span.hint', city),
+        )
+      ),
+    )
   }
   // The page does without them.
   showFaces().catch(() => {})
@@ -145,7 +144,7 @@ export const openStart = (
   })
   if (walkIns.length > 0) {
     const hint = 'They are invented, and what you do stays on this machine.'
-    welcome.append(el('div', { class: 'walk-ins' }, ...walkIns), el('p', { class: 'hint' }, hint))
+    welcome.append(el('div.walk-ins', ...walkIns), el('p.hint', hint))
   }
-  return el('div', { class: 'start' }, welcome, form, faces)
+  return el('div.start', welcome, form, faces)
 }

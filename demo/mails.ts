@@ -2,7 +2,7 @@ import { el } from './dom.ts'
 
 /** Where the mails of one machine are: they go to nobody else. */
 export const mailsHere = (): HTMLElement =>
-  el('span', {}, ' Mails of this machine are at ', el('a', { href: '/mail', target: '_blank' }, '/mail'), '.')
+  el('span', ' Mails of this machine are at ', el('a', { href: '/mail', target: '_blank' }, '/mail'), '.')
 
 /** What the button of a mail leads to. */
 export interface MailLink {

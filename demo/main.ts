@@ -45,7 +45,7 @@ const start = async () => {
   other.href = '/demo'
   other.textContent = 'One person'
   const story = config.story
-  if (story !== null) document.querySelector('.top')!.append(el('p', { class: 'try' }, ideas, startOver))
+  if (story !== null) document.querySelector('.top')!.append(el('p.try', ideas, startOver))
   for (const [index, name] of ['First', 'Second'].entries()) {
     const opener = button(`${name} person`, () => show(index), 'pane-switch clipped')
     const onTitle = (_: string, unread: number, user = `${name} person`) => {
@@ -64,4 +64,4 @@ const start = async () => {
 addEventListener('hashchange', () => location.reload())
 // It keeps the page's files for a start without a network. Some browsers have none in private windows.
 if ('serviceWorker' in navigator) register().catch(() => {})
-start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, errorText(error))))
+start().catch((error) => panes.append(el('p.notice', { role: 'alert' }, errorText(error))))

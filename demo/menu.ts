@@ -4,7 +4,7 @@ type Item = HTMLElement | null | undefined | false
 
 /** What else can be done here, behind a button. `items` is asked each time that the menu opens. */
 export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement => {
-  const list = el('div', { class: 'items' })
+  const list = el('div.items')
   const close = (returnsFocus: boolean) => {
     node.open = false
     if (returnsFocus) node.querySelector('summary')!.focus()
@@ -18,21 +18,25 @@ export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement
     document.addEventListener('pointerdown', closeFromOutside)
     list.replaceChildren(...items().filter((item) => item instanceof HTMLElement))
   }
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, Escape: 0 }[event.key]
+    if (step === undefined || !node.open) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (!step) return close(true)
+    const places = [...node.querySelectorAll<HTMLElement>('summary, .items > *')]
+    places.at((places.indexOf(document.activeElement as HTMLElement) + step) % places.length)?.focus()
+  }
   const node = el(
-    'details',
+    'details.menu',
     {
-      class: 'menu',
       toggle: onToggle,
-      keydown: (event: KeyboardEvent) => {
-        if (event.key !== 'Escape' || !node.open) return
-        event.stopPropagation()
-        close(true)
-      },
+      keydown: onKey,
       focusout: ({ relatedTarget }: FocusEvent) => {
         if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
       },
     },
-    el('summary', {}, icon('more'), visuallyHidden(label)),
+    el('summary', icon('more'), visuallyHidden(label)),
     list,
   )
   // The focus is on the menu while a dialog opens, which returns it here.

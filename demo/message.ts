@@ -1,5 +1,5 @@
 import type { Conversation, Message, Outgoing } from '../clients/inbox.ts'
-import { showAttachment } from './attachment_view.ts'
+import { isPhoto, showAttachment } from './attachment_view.ts'
 import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './errors.ts'
@@ -20,7 +20,7 @@ const unfolded = new Set<number>()
 const showContent = (id: number, content: string): (Node | string | null)[] => {
   const lines = content.split('\n', shownLines).join('\n')
   const start = lines.length <= shownLetters * 1.2 ? lines : lines.slice(0, shownLetters).replace(/\s\S*$/, '')
-  const text = el('span', { class: 'content' }, ...linked(content))
+  const text = el('span.content', ...linked(content))
   if (start.length === content.length) return [text]
   const draw = () => {
     const isOpen = unfolded.has(id)
@@ -37,7 +37,12 @@ const showContent = (id: number, content: string): (Node | string | null)[] => {
 }
 
 /** What is left of a message that its sender has taken back. */
-export const takenBack = 'Message taken back'
+const takenBack = 'Message taken back'
+
+/** A message in a line. The list of a service of 1.1 does not say what is attached. */
+export const summaryOf = (
+  { content, attachment, deletedAt }: Pick<Message, 'content' | 'deletedAt'> & Partial<Pick<Message, 'attachment'>>,
+): string => deletedAt ? takenBack : content || (isPhoto(attachment) ? 'Photo' : attachment?.name ?? 'Photo or file')
 
 /** A message that the service has. */
 export const renderMessage = (
@@ -53,12 +58,11 @@ export const renderMessage = (
     'li',
     { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
     visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
-    deletedAt ? el('em', {}, takenBack) : null,
+    deletedAt ? el('em', takenBack) : null,
     ...(content === '' ? [] : showContent(id, content)),
     attachment && showAttachment(attachment, files, signal),
     el(
-      'span',
-      { class: 'foot' },
+      'span.foot',
       editedAt && !deletedAt && el('span', { title: formatWhole(editedAt) }, 'edited'),
       el('time', { datetime: createdAt, title: formatWhole(createdAt) }, formatTime(createdAt)),
       own && !deletedAt && mark(read ? 'read' : 'sent', read ? 'Read' : 'Sent'),
@@ -87,7 +91,7 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
     ? [
       mark('clock', 'Waiting'),
       // Without an answer of the service the error is the browser's, in its own words.
-      el('span', {}, outgoing.error?.status ? `Not sent yet, retrying: ${error}` : 'Not sent yet, no connection'),
+      el('span', outgoing.error?.status ? `Not sent yet, retrying: ${error}` : 'Not sent yet, no connection'),
       discard,
     ]
     : state === 'sending'
@@ -101,8 +105,8 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
     'li',
     { class: `message own outgoing ${state}` },
     visuallyHidden('You: '),
-    content !== '' && el('span', { class: 'content' }, content),
-    attachment && el('span', { class: 'file' }, icon('file'), el('span', { class: 'file-name' }, attachment.name)),
-    el('span', { class: 'foot' }, ...foot),
+    content !== '' && el('span.content', content),
+    attachment && el('span.file', icon('file'), el('span.file-name', attachment.name)),
+    el('span.foot', ...foot),
   )
 }

@@ -6,10 +6,8 @@ import { errorText } from './errors.ts'
 import { formatShort, formatWhole, pluralize } from './format.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openNotice } from './notices.ts'
+import { typingDelay } from './people.ts'
 import { ownPhoto } from './storage.ts'
-
-// Debounce while the user types.
-const typingDelay = 200
 
 /** A search of the user's messages, which takes the place of the conversations while it has a text. */
 export const openMessageSearch = (api: ApiClient, inbox: Inbox, navigation: Navigation, conversations: HTMLElement) => {
@@ -27,11 +25,11 @@ export const openMessageSearch = (api: ApiClient, inbox: Inbox, navigation: Navi
       { page: 'conversation', id: conversation_id, message: id },
       { class: 'entry' },
       avatar(name, ownPhoto(profile?.image_url)),
-      el('span', { class: 'name clipped' }, name),
-      el('time', { class: 'hint when', title: formatWhole(createdAt), datetime: createdAt }, formatShort(createdAt)),
-      el('span', { class: 'hint preview' }, user_id === me?.id ? `You: ${text}` : text),
+      el('span.name.clipped', name),
+      el('time.hint.when', { title: formatWhole(createdAt), datetime: createdAt }, formatShort(createdAt)),
+      el('span.hint.preview', user_id === me?.id ? `You: ${text}` : text),
     )
-    return el('li', {}, shown)
+    return el('li', shown)
   }
   const run = async () => {
     const { signal } = current
@@ -67,11 +65,11 @@ export const openMessageSearch = (api: ApiClient, inbox: Inbox, navigation: Navi
   }
 
   const input = el('input', { type: 'search', maxlength: '512', autocomplete: 'off', input: start })
-  const total = el('p', { class: 'hint', role: 'status', hidden: true })
+  const total = el('p.hint', { role: 'status', hidden: true })
   const notice = openNotice()
-  const list = el('ul', { class: 'entries', 'aria-label': 'Messages found' })
+  const list = el('ul.entries', { 'aria-label': 'Messages found' })
   const more = button('Older messages', run, 'link', { hidden: true })
   const results = el('div', { hidden: true }, total, notice.node, list, more)
-  const field = el('label', { class: 'field' }, el('span', {}, 'Search messages'), input)
-  return { node: el('div', { class: 'message-search' }, field, results), close }
+  const field = el('label.field', el('span', 'Search messages'), input)
+  return { node: el('div.message-search', field, results), close }
 }

@@ -2,7 +2,7 @@ import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts
 import { button, el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { renderMessage, renderOutgoing, takenBack } from './message.ts'
+import { renderMessage, renderOutgoing, summaryOf } from './message.ts'
 import { errorText } from './errors.ts'
 import type { Card } from './reservations.ts'
 import type { Files } from './storage.ts'
@@ -75,7 +75,7 @@ export const openMessages = (
   const closed = new AbortController()
 
   const render = (item: Item): HTMLElement => {
-    if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
+    if (item.kind === 'day') return el('li.day', el('span', item.day))
     if (item.kind === 'reservation') return renderCard(item.card)
     if (item.kind === 'message') {
       return renderMessage(item.message, item.own, item.follows, conversation, files, closed.signal)
@@ -103,14 +103,13 @@ export const openMessages = (
   }
 
   const older = button('Older messages', loadOlder, 'link older', { hidden: true })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const note = el('p', { class: 'empty' }, 'Loading…')
-  const list = el('ol', { class: 'messages' })
-  const end = el('div', { class: 'end' })
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const note = el('p.empty', 'Loading…')
+  const list = el('ol.messages')
+  const end = el('div.end')
   const scroller = el(
-    'div',
+    'div.scroller',
     {
-      class: 'scroller',
       tabindex: '0',
       role: 'region',
       'aria-label': 'Messages',
@@ -125,8 +124,8 @@ export const openMessages = (
     end,
   )
   const jump = button('', scrollToEnd, 'jump', { hidden: true })
-  const announcer = el('p', { class: 'visually-hidden', 'aria-live': 'polite' })
-  const node = el('div', { class: 'log' }, scroller, jump, announcer)
+  const announcer = el('p.visually-hidden', { 'aria-live': 'polite' })
+  const node = el('div.log', scroller, jump, announcer)
   const showList = createList<Item>(list, ({ key }) => key, render)
 
   /** Messages count as read once the end of the list is visible on a visible page. */
@@ -156,9 +155,7 @@ export const openMessages = (
     const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
     if (!received.length) return
-    const textOf = ({ content, attachment, deletedAt }: Message) =>
-      deletedAt ? takenBack : content || (attachment?.mime_type.startsWith('image/') ? 'A photo' : attachment?.name)
-    announcer.textContent = received.map((message) => `${other}: ${textOf(message)}`).join('\n')
+    announcer.textContent = received.map((message) => `${other}: ${summaryOf(message)}`).join('\n')
     if (wasAtEnd) return
     newCount += received.length
     jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))

@@ -1,7 +1,5 @@
-import { el } from './dom.ts'
+import { type Attributes, type Child, el } from './dom.ts'
 import { formatRoute, parseRoute, type Route } from './router.ts'
-
-type Child = Parameters<typeof el>[2]
 
 /** Which page is shown, and how to get to another. */
 export interface Navigation {
@@ -72,7 +70,7 @@ export const paneNavigation = (name: string, first: Route): Navigation => {
 export const link = (
   navigation: Navigation,
   route: Route,
-  attributes: Parameters<typeof el>[1] = {},
+  attributes: Attributes = {},
   ...children: Child[]
 ): HTMLAnchorElement =>
   el('a', {

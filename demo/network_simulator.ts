@@ -2,17 +2,12 @@ const message = 'The connection is cut'
 
 /** A socket that never opens. A real one to an unreachable address would log an error in the browser's console. */
 const deadSocket = (url: string): object => {
-  const socket = {
-    url,
-    readyState: WebSocket.CLOSED,
-    bufferedAmount: 0,
+  const nothing = () => {}
+  const socket = Object.assign(new EventTarget(), {
+    ...{ url, readyState: WebSocket.CLOSED, bufferedAmount: 0, send: nothing, close: nothing },
     onerror: null as ((event: Event) => void) | null,
     onclose: null as ((event: CloseEvent) => void) | null,
-    send() {},
-    close() {},
-    addEventListener() {},
-    removeEventListener() {},
-  }
+  })
   setTimeout(() => {
     socket.onerror?.(new Event('error'))
     socket.onclose?.(new CloseEvent('close', { code: 1006 }))

@@ -5,9 +5,9 @@ import { button, el } from './dom.ts'
  * once the service can be reached (takeBackOffline).
  */
 export const openNotice = (byHand = false) => {
-  const text = el('span', {})
-  const actions = el('span', { class: 'actions' })
-  const node = el('div', { class: 'notice', role: 'alert', hidden: true }, text, actions)
+  const text = el('span')
+  const actions = el('span.actions')
+  const node = el('div.notice', { role: 'alert', hidden: true }, text, actions)
   node.toggleAttribute('data-by-hand', byHand)
   return {
     node,
@@ -19,13 +19,13 @@ export const openNotice = (byHand = false) => {
   }
 }
 
+/** What the page to log in says to whoever was just logged in. */
+export const farewell = el('p.hint', { role: 'status', hidden: true })
+
 /** Grey bars where people are about to appear, in the height that they will have. */
 export const skeleton = (rows: number): HTMLElement =>
   el(
-    'ul',
-    { class: 'skeleton', 'aria-hidden': 'true' },
-    ...Array.from(
-      { length: rows },
-      () => el('li', {}, el('span', { class: 'avatar' }), el('span', {}), el('span', {})),
-    ),
+    'ul.skeleton',
+    { 'aria-hidden': 'true' },
+    ...Array.from({ length: rows }, () => el('li', el('span.avatar'), el('span'), el('span'))),
   )

@@ -4,7 +4,7 @@ import { avatar, el } from './dom.ts'
 import { section } from './form.ts'
 import { formatPeriod } from './format.ts'
 import { link, type Navigation } from './navigation.ts'
-import { everybody } from './router.ts'
+import { everybody, type Route } from './router.ts'
 import { searchPeople } from './search.ts'
 import { ownPhoto } from './storage.ts'
 
@@ -15,34 +15,26 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
   const current = new AbortController()
   const { signal } = current
 
+  const tile = (kind: string, route: Route, ...parts: HTMLElement[]) =>
+    el('li', link(navigation, route, { class: `tile ${kind}` }, ...parts))
   const offer = ({ conversation_id, title, date, ends_at, partner }: Reservation) =>
-    el(
-      'li',
-      {},
-      link(
-        navigation,
-        { page: 'conversation', id: conversation_id },
-        { class: 'tile' },
-        el('span', { class: 'name' }, title),
-        el('span', { class: 'hint' }, `${partner.name} · ${formatPeriod(date, ends_at)}`),
-      ),
+    tile(
+      '',
+      { page: 'conversation', id: conversation_id },
+      el('span.name', title),
+      el('span.hint', `${partner.name} · ${formatPeriod(date, ends_at)}`),
     )
   const person = ({ id, name, city, country, image_url, interests }: components['schemas']['SearchHit']) =>
-    el(
-      'li',
-      {},
-      link(
-        navigation,
-        { page: 'profile', id },
-        { class: 'tile with-photo' },
-        avatar(name, ownPhoto(image_url), 'large'),
-        el('span', { class: 'name' }, name),
-        el('span', { class: 'hint' }, [city, country].filter(Boolean).join(', ')),
-        el('span', { class: 'hint' }, interests.slice(0, 3).join(' · ')),
-      ),
+    tile(
+      'with-photo',
+      { page: 'profile', id },
+      avatar(name, ownPhoto(image_url), 'large'),
+      el('span.name', name),
+      el('span.hint', [city, country].filter(Boolean).join(', ')),
+      el('span.hint', interests.slice(0, 3).join(' · ')),
     )
   const part = (title: string, entries: HTMLElement[], ...after: HTMLElement[]) =>
-    entries.length === 0 ? null : section(title, el('ul', { class: 'tiles' }, ...entries), ...after)
+    entries.length === 0 ? null : section(title, el('ul.tiles', ...entries), ...after)
   const load = async () => {
     const from = new Date().toISOString()
     const [me, offers, agreed, found] = await Promise.all([
@@ -55,7 +47,7 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     const waiting = offers.filter(({ offered_by }) => offered_by !== me.id)
     const all = link(navigation, { page: 'people', search: everybody }, { class: 'more' }, 'Find more people')
     node.replaceChildren(
-      el('h2', {}, `Hello, ${me.name.split(' ')[0]}`),
+      el('h2', `Hello, ${me.name.split(' ')[0]}`),
       ...[
         part('Waiting for your answer', waiting.map(offer)),
         part('Coming up', agreed.map(offer)),
@@ -67,13 +59,13 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
       ].filter((section) => section !== null),
     )
   }
-  const node = el('div', { class: 'overview' })
+  const node = el('div.overview')
   // A phone shows the list alone.
   const visible = new IntersectionObserver(([{ isIntersecting }]) => {
     if (!isIntersecting) return
     visible.disconnect()
     load().catch(() => {
-      if (!signal.aborted) node.replaceChildren(el('p', { class: 'empty' }, 'Choose a conversation.'))
+      if (!signal.aborted) node.replaceChildren(el('p.empty', 'Choose a conversation.'))
     })
   })
   visible.observe(node)

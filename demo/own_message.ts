@@ -21,7 +21,7 @@ export const openOwnMenu = (
     openDialog('Correct the message', [field('Message', input)], 'Correct', save, signal)
   }
   const takeBack = () => {
-    const text = el('p', {}, 'Its words disappear for both of you. What was read cannot be unread.')
+    const text = el('p', 'Its words disappear for both of you. What was read cannot be unread.')
     openDialog('Take the message back?', [text], 'Take back', () => conversation.unsend(id), signal, 'Keep it')
   }
   const named = content.length > 40 ? `${content.slice(0, 40)}…` : content || attachment?.name

@@ -61,28 +61,21 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const menu = openMenu('Account', () => [
     link(navigation, { page: 'me' }, { class: 'quiet' }, 'Your profile'),
     menuItem('Cut the connection', () => network.disconnect(disconnectSeconds)),
-    isAlone && el('a', { href: '/demo/side-by-side', class: 'quiet' }, 'Two people side by side'),
+    isAlone && el('a.quiet', { href: '/demo/side-by-side' }, 'Two people side by side'),
     menuItem('Log out', () => logOut()),
   ])
   const face = link(navigation, { page: 'me' }, { class: 'face' })
   // The page has the user's name once it has loaded.
   const nameless = isAlone ? name : `${name} person`
-  const heading = el('h2', { class: 'clipped' }, nameless)
-  const status = el('p', { class: 'status', role: 'status' })
-  const cut = el('p', { class: 'cut', hidden: true })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const nav = el('div', { class: 'pages' })
-  const user = el('div', { class: 'user' }, heading, status)
-  const bar = el('header', { class: 'bar' }, face, user, nav, menu)
-  const content = el('div', { class: 'room' }, isAlone && greeting.parentElement)
-  const pane = el(
-    'section',
-    { class: 'pane', 'aria-label': nameless },
-    bar,
-    cut,
-    alert,
-    content,
-  )
+  const heading = el('h2.clipped', nameless)
+  const status = el('p.status', { role: 'status' })
+  const cut = el('p.cut', { hidden: true })
+  const alert = el('p.notice', { role: 'alert', hidden: true })
+  const nav = el('div.pages')
+  const user = el('div.user', heading, status)
+  const bar = el('header.bar', face, user, nav, menu)
+  const content = el('div.room', isAlone && greeting.parentElement)
+  const pane = el('section.pane', { 'aria-label': nameless }, bar, cut, alert, content)
 
   let home: ReturnType<typeof openHome> | null = null
   let visitor: ReturnType<typeof openVisitor> | null = null

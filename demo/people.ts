@@ -12,8 +12,8 @@ import { everybody, type Search } from './router.ts'
 import { searchPeople } from './search.ts'
 import { openSearchBox } from './search_box.ts'
 
-// Debounce while the user types.
-const typingDelay = 200
+/** Debounces while the user types. */
+export const typingDelay = 200
 const pageSize = 20
 const maxHits = 100
 
@@ -83,6 +83,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
   const countPeople = (people: number): string => {
     if (hits.length === 0) return ''
     const all = pluralize(people, 'person', 'people')
+    if (search.like && !search.q.trim()) return `${all}, the most alike first`
     if (sought.place === '') return all
     const there = hits.filter((hit) => livesThere(hit, sought)).length
     // Those who live there come first, and there may be more of them than are shown.
@@ -103,8 +104,8 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
     const filtered = search.interests.length + search.cities.length + search.countries.length > 0
     empty.hidden = hits.length > 0 || !loaded
     empty.replaceChildren(
-      el('p', {}, hasWords ? `Nobody was found for “${search.q.trim()}”.` : 'Nobody was found.'),
-      el('p', {}, filtered ? 'Try it with fewer filters, or in other words.' : 'Try fewer or other words.'),
+      el('p', hasWords ? `Nobody was found for “${search.q.trim()}”.` : 'Nobody was found.'),
+      el('p', filtered ? 'Try it with fewer filters, or in other words.' : 'Try fewer or other words.'),
       button('Show everybody', showEverybody),
     )
   }
@@ -131,7 +132,7 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
 
   const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
-  const total = el('p', { class: 'hint total', role: 'status' })
+  const total = el('p.hint.total', { role: 'status' })
   const place = button(
     '',
     () => {
@@ -141,16 +142,21 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
     'chip place',
     { 'aria-pressed': 'true', hidden: true },
   )
-  const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
+  const skip = button(
+    'Skip the filters',
+    () => node.querySelector<HTMLElement>('.hit a')?.focus(),
+    'link visually-hidden',
+  )
+  const suggestion = el('p.suggestion', { role: 'status', hidden: true })
   const clear = button('Show everybody', () => {
     change({ like: null })
     box.input.focus()
   }, 'link')
-  const banner = el('p', { class: 'liked', hidden: true })
+  const banner = el('p.liked', { hidden: true })
   const notice = openNotice()
-  const empty = el('div', { class: 'empty', hidden: true })
+  const empty = el('div.empty', { hidden: true })
   const placeholder = skeleton(5)
-  const hitList = el('ul', { class: 'hits', 'aria-label': 'People found' })
+  const hitList = el('ul.hits', { 'aria-label': 'People found' })
   const more = button('More people', () => {
     limit = Math.min(limit + pageSize, maxHits)
     run()
@@ -160,29 +166,16 @@ export const openPeople = (api: ApiClient, navigation: Navigation, { hasAccount 
     change({ ...everybody, like: id })
     clear.focus()
   }
-  const elsewhere = el('p', { class: 'hint elsewhere', id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
-  const elsewhereList = el('ul', { class: 'hits', 'aria-labelledby': elsewhere.id })
+  const elsewhere = el('p.hint.elsewhere', { id: uniqueId('elsewhere'), hidden: true }, 'Elsewhere')
+  const elsewhereList = el('ul.hits', { 'aria-labelledby': elsewhere.id })
   const createHits = (parent: HTMLElement) =>
     createList<ShownHit>(parent, ({ id }) => `${id}`, (hit) => renderHit(hit, navigation, onLike))
   const list = createHits(hitList)
   const listElsewhere = createHits(elsewhereList)
   const node = el(
-    'div',
-    { class: 'panel people' },
-    el('div', { class: 'query' }, box.node, place, suggestion, filters.node),
-    el(
-      'div',
-      { class: 'found' },
-      banner,
-      total,
-      notice.node,
-      placeholder,
-      empty,
-      hitList,
-      elsewhere,
-      elsewhereList,
-      more,
-    ),
+    'div.panel.people',
+    el('div.query', box.node, skip, place, suggestion, filters.node),
+    el('div.found', banner, total, notice.node, placeholder, empty, hitList, elsewhere, elsewhereList, more),
   )
   // Beside an open profile, and on a phone, they would push the people off the screen.
   let isWide = false

@@ -3,6 +3,15 @@ import { el } from './dom.ts'
 /** A picture as the browser reads it, turned upright as the camera has noted; null if it cannot be read as one. */
 export const readPicture = (file: File): Promise<ImageBitmap | null> => createImageBitmap(file).catch(() => null)
 
+/** What to draw with onto a canvas that becomes a JPEG, which has no transparency. */
+export const onWhite = (canvas: HTMLCanvasElement): CanvasRenderingContext2D => {
+  const context = canvas.getContext('2d')!
+  context.fillStyle = '#fff'
+  context.fillRect(0, 0, canvas.width, canvas.height)
+  context.imageSmoothingQuality = 'high'
+  return context
+}
+
 /** What a canvas shows as a JPEG, which every browser can write. It has no place and no time. */
 export const toJpeg = (canvas: HTMLCanvasElement, name: string, quality = 0.88): Promise<File> =>
   new Promise((resolve, reject) =>
@@ -29,12 +38,7 @@ export const scaledDown = async (file: File): Promise<File> => {
   const scale = Math.min(1, longestSide / Math.max(picture.width, picture.height))
   const [width, height] = [Math.round(picture.width * scale), Math.round(picture.height * scale)]
   const canvas = el('canvas', { width: `${width}`, height: `${height}` })
-  const context = canvas.getContext('2d')!
-  // JPEG has no transparency.
-  context.fillStyle = '#fff'
-  context.fillRect(0, 0, width, height)
-  context.imageSmoothingQuality = 'high'
-  context.drawImage(picture, 0, 0, width, height)
+  onWhite(canvas).drawImage(picture, 0, 0, width, height)
   picture.close()
   const scaled = await toJpeg(canvas, `${file.name.replace(/\.\w+$/, '')}.jpg`).catch(() => null)
   return scaled && (isForeign || scaled.size < file.size) ? scaled : file

@@ -1,14 +1,14 @@
-import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import { dataOf } from '../clients/api_client.ts'
 import { ServiceError } from '../clients/errors.ts'
 import type { components } from '../clients/openapi.ts'
 import { avatar, backButton, button, el, setText, visuallyHidden } from './dom.ts'
 import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
-import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
 import { everybody } from './router.ts'
 import { openBlock, openReport } from './safety.ts'
+import type { Session } from './session.ts'
 import { ownPhoto } from './storage.ts'
 
 type PublicProfile = components['schemas']['PublicProfile']
@@ -19,10 +19,8 @@ type PublicProfile = components['schemas']['PublicProfile']
  */
 export type Relation = 'unknown' | 'unmet' | 'stranger' | 'partner' | 'self'
 
-interface Dependencies {
-  api: ApiClient
+interface Dependencies extends Pick<Session, 'api' | 'navigation'> {
   id: number
-  navigation: Navigation
   relationTo: (user: number) => Relation
   /** Calls the listener when a relation may have changed, until the returned function is called. */
   subscribe: (listener: () => void) => () => void
@@ -55,17 +53,12 @@ export const openProfile = (
         menuItem('Block…', () => openBlock(api, shown!, notify, closed.signal)),
       ]
       : [])
-  const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading, menu)
-  const hint = el('p', { class: 'hint', role: 'status', hidden: true })
-  const missing = el('p', { class: 'empty', role: 'status', hidden: true })
+  const header = el('header.chat-bar', backButton(onBack), heading, menu)
+  const hint = el('p.hint', { role: 'status', hidden: true })
+  const missing = el('p.empty', { role: 'status', hidden: true })
   const notice = openNotice()
-  const body = el('div', { class: 'profile-body' }, skeleton(1))
-  const node = el(
-    'article',
-    { class: 'page profile' },
-    header,
-    el('div', { class: 'page-body' }, hint, notice.node, missing, body),
-  )
+  const body = el('div.profile-body', skeleton(1))
+  const node = el('article.page.profile', header, el('div.page-body', hint, notice.node, missing, body))
 
   const openConversation = async () => {
     if (!shown) return
@@ -73,7 +66,7 @@ export const openProfile = (
     await onWrite?.(shown.id, '').catch((error) => notice.show(errorText(error)))
   }
   let isWriting = false
-  const letter = el('div', {})
+  const letter = el('div')
   const write = () => {
     if (!shown || !drafts || !onWrite) return null
     const person = shown
@@ -113,34 +106,31 @@ export const openProfile = (
     const place = [city, country].filter(Boolean).join(', ')
     body.replaceChildren(
       el(
-        'div',
-        { class: 'portrait' },
+        'div.portrait',
         avatar(name, ownPhoto(image_url), 'large'),
         el(
           'div',
-          {},
-          el('p', { class: 'name' }, name),
-          place !== '' && el('p', { class: 'where' }, place),
-          age !== null && el('p', { class: 'where' }, `${age} years old`),
-          answers && el('p', { class: 'where' }, `Usually answers ${answers}`),
+          el('p.name', name),
+          place !== '' && el('p.where', place),
+          age !== null && el('p.where', `${age} years old`),
+          answers && el('p.where', `Usually answers ${answers}`),
         ),
         action,
       ),
       letter,
-      el('h3', {}, 'About'),
-      el('p', { class: 'text' }, biography ?? `${name} has not written anything yet.`),
-      el('h3', {}, 'Interests'),
+      el('h3', 'About'),
+      el('p.text', biography ?? `${name} has not written anything yet.`),
+      el('h3', 'Interests'),
       interests.length
         ? el(
-          'ul',
-          { class: 'tags' },
+          'ul.tags',
           ...interests.map(({ name: interest }) => {
             const title = `Find people with the interest ${interest}`
             const search = { ...everybody, interests: [interest] }
-            return el('li', {}, button(interest, () => navigation.go({ page: 'people', search }), '', { title }))
+            return el('li', button(interest, () => navigation.go({ page: 'people', search }), '', { title }))
           }),
         )
-        : el('p', { class: 'text' }, 'None so far.'),
+        : el('p.text', 'None so far.'),
     )
   }
   const load = async () => {

@@ -1,14 +1,9 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import type { Session, SupabaseClient } from '@supabase/supabase-js'
 import { createApiClient, dataOf } from '../clients/api_client.ts'
 import { button, el } from './dom.ts'
 import { formField, openForm } from './form.ts'
 import { type MailLink, mailsHere } from './mails.ts'
 import { codeField, passwordField } from './me/account.ts'
-
-interface Tokens {
-  access_token: string
-  refresh_token: string
-}
 
 /** Asks Auth without supabase-js, which would begin a session as soon as a code is used. */
 const authOf = (publishableKey: string) => async (method: string, path: string, body: unknown, token?: string) => {
@@ -28,17 +23,16 @@ const authOf = (publishableKey: string) => async (method: string, path: string, 
 const passwordChoice = (supabase: SupabaseClient, publishableKey: string) => {
   const askAuth = authOf(publishableKey)
   // A code can be used once, and the password may be refused after it.
-  let tokens: Tokens | undefined
+  let tokens: Session | undefined
   return async (code: object, password: string): Promise<void> => {
-    tokens ??= await askAuth('POST', 'verify', { type: 'recovery', ...code }) as Tokens
+    tokens ??= await askAuth('POST', 'verify', { type: 'recovery', ...code }) as Session
     await askAuth('PUT', 'user', { password }, tokens.access_token)
     const { error } = await supabase.auth.setSession(tokens)
     if (error) throw error
   }
 }
 
-const box = (heading: string, ...parts: Node[]): HTMLElement =>
-  el('div', { class: 'log-in' }, el('h2', {}, heading), ...parts)
+const box = (heading: string, ...parts: Node[]): HTMLElement => el('div.log-in', el('h2', heading), ...parts)
 
 /** Who has forgotten the password gets a code by e-mail, and chooses another one with it. */
 export const openRecovery = (
@@ -47,10 +41,8 @@ export const openRecovery = (
   address: string,
   onBack: () => void,
 ): HTMLElement => {
-  const email = formField(
-    'E-mail',
-    el('input', { type: 'email', autocomplete: 'username', required: true, value: address }),
-  )
+  const input = el('input', { type: 'email', autocomplete: 'username', required: true, value: address })
+  const email = formField('E-mail', input)
   const code = codeField()
   const password = passwordField()
   const back = button('Back to the log-in', onBack, 'link')
@@ -59,11 +51,7 @@ export const openRecovery = (
     await dataOf(createApiClient(supabase).POST('/auth/recover', { body: { email: email.control.value } }))
     const second = openForm(
       { code, password },
-      [
-        el('p', {}, 'If there is such an account, a code is on its way to it.', mailsHere()),
-        code.node,
-        password.node,
-      ],
+      [el('p', 'If there is such an account, a code is on its way to it.', mailsHere()), code.node, password.node],
       () => choose({ email: email.control.value, token: code.control.value.trim() }, password.control.value),
       'Save and log in',
     )
@@ -86,7 +74,7 @@ export const openMailLink = (
   onDone: () => void,
 ): HTMLElement => {
   const back = button('Not now', onDone, 'link')
-  const page = (heading: string, form: HTMLElement) => el('div', { class: 'start' }, box(heading, form, back))
+  const page = (heading: string, form: HTMLElement) => el('div.start', box(heading, form, back))
   if (type === 'recovery') {
     const password = passwordField()
     const choose = passwordChoice(supabase, publishableKey)
@@ -102,6 +90,6 @@ export const openMailLink = (
     if (error) throw error
     onDone()
   }
-  const question = el('p', {}, 'Your account gets the address to which this mail was sent.')
+  const question = el('p', 'Your account gets the address to which this mail was sent.')
   return page('Confirm your new e-mail address', openForm({}, [question], change, 'Confirm'))
 }

@@ -48,9 +48,9 @@ const periodOf = ({ date, ends_at }: OwnReservation): string => formatPeriod(dat
 
 /** The lines of the terms, and of what has changed in them. */
 const termsOf = (card: Card): HTMLElement[] => [
-  el('p', {}, periodOf(card)),
-  el('p', { class: 'price' }, formatPrice(card.price)),
-  ...card.changes.map((change) => el('p', { class: 'changed' }, change)),
+  el('p', periodOf(card)),
+  el('p.price', formatPrice(card.price)),
+  ...card.changes.map((change) => el('p.changed', change)),
 ]
 
 /** The reservations of a conversation: a card of each among the messages, and above them what comes next. */
@@ -98,11 +98,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
   }
   const saveCalendar = async ({ id: rid }: Card) => {
     const params = { path: { id: conversation.id, rid } }
-    saveFile(
-      await dataOf(api.GET(`${base}.ics`, { params })),
-      'text/calendar',
-      `reservation-${rid}.ics`,
-    )
+    saveFile(await dataOf(api.GET(`${base}.ics`, { params })), 'text/calendar', `reservation-${rid}.ics`)
   }
   const askForOffer = (card: Card | null) => {
     const host_id = card?.host_id ?? local()
@@ -142,35 +138,34 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
   const next = button('', () => waiting && showCard(waiting.id), 'link clipped')
   let waiting: Card | undefined
   const offer = button('Offer a reservation', () => askForOffer(null), 'link')
-  const line = el('p', { class: 'next', role: 'status' }, next)
-  const node = el('div', { class: 'reservations' }, line, offer)
+  const line = el('p.next', { role: 'status' }, next)
+  const node = el('div.reservations', line, offer)
 
   return {
     node,
     render(card: Card): HTMLElement {
       const byStep = actions(card)
-      const about = { 'aria-description': card.title }
+      const about = (label: string) => ({ 'aria-label': `${label} “${card.title}”` })
       const isAnswer = card.can.includes('accept')
       // Whoever can decline an offer need not cancel it as well.
       const steps = card.can.filter((step) => step !== 'cancel' || !isAnswer)
       return el(
-        'li',
-        { class: 'reservation', 'data-reservation': `${card.id}`, 'data-status': card.status },
-        el('span', { class: 'name' }, card.title),
+        'li.reservation',
+        { 'data-reservation': `${card.id}`, 'data-status': card.status },
+        el('span.name', card.title),
         el('span', { class: `tag ${card.status}` }, card.wording),
         ...termsOf(card),
-        card.outcome && el('p', { class: 'outcome' }, card.outcome),
-        card.error && el('p', { class: 'notice', role: 'alert' }, card.error),
+        card.outcome && el('p.outcome', card.outcome),
+        card.error && el('p.notice', { role: 'alert' }, card.error),
         el(
-          'span',
-          { class: 'actions' },
+          'span.actions',
           ...steps.flatMap((step) => {
             const [label, click] = byStep[step] ?? []
             const kind = step === 'accept' ? 'strong' : 'quiet'
-            return click ? [button(label!, click, kind, about)] : []
+            return click ? [button(label!, click, kind, about(label!))] : []
           }),
           card.status === 'accepted' &&
-            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about),
+            button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about('Add to calendar')),
         ),
       )
     },
@@ -192,7 +187,9 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??
         byDate.find(({ status }) => status === 'accepted')
-      setText(next, waiting ? `${waiting.wording} · ${waiting.title}, ${periodOf(waiting)}` : '')
+      // The title last: it is what a narrow screen cuts off.
+      const shown = waiting && [waiting.wording, formatPrice(waiting.price), periodOf(waiting), waiting.title]
+      setText(next, shown?.join(' · ') ?? '')
       return cards
     },
   }

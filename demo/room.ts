@@ -1,16 +1,11 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
-import type { ApiClient } from '../clients/api_client.ts'
-import type { Inbox } from '../clients/inbox.ts'
 import { openChat } from './chat.ts'
 import { backButton, el } from './dom.ts'
 import { firstMessages } from './first_message.ts'
 import { openMe, type OwnChange } from './me/page.ts'
-import type { Navigation } from './navigation.ts'
 import { openOverview } from './overview.ts'
 import { openProfile, type Relation } from './profile.ts'
 import type { Route, Search } from './router.ts'
-import type { openStates } from './states.ts'
-import type { Files } from './storage.ts'
+import type { Session } from './session.ts'
 
 /** What is open beside the list: a conversation, a profile, or nothing. */
 interface Page {
@@ -20,13 +15,7 @@ interface Page {
   close: () => void
 }
 
-interface Dependencies {
-  supabase: SupabaseClient
-  api: ApiClient
-  inbox: Inbox
-  states: ReturnType<typeof openStates>
-  files: Files
-  navigation: Navigation
+interface Dependencies extends Session {
   onChange: () => void
   onMe: (change: OwnChange) => void
   /** The latest search, to go back to from a profile. */
@@ -38,12 +27,7 @@ const openUnknown = (onBack: () => void): Page => {
   const heading = el('h2', { tabindex: '-1' }, 'No such page')
   const text = 'There is no such page. Choose a conversation, or find someone under People.'
   return {
-    node: el(
-      'article',
-      { class: 'page' },
-      el('header', { class: 'chat-bar' }, backButton(onBack), heading),
-      el('p', { class: 'empty' }, text),
-    ),
+    node: el('article.page', el('header.chat-bar', backButton(onBack), heading), el('p.empty', text)),
     title: () => heading.textContent,
     focus: () => heading.focus(),
     close: () => {},
@@ -51,7 +35,7 @@ const openUnknown = (onBack: () => void): Page => {
 }
 
 export const openRoom = (dependencies: Dependencies) => {
-  const { supabase, api, inbox, states, files, navigation, onChange, onMe, search } = dependencies
+  const { api, inbox, navigation, onChange, search } = dependencies
   let key = ''
   let page: Page | null = null
   let chat: ReturnType<typeof openChat> | null = null
@@ -88,13 +72,12 @@ export const openRoom = (dependencies: Dependencies) => {
     if (route.page === 'conversation') {
       const conversation = inbox.open(route.id)
       const onProfile = (id: number) => navigation.go({ page: 'profile', id })
-      return chat = openChat({ api, conversation, inbox, states, files, onChange, onBack: leave, onProfile })
+      return chat = openChat({ ...dependencies, conversation, onBack: leave, onProfile })
     }
     if (route.page === 'profile') {
       return openProfile({
-        api,
+        ...dependencies,
         id: route.id,
-        navigation,
         relationTo,
         subscribe: inbox.subscribe,
         drafts: () => firstMessages(inbox.view.me?.id ?? 0),
@@ -103,11 +86,11 @@ export const openRoom = (dependencies: Dependencies) => {
         onTitle: onChange,
       })
     }
-    if (route.page === 'me') return openMe({ supabase, api, files, navigation, onBack: leave, onMe })
+    if (route.page === 'me') return openMe({ ...dependencies, onBack: leave })
     if (route.page === 'unknown') return openUnknown(leave)
     return null
   }
-  const node = el('div', { class: 'room-page' })
+  const node = el('div.room-page')
 
   return {
     node,

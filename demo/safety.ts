@@ -2,10 +2,13 @@ import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { field, openDialog } from './dialog.ts'
 import { el, select } from './dom.ts'
 
-interface Person {
-  id: number
-  name: string
-}
+/** Asks about a person, and does it. `notify` says what came of it, the signal closes the dialog. */
+type Ask = (
+  api: ApiClient,
+  person: { id: number; name: string },
+  notify: (text: string) => void,
+  signal: AbortSignal,
+) => void
 
 /** Why somebody is reported, in words of people. */
 export const reasons = {
@@ -17,13 +20,7 @@ export const reasons = {
   other: 'Something else',
 }
 
-/** Asks for a report, and sends it. `notify` says what came of it. */
-export const openReport = (
-  api: ApiClient,
-  person: Person,
-  notify: (text: string) => void,
-  signal: AbortSignal,
-): void => {
+export const openReport: Ask = (api, person, notify, signal) => {
   const reason = select(reasons)
   const note = el('textarea', { rows: '3', maxlength: '2000' })
   const share = el('input', { type: 'checkbox' })
@@ -33,8 +30,8 @@ export const openReport = (
     [
       field('What is wrong?', reason),
       field('What happened?', note, 'Only the moderators read it'),
-      el('label', { class: 'check' }, share, 'Show the moderators our latest 20 messages'),
-      el('label', { class: 'check' }, block, `Block ${person.name} as well`),
+      el('label.check', share, 'Show the moderators our latest 20 messages'),
+      el('label.check', block, `Block ${person.name} as well`),
     ],
     'Send the report',
     async () => {
@@ -52,16 +49,10 @@ export const openReport = (
   )
 }
 
-/** Asks whether to block, and does it. */
-export const openBlock = (
-  api: ApiClient,
-  person: Person,
-  notify: (text: string) => void,
-  signal: AbortSignal,
-): void => {
+export const openBlock: Ask = (api, person, notify, signal) => {
   const text = `Neither of you can write to the other or find the other in the search. ${person.name} is not told, ` +
     'and you can take it back.'
-  openDialog(`Block ${person.name}?`, [el('p', {}, text)], 'Block', async () => {
+  openDialog(`Block ${person.name}?`, [el('p', text)], 'Block', async () => {
     await dataOf(api.PUT('/users/me/blocks/{user_id}', { params: { path: { user_id: person.id } } }))
     notify(`You have blocked ${person.name}.`)
   }, signal)

@@ -52,14 +52,12 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
   }
   const show = (completions: Completions) => {
     options = []
-    list.replaceChildren(
-      ...groups.flatMap(([label, key]) => {
-        const texts = completions[key].filter((text) => text !== input.value.trim())
-        if (texts.length === 0) return []
-        const name = el('li', { role: 'presentation', class: 'group' }, label)
-        return [el('ul', { role: 'group', 'aria-label': label }, name, ...texts.map(option))]
-      }),
-    )
+    list.replaceChildren(...groups.flatMap(([label, key]) => {
+      const texts = completions[key].filter((text) => text !== input.value.trim())
+      if (texts.length === 0) return []
+      const name = el('li.group', { role: 'presentation' }, label)
+      return [el('ul', { role: 'group', 'aria-label': label }, name, ...texts.map(option))]
+    }))
     list.hidden = options.length === 0
     input.setAttribute('aria-expanded', `${options.length > 0}`)
     setActive(-1)
@@ -101,13 +99,8 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     keydown: onKey,
     blur: close,
   })
-  const list = el('ul', { role: 'listbox', id, class: 'completions', 'aria-label': 'Completions', hidden: true })
-  const node = el(
-    'div',
-    { class: 'search-box' },
-    el('label', { class: 'field' }, el('span', {}, 'Search people'), input),
-    list,
-  )
+  const list = el('ul.completions', { role: 'listbox', id, 'aria-label': 'Completions', hidden: true })
+  const node = el('div.search-box', el('label.field', el('span', 'Search people'), input), list)
 
   return {
     node,

@@ -3,17 +3,9 @@ import { outcomes } from '../functions/notify/templates/outcomes.ts'
 
 /** What of a service worker is used here; the types of browsers' pages do not include it. */
 interface Worker {
-  registration: {
-    showNotification: (
-      title: string,
-      options: { body: string; tag: string; icon: string; data: string },
-    ) => Promise<void>
-  }
+  registration: ServiceWorkerRegistration
   clients: { openWindow: (url: string) => Promise<unknown> }
-  addEventListener: (
-    type: 'push' | 'notificationclick' | 'install' | 'fetch',
-    listener: (event: WorkerEvent) => void,
-  ) => void
+  addEventListener: (type: string, listener: (event: WorkerEvent) => void) => void
 }
 
 interface WorkerEvent extends Event {

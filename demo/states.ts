@@ -14,22 +14,23 @@ const interval = 1000
  * most once a second.
  */
 export const openStates = (api: ApiClient, onChange: () => void) => {
+  let isDeactivated = false
   let states = new Map<number, ConversationState>()
   let pending: Reservation[] = []
 
-  const loop = createRetryLoop(
-    async () => {
-      const [listed, reservations] = await Promise.all([
-        dataOf(api.GET('/conversations/states')),
-        dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
-      ])
-      pending = reservations
-      states = new Map(listed.map((state) => [state.conversation_id, state]))
-      onChange()
-    },
-    undefined,
-    interval,
-  )
+  const loop = createRetryLoop(async () => {
+    const [listed, reservations] = await Promise.all([
+      dataOf(api.GET('/conversations/states')),
+      dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
+    ])
+    pending = reservations
+    states = new Map(listed.map((state) => [state.conversation_id, state]))
+    onChange()
+  }, (error) => {
+    if (isDeactivated === (error?.status === 403)) return
+    isDeactivated = !isDeactivated
+    onChange()
+  }, interval)
   loop.run()
 
   return {
@@ -38,6 +39,8 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
     /** Whether a reservation of this conversation waits for the answer of this user. */
     waitsFor: (me: number, conversation: number): boolean =>
       pending.some(({ conversation_id, offered_by }) => conversation_id === conversation && offered_by !== me),
+    /** The service answers a deactivated user with 403 whatever they ask for. */
+    isDeactivated: () => isDeactivated,
     refresh: loop.run,
     async change(id: number, change: Partial<ConversationState>) {
       const state = await dataOf(api.PUT('/conversations/{id}/state', { params: { path: { id } }, body: change }))

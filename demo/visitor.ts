@@ -14,8 +14,8 @@ export const openVisitor = (supabase: SupabaseClient, navigation: Navigation, on
   const api = createApiClient(supabase)
   const people = openPeople(api, navigation, { hasAccount: false })
   let profile: ReturnType<typeof openProfile> | null = null
-  const room = el('div', { class: 'room-page' })
-  const node = el('div', { class: 'home' }, el('div', { class: 'side' }, people.node), room)
+  const room = el('div.room-page')
+  const node = el('div.home', el('div.side', people.node), room)
   const leave = () => navigation.back({ page: 'people', search: people.search() })
 
   return {

@@ -29,7 +29,7 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
       el('textarea', { rows: '6' }),
       'Others read it before they write, and find you by it',
     ),
-    bio: formField('What you look for', el('input', {}), 'Only you see it: the search puts people first who fit'),
+    bio: formField('What you look for', el('input'), 'Only you see it: the search puts people first who fit'),
   }
   const all = Object.entries(fields)
   const values = ({ Profile, ...user }: Me) => {

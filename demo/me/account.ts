@@ -1,10 +1,11 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { field, openDialog } from '../dialog.ts'
-import { button, el, saveFile } from '../dom.ts'
+import { button, el, saveFile, setText } from '../dom.ts'
 import { formField, openForm, openOutcome, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
+import { farewell } from '../notices.ts'
 import type { Me } from './types.ts'
 
 /** A new password, as Auth refuses it: at least eight characters. */
@@ -23,7 +24,7 @@ const passwordForm = (supabase: SupabaseClient): HTMLElement => {
     if (error) throw error
     password.control.value = ''
   })
-  return el('details', {}, el('summary', {}, 'Change the password'), form)
+  return el('details', el('summary', 'Change the password'), form)
 }
 
 /** Changes the address with the code that Auth mails to it; Supabase's mails another one to the present address. */
@@ -44,7 +45,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
       throw new Error('The other address was sent a code, too: enter it as well')
     }
     onChange(user.email)
-    form.replaceChildren(el('summary', {}, 'Change the e-mail address'), el('p', { role: 'status' }, 'Changed.'))
+    form.replaceChildren(el('summary', 'Change the e-mail address'), el('p', { role: 'status' }, 'Changed.'))
   }
   const ask = async () => {
     const { error } = await supabase.auth.updateUser({ email: email.control.value.trim() })
@@ -54,7 +55,7 @@ const addressForm = (supabase: SupabaseClient, present: string, onChange: (addre
     code.control.focus()
   }
   const first = openForm({ email }, [email.node], ask, 'Send a code')
-  const form = el('details', {}, el('summary', {}, 'Change the e-mail address'), first)
+  const form = el('details', el('summary', 'Change the e-mail address'), first)
   return form
 }
 
@@ -75,18 +76,19 @@ export const accountSection = (
 ): HTMLElement => {
   const { nodes, attempt } = openOutcome()
   let address = me.email
-  const shownAddress = el('dd', {}, address)
+  const shownAddress = el('dd', address)
   const erase = () => {
     const typed = el('input', { type: 'email', autocomplete: 'off', required: true })
     const warning = 'Your name, profile and photo go for good, at once. Those whom you wrote to keep your messages, ' +
       'from “Deleted user”.'
     openDialog(
       'Delete your account?',
-      [el('p', {}, warning), field(`Type ${address} to go on`, typed)],
+      [el('p', warning), field(`Type ${address} to go on`, typed)],
       'Delete for good',
       async () => {
         if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
         await dataOf(api.DELETE('/users/me'))
+        setText(farewell, 'Your account is deleted.')
         await supabase.auth.signOut({ scope: 'local' })
       },
       signal,
@@ -94,19 +96,11 @@ export const accountSection = (
   }
   return section(
     'Account',
-    el(
-      'dl',
-      {},
-      el('dt', {}, 'E-mail'),
-      shownAddress,
-      since && el('dt', {}, 'Here since'),
-      since && el('dd', {}, formatMonth(since)),
-    ),
+    el('dl', el('dt', 'E-mail'), shownAddress, since && el('dt', 'Here since'), since && el('dd', formatMonth(since))),
     addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
     el(
-      'div',
-      { class: 'row' },
+      'div.row',
       button('Download my data', () => attempt(() => download(api))),
       button('Delete my account…', erase, 'quiet'),
     ),

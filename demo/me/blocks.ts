@@ -10,9 +10,9 @@ export const reportsSection = (reports: components['schemas']['MyReport'][]): HT
   if (reports.length === 0) return null
   const entries = reports.map(({ reason, createdAt, resolvedAt }) => {
     const said = resolvedAt ? `A moderator has decided, ${formatDay(resolvedAt)}` : `Sent, ${formatDay(createdAt)}`
-    return el('li', { class: 'row' }, reasons[reason], el('span', { class: 'hint' }, said))
+    return el('li.row', reasons[reason], el('span.hint', said))
   })
-  return section('Your reports', el('ul', { class: 'fields' }, ...entries))
+  return section('Your reports', el('ul.fields', ...entries))
 }
 
 export interface Block {
@@ -31,8 +31,8 @@ export const blocksSection = (api: ApiClient, blocks: Block[]): HTMLElement | nu
         item.remove()
         return `${name} is not blocked any more.`
       })
-    const item = el('li', { class: 'row' }, name, button('Unblock', unblock, '', { 'aria-label': `Unblock ${name}` }))
+    const item = el('li.row', name, button('Unblock', unblock, '', { 'aria-label': `Unblock ${name}` }))
     return item
   }
-  return section('People you have blocked', el('ul', { class: 'fields' }, ...blocks.map(entry)), ...nodes)
+  return section('People you have blocked', el('ul.fields', ...blocks.map(entry)), ...nodes)
 }

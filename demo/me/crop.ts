@@ -1,6 +1,6 @@
 import { el } from '../dom.ts'
 import { field } from '../dialog.ts'
-import { readPicture, toJpeg } from '../pictures.ts'
+import { onWhite, readPicture, toJpeg } from '../pictures.ts'
 
 const side = 512
 const largestZoom = 4
@@ -33,12 +33,7 @@ export const openCrop = async (file: File) => {
     const part = shorter / zoom
     x = clamp(x, part / 2, width - part / 2)
     y = clamp(y, part / 2, height - part / 2)
-    const context = canvas.getContext('2d')!
-    // JPEG has no transparency.
-    context.fillStyle = '#fff'
-    context.fillRect(0, 0, canvas.width, canvas.height)
-    context.imageSmoothingQuality = 'high'
-    context.drawImage(picture, x - part / 2, y - part / 2, part, part, 0, 0, canvas.width, canvas.height)
+    onWhite(canvas).drawImage(picture, x - part / 2, y - part / 2, part, part, 0, 0, canvas.width, canvas.height)
   }
   /** Moves by parts of what is shown. */
   const move = (right: number, down: number) => {
@@ -47,8 +42,7 @@ export const openCrop = async (file: File) => {
     draw()
   }
   let from = { clientX: 0, clientY: 0 }
-  const canvas = el('canvas', {
-    class: 'crop',
+  const canvas = el('canvas.crop', {
     width: size,
     height: size,
     tabindex: '0',
@@ -84,7 +78,7 @@ export const openCrop = async (file: File) => {
   draw()
 
   return {
-    parts: [canvas, el('p', { class: 'hint' }, help), field('Zoom', slider)],
+    parts: [canvas, el('p.hint', help), field('Zoom', slider)],
     toFile: () => toJpeg(canvas, 'photo.jpg'),
   }
 }

@@ -9,7 +9,7 @@ export const interestsSection = (api: ApiClient, me: Me, onSaved: () => void): H
   let mine = me.Profile.Interests
   let all = mine
   const { nodes, attempt } = openOutcome()
-  const chips = el('div', { class: 'chips' })
+  const chips = el('div.chips')
 
   const save = async (next: Interest[], said: string) => {
     let kept = mine
@@ -45,10 +45,5 @@ export const interestsSection = (api: ApiClient, me: Me, onSaved: () => void): H
     draw()
     return ''
   })
-  return section(
-    'Interests',
-    el('p', { class: 'hint' }, 'Press what you like. Others find you by it.'),
-    chips,
-    ...nodes,
-  )
+  return section('Interests', el('p.hint', 'Press what you like. Others find you by it.'), chips, ...nodes)
 }

@@ -27,8 +27,8 @@ const pushButton = (api: ApiClient): HTMLElement => {
       await subscribe(api)
       return ask.textContent = 'You are notified'
     }))
-  const hint = el('p', { class: 'hint' }, 'This browser tells you of messages while the page is closed.')
-  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, ask), ...nodes)
+  const hint = el('p.hint', 'This browser tells you of messages while the page is closed.')
+  return el('div.fields', el('div.row', hint, ask), ...nodes)
 }
 
 /** What the user is told while away, and when not. */
@@ -47,7 +47,7 @@ export const notificationsSection = (api: ApiClient, settings: NotificationSetti
     ...Intl.supportedValuesOf('timeZone').map((value) => el('option', { value })),
   )
   const zone = formField('In the time zone', el('input', { list: zones.id, autocomplete: 'off' }))
-  const hours = el('div', { class: 'hours' }, from.node, to.node, zone.node, zones)
+  const hours = el('div.hours', from.node, to.node, zone.node, zones)
   const drawHours = () => hours.hidden = !quiet.control.checked
   for (
     const [{ control }, isOn] of [[pushes, push], [mails, email], [texts, previews], [quiet, quiet_hours]] as const
@@ -76,6 +76,6 @@ export const notificationsSection = (api: ApiClient, settings: NotificationSetti
     save,
   )
   const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
-  const hint = () => el('div', { class: 'fields' }, el('p', { class: 'hint' }, cannot))
+  const hint = () => el('div.fields', el('p.hint', cannot))
   return section('Notifications', canPush ? pushButton(api) : hint(), form)
 }

@@ -1,10 +1,9 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
 import { backButton, el } from '../dom.ts'
-import { link, type Navigation } from '../navigation.ts'
+import { link } from '../navigation.ts'
 import { openNotice, skeleton } from '../notices.ts'
-import { type ApiClient, dataOf } from '../../clients/api_client.ts'
+import { dataOf } from '../../clients/api_client.ts'
 import { errorText } from '../errors.ts'
-import type { Files } from '../storage.ts'
+import type { Session } from '../session.ts'
 import { accountSection } from './account.ts'
 import { aboutSection } from './about.ts'
 import { blocksSection, reportsSection } from './blocks.ts'
@@ -19,11 +18,7 @@ export interface OwnChange {
   photo?: string | null
 }
 
-interface Dependencies {
-  supabase: SupabaseClient
-  api: ApiClient
-  files: Files
-  navigation: Navigation
+interface Dependencies extends Session {
   onBack: () => void
   onMe: (change: OwnChange) => void
 }
@@ -32,10 +27,10 @@ interface Dependencies {
 export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Dependencies) => {
   const closed = new AbortController()
   const heading = el('h2', { tabindex: '-1' }, 'Your profile')
-  const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading)
+  const header = el('header.chat-bar', backButton(onBack), heading)
   const notice = openNotice()
-  const body = el('div', { class: 'page-body' }, notice.node, skeleton(3))
-  const node = el('article', { class: 'page me' }, header, body)
+  const body = el('div.page-body', notice.node, skeleton(3))
+  const node = el('article.page.me', header, body)
 
   const load = async () => {
     const { signal } = closed

@@ -14,7 +14,7 @@ export const photoSection = (
   signal: AbortSignal,
   onPhoto: (url: string | null) => void,
 ): HTMLElement => {
-  const face = el('span', { class: 'face' })
+  const face = el('span.face')
   const { nodes, attempt } = openOutcome()
   const show = (url: string | null) => {
     face.replaceChildren(avatar(me.name, ownPhoto(url), 'large'))
@@ -61,12 +61,7 @@ export const photoSection = (
   const hint = 'JPEG, PNG or WebP. You choose a square of it. Everybody who sees your profile sees it.'
   return section(
     'Photo',
-    el(
-      'div',
-      { class: 'portrait' },
-      face,
-      el('div', {}, el('p', { class: 'hint' }, hint), el('div', { class: 'actions' }, choose, remove), input),
-    ),
+    el('div.portrait', face, el('div', el('p.hint', hint), el('div.actions', choose, remove), input)),
     ...nodes,
   )
 }

@@ -73,8 +73,10 @@ const withVersions = (html: string, files: Record<string, string>): string =>
   }, html)
 
 /** The content of a file with this name. */
-const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response =>
-  c.body(content, 200, { 'Content-Type': getMimeType(name)! })
+const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response => {
+  c.header('Content-Type', getMimeType(name)!)
+  return c.body(content)
+}
 const noPage = (c: Context) => c.text('There is no such page\n', 404)
 
 const demoFolder = new URL('../../demo/', import.meta.url)
@@ -102,10 +104,11 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
   const readStyles = async () => (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
-  page.on('GET', addresses, async (c) => {
+  const sendPage = async (c: Context) => {
     const files = { 'main.js': await bundled('main.ts'), 'style.css': await readStyles() }
     return send(c, 'index.html', withVersions(`${await read('index.html')}`, files))
-  })
+  }
+  page.on('GET', addresses, sendPage)
   for (const name of ['main', 'service_worker']) {
     page.get(`/${name}.js`, async (c) => {
       // Otherwise it would not be for the page at /demo itself.
@@ -130,6 +133,11 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
       story: accounts.length > 0 ? 1 : null,
     }
     return c.json(config)
+  })
+  // The page says itself that there is none such, and leads to the others.
+  page.get('/:address{[^.]+}', (c) => {
+    c.status(404)
+    return sendPage(c)
   })
   page.all('*', noPage)
   return page

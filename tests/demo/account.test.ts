@@ -200,7 +200,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     expect(await statuses()).toEqual([401, 200])
     await you.dialog.role('textbox').fill(other)
     await you.dialog.press('Delete for good')
-    await you.button(/Walk in as Inês/).waitFor()
+    await you.shows('Your account is deleted.')
     expect(await statuses()).toEqual([401, 401])
   })
 
@@ -261,7 +261,6 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await you.logIn('Log in')
     const change = `${new URL(base()).origin}/rest/v1/users?id=eq.${adam.id}`
     await call('PATCH', change, { is_active: false }, { headers: { apikey: testKeys.secretKey } })
-    await you.page.reload()
     await you.find('.bar .status', 'deactivated').waitFor()
   })
 
@@ -359,16 +358,16 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     expect(await photo.find('img').getAttribute('src')).toContain(`/object/public/${path}`)
   })
 
-  test('reads dates, prices and times as the browser is set, with their time zone', async () => {
+  test('reads dates and times in the order and the clock of the browser, with their time zone', async () => {
     // As WebKit has it on a Linux without a language; what is no language is passed over.
     const languages = "Object.defineProperty(navigator, 'languages', { value: ['C', 'de-DE'] })"
     const options = { locale: 'de-DE', timezoneId: 'Asia/Tokyo' }
     const you = await openOne('/demo/c/1', { ...options, prepare: (page) => page.addInitScript(languages) })
     expect(await you.find('[data-reservation]', 'Jazz').locator('p').allTextContents()).toEqual([
-      expect.stringMatching(/^Fr\., \d+\. \w+\.?,? \d\d:\d\d (MGZ|GMT)\+9$/),
-      expect.stringMatching(/^12,50\s€$/),
+      expect.stringMatching(/^Fri, \d+ \w+, \d\d:\d\d GMT\+9$/),
+      '€12.50',
     ])
     const written = you.entry('Tomáš').locator('.when')
-    expect(await written.getAttribute('title')).toMatch(/ um .* (MGZ|GMT)/)
+    expect(await written.getAttribute('title')).toMatch(/ at .* GMT/)
   })
 })

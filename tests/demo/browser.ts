@@ -273,11 +273,13 @@ export const openDemo = () => {
       await you.logIn()
       return you
     },
-    /** Inês and Tomáš, each with a window, logged in. */
-    openTwo: async (options?: Options): Promise<[ines: Side, tomas: Side]> => {
+    /** Inês and Tomáš, each with a window, logged in; where they are talking, with their conversation open. */
+    openTwo: async (options?: Options, areTalking = false): Promise<[ines: Side, tomas: Side]> => {
       const [ines, tomas] = [await open('/demo', options), await open('/demo', options)]
       await ines.logIn()
       await tomas.logIn(/Walk in as Tomáš/)
+      if (areTalking) await ines.openWith('Tomáš Novák')
+      if (areTalking) await tomas.openWith('Inês Carvalho')
       return [ines, tomas]
     },
     /** Inês and Tomáš in one window, in which they are logged in already. */

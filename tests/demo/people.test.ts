@@ -89,6 +89,8 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     await expectSoon(() => box.inputValue()).toBe('Lisbon')
     await list.waitFor({ state: 'hidden' })
     await expectSoon(() => hits.first().locator('.where').textContent()).toMatch(/^Lisbon/)
+    await you.keys('Tab', 'Enter')
+    await expectSoon(() => isFocused(hits.first().getByRole('link'))).toBe(true)
     // After Enter none opens any more, whether it has been asked for or not.
     const asked: Route[] = []
     await page.route('**/users/search/complete?*', (route) => void asked.push(route))

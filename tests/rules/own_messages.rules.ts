@@ -38,7 +38,7 @@ test('a message that is taken back leaves a stone in its place, in every list an
     const shown = { id, content, user_id, read, createdAt }
     equal((await who.get('/conversations'))[0].Messages, [shown])
     const [latest] = await who.get('/conversations?states=true')
-    equal(latest.Messages, [{ ...shown, editedAt: null, deletedAt: iso }])
+    equal(latest.Messages, [{ ...shown, attachment: null, editedAt: null, deletedAt: iso }])
     const { conversations } = await who.get('/users/me/export')
     const exported = conversations.find(({ id }: Json) => id === idOf(ab)).messages
     equal(exported, [first, other, { ...stone(last), editedAt: null, deletedAt: iso }])
@@ -59,6 +59,7 @@ test('a message that is corrected is the same with another text, and tells when 
   for (const who of [ana, ben]) {
     equal(await who.get(`${ab}/messages`), [corrected])
     equal(await who.get(`${ab}/messages?states=true`), [answer])
+    equal((await who.get('/conversations?states=true'))[0].Messages[0].attachment, file)
   }
   equal(await changes(sent), [['message.changed', ana.id, ben.id]], 'the same text again changes nothing')
   // Only beside a file the text may be blank.

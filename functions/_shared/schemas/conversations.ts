@@ -71,6 +71,7 @@ export const conversation = z.strictObject({
       read: z.boolean(),
       createdAt: timestamp,
       ...messageStates,
+      attachment: attachment.nullable().optional().meta({ description: 'With states=true: its file' }),
     }),
   ),
   createdAt: timestamp,
@@ -116,7 +117,7 @@ export const listPage = z.object({
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
   partner: flag('Adds the other participant, with profile id and photo'),
-  states,
+  states: flag('Adds attachment, editedAt and deletedAt to each message'),
 })
 export const messagePage = z.object({
   limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),

@@ -206,7 +206,8 @@ begin
           page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at),
           case
             when with_states then format(
-              ', "editedAt" : %s, "deletedAt" : %s',
+              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
+              coalesce(page.latest_attachment::text, 'null'),
               coalesce(to_json(private.iso(page.latest_edited_at))::text, 'null'),
               coalesce(to_json(private.iso(page.latest_deleted_at))::text, 'null')
             )
@@ -241,11 +242,12 @@ begin
 end
 $$;
 comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block; with_states says when
-a message was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
-response metadata holds the offset of the next page if there is one.';
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
+With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
+first; with with_partner each has the other participant, with their public profile unless there is a block;
+with_states says what is attached to a message, and when it was corrected or taken back; emails says when a
+partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
+is one.';
 grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
   to edge_functions;
 

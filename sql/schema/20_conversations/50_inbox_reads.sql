@@ -43,7 +43,8 @@ returns table (
   local_id bigint, local_name text, local_email text,
   created_at timestamptz, active_at timestamptz, is_pinned boolean,
   latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz,
-  partner_profile_id bigint, partner_image_url text, latest_edited_at timestamptz, latest_deleted_at timestamptz
+  partner_profile_id bigint, partner_image_url text, latest_edited_at timestamptz, latest_deleted_at timestamptz,
+  latest_attachment jsonb
 )
 language plpgsql stable security definer rows 50
 set search_path = ''
@@ -125,7 +126,7 @@ begin
       case me when page.local_id then my_email else shown.email end,
       page.created_at, page.active_at, page.is_shown_first,
       messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
-      profile.id, profile.image_url, messages.edited_at, messages.deleted_at
+      profile.id, profile.image_url, messages.edited_at, messages.deleted_at, messages.attachment
     from page
     join public.users as partner
       on partner.id = page.partner_id
