@@ -47,7 +47,7 @@ const surprises: Surprise[] = [
     ],
     cases: [
       ["who doesn't eat meat", { first: ['Lan', 'Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
-      ['isst kein Fleisch', { first: ['Rajesh'], found: ['Quiet'] }],
+      ['isst kein Fleisch', { first: ['Lan', 'Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
       ['non-smoker', { first: ['Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
       ["doesn't drink alcohol", { first: ['Rajesh'], found: ['Quiet', 'Bat-Erdene'] }],
       ['cook without a car', { first: ['Lan'] }],

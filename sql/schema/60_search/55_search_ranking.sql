@@ -200,8 +200,8 @@ begin
       -- The context decides among people whom the query leaves about equal. Rejected: a fifth of what is missing to 1,
       -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
       cross join lateral (
-        select shown
-          + context * least(0.1 * shown, 0.9 * (case when keyword > 0 or lacks then 1 else 0.7 end - shown)) as own_score
+        select shown + context * least(0.1 * shown, 0.9 * (highest - shown)) as own_score
+        from (select case when keyword > 0 or lacks then 1 else 0.7 end as highest) as limits
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.
