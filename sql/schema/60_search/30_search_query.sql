@@ -157,34 +157,38 @@ comment on function private.either_number(text) is
 
 create function private.forms_of(words text[])
 returns tsquery
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select private.any_of(form)
-  from (
-    select private.phrase(words) as form
-    union all
-    select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
-    union all
-    -- smoker, smokes, smoking
-    select (private.lexeme(root) || ':*')::tsquery
-    from unnest(ts_lexize('english_stem', words[1])) as stem
-    cross join lateral regexp_replace(stem, 'er?$', '') as root
-    where cardinality(words) = 1 and char_length(root) >= 4
-    union all
-    -- What people deny most, in other languages.
-    select private.any_term(things)
+begin
+  return (
+    select private.any_of(form)
     from (
-      values
-        ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
-        ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
-        ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
-        ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-        ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
-        ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-        ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
-    ) as known (things)
-    where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
-  ) as forms
+      select private.phrase(words) as form
+      union all
+      select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
+      union all
+      -- smoker, smokes, smoking
+      select (private.lexeme(root) || ':*')::tsquery
+      from unnest(ts_lexize('english_stem', words[1])) as stem
+      cross join lateral regexp_replace(stem, 'er?$', '') as root
+      where cardinality(words) = 1 and char_length(root) >= 4
+      union all
+      -- What people deny most, in other languages.
+      select private.any_term(things)
+      from (
+        values
+          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
+          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
+          ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
+          ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
+          ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
+          ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
+          ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
+      ) as known (things)
+      where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
+    ) as forms
+  );
+end
 $$;
 comment on function private.forms_of(text[]) is
   'Finds the profiles that have a denied word in any form, or a phrase.';

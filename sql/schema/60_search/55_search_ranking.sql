@@ -201,7 +201,7 @@ begin
       -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
       cross join lateral (
         select shown + context * least(0.1 * shown, 0.9 * (highest - shown)) as own_score
-        from (select case when keyword > 0 or lacks then 1 else 0.7 end as highest) as limits
+        from (select case when keyword > 0 or lacks then 1 else 0.699 end as highest) as limits
         offset 0
       ) as own
       -- A name means nothing, so nobody is near to it.
