@@ -249,7 +249,10 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
 
 /** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known. */
 const inWords = (query: string): string =>
-  query.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(/\banything but\b|\bnon-(?=\p{L})/giu, 'without ')
+  query.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(
+    /\banything but\b|\bnon-(?=\p{L})(?!stop|profit|fiction|binary|native|violen)/giu,
+    'without ',
+  )
 
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5

@@ -114,7 +114,8 @@ test('what is denied is excluded, in each language, and nothing where nothing is
     ['wandern ohne Hunde', ['hunde']], ['quiero senderismo sin perros', ['perros']],
     ['je cherche la montagne sans chiens', ['chiens']], ['een huis zonder honden', ['honden']],
     ['köpek olmayan bir ev', ['köpek']], ['climbing, except in New York', ['new york']], ['not only camping', []],
-    ['no problem with dogs', []], ['no Porto com quem gosta de surf', []],
+    ['no problem with dogs', []], ['no Porto com quem gosta de surf', []], ['non-stop salsa', []],
+    ['non-smoker', ['smoker']], ['anything but jazz', ['jazz']],
   ]
   for (const [q, excluded] of cases) is((await understood(q)).excluded, excluded, q)
 })

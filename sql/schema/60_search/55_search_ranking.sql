@@ -9,7 +9,7 @@ as $$
     when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     -- It may be greater by an error of rounding.
     when score <= semantic_weight + 1e-9
-      then 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight)
+      then least(0.699, 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight))
     else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $$;
