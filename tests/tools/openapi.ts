@@ -16,9 +16,16 @@ export interface Schema extends Partial<Record<Limit, number>> {
   pattern?: string
   format?: string
   default?: unknown
+  description?: string
 }
 
-type Parameter = { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  schema: Schema
+}
 
 export interface Operation {
   operationId: string
