@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { operations, resolved } from '../tools/openapi.ts'
 
 const text = readFileSync('docs/openapi.json', 'utf8')
-/** The document, which a test may change. */
 const read = () => JSON.parse(text)
 
 const lint = async (source: string): Promise<string[]> => {
@@ -52,12 +51,12 @@ test('generators get formats, one type for each enum of answers, and answers tha
 
 // What else an operation must have the types of docs/reference ask for, or examples.test.ts sends.
 test('every parameter and every field of a body is described', () => {
-  const described = operations.flatMap(({ name, parameters, body }) => [
-    ...parameters.map((one) => [`${name}: ${one.name}`, one.description]),
-    ...Object.entries(body ? resolved(body).properties! : {}).map((
-      [field, one],
-    ) => [`${name}: ${field}`, one.description]),
-  ])
+  const described = operations.flatMap(({ name, parameters, body }) =>
+    [
+      ...parameters.map((one) => [one.name, one] as const),
+      ...Object.entries(body ? resolved(body).properties! : {}),
+    ].map(([field, { description }]) => ({ field: `${name}: ${field}`, description }))
+  )
   expect(described.length).toBeGreaterThan(100)
-  expect(described.filter(([, description]) => !description)).toEqual([])
+  expect(described.filter(({ description }) => !description)).toEqual([])
 })
