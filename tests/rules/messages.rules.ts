@@ -59,7 +59,10 @@ test('every text is stored as sent, or refused naming the content', async () => 
     is((await ben.get('/conversations'))[0].Messages, [{ content }])
   }
   const before = await ben.get(`${ab}/messages`)
-  const others = [undefined, '', ' ', '\n\t\r\n ', '\u00a0\u3000\u2003', 'é'.repeat(5001), '🚶'.repeat(5001)]
+  // deno-fmt-ignore
+  const others = [
+    undefined, '', ' ', '\n\t\r\n ', '\u00a0\u3000\u2003', 'é'.repeat(5001), '🚶'.repeat(5001),
+  ]
   for (const content of others) await send(ana, ab, { content, attachment: null }, 400, 'content')
   equal(await ben.get(`${ab}/messages`), before)
 })
