@@ -98,7 +98,6 @@ export const createFixture = async (): Promise<Fixture> => {
   return { people, stranger, subjects, interest, secrets, ...ids }
 }
 
-/** A row of a table of the Data API. */
 export type Row = Record<string, unknown>
 
 /** All rows of these users, by table. */

@@ -112,6 +112,8 @@ const play = async (seed: number): Promise<void> => {
   const ends = () => [`before_id=${anyId()}`, `after_id=${anyId()}`, 'after_id=0']
   const send = (me: Person, content: string, client_id: string = crypto.randomUUID()) =>
     ask(me, 'POST', `${at}/messages`, { content, client_id })
+  const edit = (me: Person, content: string) =>
+    ask(me, 'PATCH', `${at}/messages/${anyId()}?states=${pick(['true', 'false'])}`, { content })
   const correct = `update public.messages set content = 'Corrected'`
   type Step = (me: Person, other: Person) => Promise<unknown>
   const steps: [weight: number, step: Step][] = [
@@ -120,13 +122,7 @@ const play = async (seed: number): Promise<void> => {
     [1, (me) => send(me, ' ')],
     [3, (me) => ask(me, 'POST', `${at}/read`, { up_to_message_id: anyId() })],
     [1, (me) => ask(me, 'PATCH', `${at}/messages/${anyId()}/read`)],
-    [
-      2,
-      (me) =>
-        ask(me, 'PATCH', `${at}/messages/${anyId()}?states=${pick(['true', 'false'])}`, {
-          content: pick(['Better', 'Again', ' ']),
-        }),
-    ],
+    [2, (me) => edit(me, pick(['Better', 'Again', ' ']))],
     [1, (me) => ask(me, 'DELETE', `${at}/messages/${anyId()}`)],
     [2, (me, other) => ask(me, pick(['PUT', 'DELETE', 'DELETE', 'DELETE']), `users/me/blocks/${other.id}`)],
     [3, (me) => ask(me, 'GET', `${at}/messages?${pick(ends())}&limit=${1 + below(5)}`)],

@@ -47,7 +47,6 @@ class CountingTarget extends EventTarget {
     super.removeEventListener(type, listener)
   }
 }
-/** The document and the window of a page. */
 export const fakePage = () => {
   const document = Object.assign(new CountingTarget(), { visibilityState: 'visible' })
   const window = new CountingTarget()

@@ -55,9 +55,7 @@ export type Scene = Simulator & Page & {
   origin: ReturnType<typeof openOrigin>
   /** What became of each message that Ana has sent: its text, or status and text of the error. */
   answers: string[]
-  /** What `watch` has seen. */
   seen: Set<unknown>
-  /** All pages that were opened. */
   pages: Page[]
   /** Opens another page, which is then the one that acts and is looked at. */
   openPage: (user?: number, options?: Options) => Promise<unknown>
@@ -70,7 +68,6 @@ const look = ({ chat, inbox, client, bob, table, server, requests, answers, seen
   ...chat.view,
   texts: chat.view.messages.map(({ content }) => content),
   readMarks: chat.view.messages.map(({ read }) => read),
-  /** Whether all messages that are stored are shown as they are stored. */
   isComplete: isDeepStrictEqual(chat.view.messages, table),
   inbox: inbox.view,
   unread: inbox.view.unread,
@@ -118,7 +115,6 @@ const openScene = async ({ messages, seed, bob, browser, ...options }: Given): P
 
 /** Ana with her inbox and the conversation with Bob open and loaded. `messages` is the number of messages from Bob. */
 export const openFixture = (options: Options = {}, messages = 0, seed = 1) => openScene({ ...options, messages, seed })
-/** The fixture with Bob's client, inbox and conversation open as well. */
 export const openBoth = async () => {
   const scene = await openScene({ bob: true })
   return { ...scene, bob: scene.bob! }
@@ -151,7 +147,6 @@ export const overload = (retryAfter: number) => ({ setNetwork, server }: Scene) 
 export const intercept = (respond: Interceptor | null) => ({ server }: Scene) => server.intercept = respond
 /** What the answer to a send does not say. */
 const unchanged = { editedAt: null, deletedAt: null }
-/** Ana sends these. */
 export const send = (...texts: string[]) => ({ chat, answers, table }: Scene) => {
   for (const text of texts) {
     const place = answers.push('pending') - 1

@@ -70,7 +70,6 @@ export const createSimulator = (seed = 1) => {
     droppedEvents: 0,
     closedChannels: 0,
   }
-  /** A good network but for these faults. */
   const setNetwork = (faults: Partial<Network> = {}) => server.network = { ...goodNetwork, ...faults }
   const delay = (longest: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * longest))
   const transfer = async (longest: number): Promise<void> => {

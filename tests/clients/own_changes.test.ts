@@ -15,7 +15,6 @@ const note = (answers: string[], change: Promise<unknown>) =>
 const edit = (place: number, content: string) => ({ chat, table, answers }: Scene) =>
   note(answers, chat.edit(table.at(place)!.id, content))
 const unsend = (place: number) => ({ chat, table, answers }: Scene) => note(answers, chat.unsend(table.at(place)!.id))
-/** Bob does it. */
 const bobEdits = (place: number) => ({ table, editMessage }: Scene) =>
   void editMessage(2, table.at(place)!.id, 'Better')
 const bobUnsends = (place: number) => ({ table, unsendMessage }: Scene) => void unsendMessage(2, table.at(place)!.id)

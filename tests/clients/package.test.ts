@@ -11,7 +11,7 @@ import { hasBrowser, openBrowser } from '../demo/browser.ts'
 import { installPackage } from '../tools/installed_package.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { checkOutRelease } from '../tools/release.ts'
-import { until } from '../tools/search.ts'
+import { until } from '../tools/wait.ts'
 
 // Ten seconds on a quiet machine.
 vi.setConfig({ testTimeout: 300_000 })
@@ -27,8 +27,8 @@ const openTalk = async (text: string) => {
   const [ana, ben] = [await signUp('Ana'), await signUp('Ben', { is_searchable: true })]
   const id = await openConversation(ana, ben)
   const answer = async () => {
-    const asked = (body: { content: string }[] | undefined) => body?.some(({ content }) => content === text) ?? false
-    await until(() => ben.call('GET', `/conversations/${id}/messages`), ({ body }) => asked(body), 200)
+    const read = () => ben.call('GET', `/conversations/${id}/messages`)
+    await until(async () => (await read()).body.some(({ content }: { content: string }) => content === text), 200)
     await sendMessage(ben, id, `${text} Yes.`)
   }
   const settings = { origin, key: publishableKey, email: ana.email, password: ana.password, partner: ben.id, text }

@@ -2,11 +2,10 @@ import { createClient } from '@supabase/supabase-js'
 import { expect, inject, onTestFinished } from 'vitest'
 import ws from 'ws'
 import { type Conversation, openInbox, type Options } from '../../clients/inbox.ts'
-import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { openPair, type Person, sendMessage } from '../tools/people.ts'
 import { pause, until } from '../tools/wait.ts'
 
 export interface Server {
-  /** Where the functions answer. */
   base: string
   publishableKey: string
 }
@@ -55,8 +54,7 @@ export const openInboxOf = async (person: Person, options?: Options, server: Ser
 
 /** Ana and Ben with their inboxes and their conversation, live. */
 export const openBoth = async (options?: Options, server: Server = inject('stack')) => {
-  const [ana, ben] = await Promise.all([signUp('Ana', {}, server.base), signUp('Ben', {}, server.base)])
-  const conversation = await openConversation(ana, ben)
+  const { ana, ben, conversation } = await openPair(server.base)
   const [anas, bens] = await Promise.all([ana, ben].map(async (person) => {
     const opened = await openInboxOf(person, options, server)
     const chat = opened.inbox.open(conversation)

@@ -16,7 +16,6 @@ interface Surroundings {
   /** The voyager and the local. */
   people: [Person, Person]
   conversation: number
-  /** The id of the next message. */
   takeId: () => number
   broadcast: (topic: string, event: string, payload: Body) => void
   /** Whether readers see this message yet: its event may overtake its commit. */

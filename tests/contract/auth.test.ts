@@ -213,7 +213,7 @@ describe.each(modes)('where e-mail confirmation is %j', (confirmation) => {
         expect(await usersWith(email)).toMatchObject([{ role: told }])
         return told
       }
-      for (const apikey of [undefined, publishableKey, `${secretKey}x`]) {
+      for (const apikey of [undefined, publishableKey, secretKey.slice(0, -1), `${secretKey}x`]) {
         for (const role of ['admin', 'root', 7]) expect(await granted(role, apikey)).toBe('user')
       }
       expect(await granted('user', secretKey)).toBe('user')

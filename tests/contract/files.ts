@@ -57,7 +57,6 @@ export const put = (bucket: Bucket, path: string, bytes: Uint8Array | Blob | str
 export const replace = (bucket: Bucket, path: string, bytes: Uint8Array = png) =>
   bucket.upload(path, bytes, { contentType: 'image/png', upsert: true })
 
-/** The status of a GET. */
 export const statusOf = async (url: string): Promise<number> => {
   const response = await fetch(url)
   await response.body?.cancel()

@@ -13,7 +13,6 @@ interface Supplied {
   databaseUrl: string
   /** The file of the mails that were sent. */
   mails: string
-  /** Whether it asks for e-mail confirmation. */
   confirmation: boolean
 }
 declare module 'vitest' {
@@ -25,7 +24,6 @@ export const supplied = inject('supplied') as Supplied | undefined
 /** Ours is tried with and without e-mail confirmation. */
 export const modes = supplied ? [supplied.confirmation] : [false, true]
 
-/** supabase-js, as an app uses it. */
 export const openClient = (origin: string, token?: string, key = inject('stack').publishableKey) =>
   createClient(origin, key, {
     auth: { persistSession: false, autoRefreshToken: false },

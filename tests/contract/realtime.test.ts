@@ -1,14 +1,13 @@
 // Realtime as supabase-js meets it: our own, or Supabase's where tests/platform/realtime supplies it. Which event goes
 // to whom and who may do what on which topic is in tests/rules/events.rules.ts; this is what arrives.
 import { expect, test } from 'vitest'
-import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, openPair, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, type Device, join, listen, openDevice, received } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
 
 const pair = async () => {
-  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await openConversation(ana, ben)
-  return { ana, ben, conversation, typing: `typing:${conversation}` }
+  const made = await openPair()
+  return { ...made, typing: `typing:${made.conversation}` }
 }
 const cannotRead = (topic: string) => `You do not have permissions to read from this Channel topic: ${topic}`
 const expectRefused = async (token: string | undefined, topic: string): Promise<void> => {
@@ -98,10 +97,8 @@ test('messages that both send at the same time, or an admin at once, arrive once
   }
   await Promise.all([ana, ana, ben, ben].map(send))
   // Those of one statement come as one batch.
-  const rows = Array.from(
-    { length: 30 },
-    (_, n) => ({ conversation_id: conversation, user_id: ana.id, content: `${n}` }),
-  )
+  const row = { conversation_id: conversation, user_id: ana.id }
+  const rows = Array.from({ length: 30 }, (_, n) => ({ ...row, content: `${n}` }))
   sent.push(...(await asAdmin('POST', 'messages', rows)).body.map(({ id }: { id: number }) => id))
   sent.sort((one, other) => one - other)
   for (const events of await received(...devices)) {
@@ -141,9 +138,8 @@ test('participants see typing and presence of each other until they leave, and o
   const payloads = ({ broadcasts }: typeof anas) => broadcasts.map(({ payload }) => payload)
   await until(() => [anas, bens].every((one) => payloads(one).some(({ last }) => last)))
   // With `self` senders receive their own, too.
-  expect([payloads(anas), payloads(bens)]).toEqual([[payload, { by: 'ben' }, { last: true }], [payload, {
-    last: true,
-  }]])
+  const last = { last: true }
+  expect([payloads(anas), payloads(bens)]).toEqual([[payload, { by: 'ben' }, last], [payload, last]])
 
   const states = () => [anas, bens].map(({ channel }) => JSON.stringify(channel.presenceState()))
   const mood = (who: typeof anas, key: string) =>

@@ -2,7 +2,7 @@
 // outages and holds up connections. What the client does then, and when, is in tests/clients/delivery.test.ts.
 import { expect, inject, test } from 'vitest'
 import { openBoth, openInboxOf, timeToShow, watchMissing } from '../clients/real_inbox.ts'
-import { openConversation, sendMessage, signUp } from '../tools/people.ts'
+import { openConversation, openPair, sendMessage, signUp } from '../tools/people.ts'
 import { until } from '../tools/wait.ts'
 
 declare module 'vitest' {
@@ -15,10 +15,6 @@ const control = inject('realtimeControl')
 const onSupabases = test.runIf(control)
 const tellServer = (what: string) => fetch(`${control}/${what}`, { method: 'POST' })
 
-const openPair = async () => {
-  const [ana, ben] = await Promise.all(['Ana', 'Ben'].map((name) => signUp(name)))
-  return { ana: ana!, ben: ben!, conversation: await openConversation(ana!, ben!) }
-}
 // Without what the tests are about a message waits for a poll: half a minute and more.
 const soon = 15_000
 

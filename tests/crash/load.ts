@@ -17,18 +17,15 @@ export interface Acknowledged extends Sent {
 }
 type Profile = { token: string; city: string; is_searchable: boolean; biography: string }
 
-/** What the clients sent and received. */
 const newLedger = () => ({
   acknowledged: [] as Acknowledged[],
   /** Abandoned after a failure: stored once or not at all. */
   unacknowledged: [] as Sent[],
-  /** Attempts after the first. */
   retries: 0,
   /** Responses with Idempotency-Replayed. */
   replays: 0,
   /** Acknowledged changes of profiles, each followed by a search. */
   changes: 0,
-  /** Broken promises, a line each. */
   violations: [] as string[],
   /** Milliseconds from each crash to the acknowledgement of the first message sent after it. */
   recoveries: [] as number[],
@@ -44,7 +41,6 @@ const sendTo = (base: string) => (method: string, path: string, token: string | 
 type Send = ReturnType<typeof sendTo>
 
 const aMoment = () => pause(20 + Math.random() * 80)
-/** Retries until the response is not 503. */
 const retry = async (attempt: () => Promise<RawResponse>): Promise<RawResponse> => {
   while (true) {
     const answer = await attempt().catch(() => null)

@@ -9,7 +9,6 @@ const read = async (base: string, path: string, token: string): Promise<string> 
   return text
 }
 
-/** The ids under which each text is stored. */
 const readMessages = async (base: string, tokens: Map<number, string>): Promise<Map<string, number[]>> => {
   const ids = new Map<string, number[]>()
   for (const [conversation, token] of tokens) {
@@ -22,7 +21,6 @@ const readMessages = async (base: string, tokens: Map<number, string>): Promise<
   return ids
 }
 
-/** Gauges of the queue that are not zero. */
 const findGauges = async (base: string): Promise<string[]> => {
   const gauges = (await read(base, '/health/metrics', testKeys.secretKey)).split('\n')
     .filter((line) => /^embedding_queue_(waiting|dead)\b/.test(line))

@@ -6,7 +6,6 @@ import { readSettings } from '../../supabase/local/settings.ts'
 const here = new URL('./', import.meta.url)
 export const read = (path: string): string => Deno.readTextFileSync(new URL(path, here))
 
-/** The pgTAP files, as `noun/verb.test.sql`. */
 export const files = [...Deno.readDirSync(here)]
   .filter((entry) => entry.isDirectory)
   .flatMap((noun) => [...Deno.readDirSync(new URL(`${noun.name}/`, here))].map((file) => `${noun.name}/${file.name}`))

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { encode } from '../tools/jwt.ts'
 import { asAdmin } from '../tools/people.ts'
-import { freePort, listen } from '../tools/ports.ts'
+import { freePort } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
-import { type Answer, diagnose, isJoined, openRealtime, runDoctor } from './harness.ts'
+import { type Answer, diagnose, isJoined, openRealtime, runDoctor, serve } from './harness.ts'
 
 const { origin } = inject('stack')
 const remote = ['--remote', origin]
@@ -128,14 +128,7 @@ describe('--write', () => {
   })
 })
 
-const serve = async (answer: RequestListener) => {
-  const server = createServer(answer)
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${await listen(server)}`
-}
+const open = (answer: RequestListener) => serve(createServer(answer))
 
 describe('a host that does not answer', () => {
   test('fails at once with one line, whether nothing listens or the name is unknown', async () => {
@@ -148,22 +141,22 @@ describe('a host that does not answer', () => {
   })
 
   test('fails within the timeout if it begins an answer and never ends it', async () => {
-    const url = await serve((_, response) => void response.write('x'))
+    const url = await open((_, response) => void response.write('x'))
     const { code, lines } = await runDoctor(['--remote', url, '--timeout', '1'])
     expect({ code, lines }).toEqual({ code: 1, lines: { reachable: expect.stringMatching(/^FAIL .*timeout/) } })
   })
 
   test('keys do not follow a redirect to another host', async () => {
     const received: unknown[] = []
-    const elsewhere = await serve(({ url }, response) => response.end(`${received.push(url)}`))
-    const url = await serve((_, response) => response.writeHead(307, { Location: `${elsewhere}/rest/v1/users` }).end())
+    const elsewhere = await open(({ url }, response) => response.end(`${received.push(url)}`))
+    const url = await open((_, response) => response.writeHead(307, { Location: `${elsewhere}/rest/v1/users` }).end())
     const { lines } = await runDoctor(['--remote', url, '--only', 'publishable'])
     expect(lines['publishable key']).toMatch(/^FAIL .* 307/)
     expect(received).toEqual([])
   })
 
   test('control characters in its answers do not reach the terminal', async () => {
-    const url = await serve((_, response) => response.writeHead(500).end('a\u001b[2J\r\nok    tokens  fine'))
+    const url = await open((_, response) => response.writeHead(500).end('a\u001b[2J\r\nok    tokens  fine'))
     const { lines, output } = await runDoctor(['--remote', url, '--only', 'tokens'])
     for (const character of ['\u001b', '\r']) expect(output).not.toContain(character)
     expect(lines.tokens).toMatch(/^FAIL/)

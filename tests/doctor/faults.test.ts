@@ -17,7 +17,6 @@ const bearer = (pattern: RegExp) => accepts(({ headers }) => pattern.test(header
 const missingColumn = json(400, { code: '23502', message: 'null value in column "name"' })
 const wrongKey = json(401, { message: 'Invalid API key' })
 
-/** Changes the body of the project's own answer. */
 const changes = (pattern: RegExp, change: (body: string) => string): Answer =>
   on(pattern, async (_, forward) => {
     const answer = await forward()

@@ -18,7 +18,6 @@ const parse = (output: string): Lines => {
 }
 
 const run = promisify(execFile)
-/** Runs `npm run doctor`. */
 export const runDoctor = async (args: string[], env: Record<string, string | undefined> = {}) => {
   const keys = { SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey, SUPABASE_SECRET_KEY: testKeys.secretKey }
   const options = { env: { ...process.env, ...keys, ...env } }
@@ -53,6 +52,15 @@ const answerRequests = (origin: string, answer: Answer) => {
   })
 }
 
+/** The address of this server, until the test ends. */
+export const serve = async (server: Server): Promise<string> => {
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${await listen(server)}`
+}
+
 export type Reply = { status: string; response: Record<string, unknown> }
 /** A Realtime that answers each join so, says this first, and sends no events; with the HTTP server that it is on. */
 export const openRealtime = async (join: (topic: string) => Reply, noise = '', server: Server = createServer()) => {
@@ -65,12 +73,8 @@ export const openRealtime = async (join: (topic: string) => Reply, noise = '', s
       socket.send(JSON.stringify({ ...frame, topic, event: 'phx_reply', payload }))
     })
   })
-  onTestFinished(() => {
-    for (const socket of sockets.clients) socket.terminate()
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${await listen(server)}`
+  onTestFinished(() => sockets.clients.forEach((socket) => socket.terminate()))
+  return await serve(server)
 }
 export const isJoined = (): Reply => ({ status: 'ok', response: { postgres_changes: [] } })
 export const isRefused = (reason: string) => (): Reply => ({ status: 'error', response: { reason } })

@@ -30,7 +30,6 @@ type Answer = Buffer | void
 /** What the server answers to a caller's statement, unless it closes the connection or says nothing. */
 const behaviours = {
   row: (_, caller) => rowOf(caller),
-  /** The row, a few bytes at a time. */
   async slowly(socket, caller) {
     for (const byte of rowOf(caller)) {
       if (socket.destroyed) return
@@ -114,7 +113,6 @@ export const openFakePostgres = async (tls: string | null = 'N') => {
     url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
     begun,
-    /** How many connections are open. */
     open: () => sockets.size,
     /** Ends the connections, idle ones as well. */
     disconnect,

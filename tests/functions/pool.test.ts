@@ -8,7 +8,7 @@ const seed = process.env.POOL_SEED ?? '42'
 test(
   `in ${schedules} schedules of timeouts, lost connections, retries and full queues no rows are mixed up (${seed})`,
   async () => {
-    const none = { mixedUp: 0, unsent: 0, doubled: 0, unending: 0, leftOpen: 0, unusable: 0, inFlight: 0 }
+    const none = { mixedUp: 0, unsent: 0, doubled: 0, unknown: 0, unending: 0, leftOpen: 0, unusable: 0, inFlight: 0 }
     expect(await runScript('tests/functions/pool_schedules.ts', [`${schedules}`, seed]))
       .toMatchObject({ violations: none })
   },

@@ -4,6 +4,7 @@
  *   deno run -A tests/functions/pool_schedules.ts SCHEDULES SEED      SCHEDULES is how many at least
  */
 import { limitConcurrency } from '../../functions/_shared/concurrency.ts'
+import { ConnectionLoss, isDatabaseError } from '../../functions/_shared/errors.ts'
 import { openPool, retryOnce } from '../../functions/_shared/postgres.ts'
 import { seededRandom } from '../tools/random.ts'
 import { pause } from '../tools/wait.ts'
@@ -16,7 +17,7 @@ const statements = limitConcurrency(() => 1000, 0, 0)
 const limits = { waitMilliseconds: 30, answerMilliseconds: 45, idleMilliseconds: 10 }
 
 const outcomes = { answers: 0, errors: 0, busy: 0 }
-const violations = { mixedUp: 0, unsent: 0, doubled: 0, unending: 0, leftOpen: 0, unusable: 0 }
+const violations = { mixedUp: 0, unsent: 0, doubled: 0, unknown: 0, unending: 0, leftOpen: 0, unusable: 0 }
 
 /** Counts connections that stay open, which on a busy machine takes longer to tell than `idleMilliseconds`. */
 const closeServer = async (server: Awaited<ReturnType<typeof openFakePostgres>>): Promise<void> => {
@@ -59,6 +60,8 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
     } catch (error) {
       const isBusy = (error as { status?: number }).status === 503
       outcomes[isBusy ? 'busy' : 'errors']++
+      // The functions answer 503 to a loss, and 500 to what they do not know.
+      if (!isBusy && !isDatabaseError(error) && !(error instanceof ConnectionLoss)) violations.unknown++
       // A statement that was refused with 503 must not have been executed.
       if (isBusy && begun() > repeats) violations.doubled++
     } finally {

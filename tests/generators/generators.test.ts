@@ -2,12 +2,12 @@
  * Programs of others meet the service by its document: generated clients, and a fuzzer. With all tests they run if the
  * document differs from the base commit's, and the commit chooses the language; npm run test:generators tries all.
  */
-import { cpSync, mkdirSync, readdirSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { isDue, seed } from '../tools/changed.ts'
 import { openConversation, type Person, signUp } from '../tools/people.ts'
-import { cache, generate, javaLibraries, missing, python, run } from './tools.ts'
+import { cache, generate, missing, python, run } from './tools.ts'
 
 // Each program logs in, lists, sends, searches and exports with a client generated from docs/openapi.json, and prints
 // what it has read.
@@ -44,15 +44,6 @@ const languages: [name: string, programs: string[], round: () => Promise<string>
     cpSync('tests/generators/round.go', `${folder}/round/main.go`)
     await run('go', ['build', '-o', `${folder}/round/round`, './round'], folder)
     return await run(`${folder}/round/round`, given())
-  }],
-  ['Java', ['java', 'javac', 'mvn'], async () => {
-    const folder = await generate('java', '--library=native')
-    const libraries = await javaLibraries(folder)
-    const sources = readdirSync(`${folder}/src/main/java`, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.java')).map((file) => `${folder}/src/main/java/${file}`)
-    const classes = `${folder}/classes`
-    await run('javac', ['-nowarn', '-d', classes, '-cp', libraries, 'tests/generators/Round.java', ...sources])
-    return await run('java', ['-cp', `${classes}:${libraries}`, 'Round', ...given()])
   }],
   ['Python', ['java', 'mvn', 'python3'], async () => {
     const folder = await generate('python')

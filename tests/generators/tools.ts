@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Where the tools and what they generate are. */
 export const cache = resolve('.cache/generators')
 
 /** What a program prints; fails with all of that. */
@@ -82,14 +81,4 @@ export const generate = async (language: string, ...options: string[]): Promise<
   const given = ['-i', 'docs/openapi.json', '-g', language, '-o', folder, `--global-property=${parts}`, ...options]
   await run('java', ['-jar', jar, 'generate', ...given])
   return folder
-}
-
-/** The libraries of the generated Java client. */
-export const javaLibraries = async (folder: string): Promise<string> => {
-  const libraries = `${cache}/java_libraries_${version}`
-  if (!existsSync(libraries)) {
-    const given = ['-DincludeScope=compile', `-DoutputDirectory=${libraries}`]
-    await run('mvn', ['-q', '-B', 'dependency:copy-dependencies', ...given], folder)
-  }
-  return `${libraries}/*`
 }

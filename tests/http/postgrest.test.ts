@@ -108,6 +108,7 @@ const table = (): Fact[] => {
     ['errors.rst', ['BREW', 'interests'], 405, error('PGRST117')],
     ['errors.rst', ['GET', 'interests', as('application/xml')], 406, error('PGRST107')],
     ['errors.rst', ['GET', 'interests', { 'Accept-Profile': 'private' }], 406, error('PGRST106', { hint: text })],
+    ['errors.rst', ['POST', 'rpc/get_me', { 'Content-Profile': 'api' }, {}], 406, error('PGRST106', { hint: text })],
     ['aggregate_functions.rst', ['GET', 'interests?select=id.max()'], 400, error('PGRST123')],
     // Pages and counts
     ['pagination_count.rst', ['GET', `${rows}&limit=2`], 200, names(1, 2), { range: '0-1/*' }],

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { queryNestingError } from '../../supabase/local/nesting.ts'
 import { useStack } from '../tools/own_stack.ts'
-import { call, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
+import { call, openPair, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { testKeys } from '../tools/stack.ts'
 import { until } from '../tools/wait.ts'
@@ -26,8 +26,8 @@ const expectHealthy = async (): Promise<void> => {
 }
 
 const signUpWithMessage = async (): Promise<Person> => {
-  const ana = await signUp('Ana', {}, stack.base)
-  await sendMessage(ana, await openConversation(ana, await signUp('Ben', {}, stack.base)), 'Hello')
+  const { ana, conversation } = await openPair(stack.base)
+  await sendMessage(ana, conversation, 'Hello')
   return ana
 }
 

@@ -9,7 +9,6 @@ const load = async (name: string) => {
   return (path: string, init: RequestInit = {}): Promise<Response> => app.fetch(new Request(`http://x/${path}`, init))
 }
 
-/** The lines of the log from now on. */
 const readLog = () => {
   const lines: { level: string; message: string; status: number; ms: number }[] = []
   const add = (line: string) => lines.push(JSON.parse(line))
@@ -222,25 +221,20 @@ check('tokens signed with a key that Auth publishes are accepted, and no others'
   const origin = `http://127.0.0.1:${server.addr.port}`
   Deno.env.set('SUPABASE_URL', origin)
   const { verifyToken } = await import('../../functions/_shared/token.ts')
-  const expectToken = async (
-    what: string,
-    alg: string,
-    kid: string,
-    key: CryptoKey | Uint8Array,
-    isAccepted: boolean,
-  ) => {
-    const token = await new SignJWT({ role: 'authenticated' }).setProtectedHeader({ alg, kid }).setSubject(
-      crypto.randomUUID(),
-    )
-      .setAudience('authenticated').setIssuer(`${origin}/auth/v1`).setExpirationTime('1h').sign(key)
+  const publicKey = new TextEncoder().encode(await exportSPKI(es.publicKey))
+  const tokens: [what: string, alg: string, kid: string, key: CryptoKey | Uint8Array, isAccepted: boolean][] = [
+    ['ES256', 'ES256', 'es', es.privateKey, true],
+    ['RS256', 'RS256', 'rs', rs.privateKey, true],
+    ['another key', 'ES256', 'es', other.privateKey, false],
+    ['an unknown id', 'ES256', 'other', other.privateKey, false],
+    ['the public key as a shared secret', 'HS256', 'es', publicKey, false],
+  ]
+  for (const [what, alg, kid, key, isAccepted] of tokens) {
+    const token = await new SignJWT({ role: 'authenticated' }).setProtectedHeader({ alg, kid })
+      .setSubject(crypto.randomUUID()).setAudience('authenticated').setIssuer(`${origin}/auth/v1`)
+      .setExpirationTime('1h').sign(key)
     equal([what, await verifyToken(token) !== null], [what, isAccepted])
   }
-  await expectToken('ES256', 'ES256', 'es', es.privateKey, true)
-  await expectToken('RS256', 'RS256', 'rs', rs.privateKey, true)
-  await expectToken('another key', 'ES256', 'es', other.privateKey, false)
-  await expectToken('an unknown id', 'ES256', 'other', other.privateKey, false)
-  const publicKey = new TextEncoder().encode(await exportSPKI(es.publicKey))
-  await expectToken('the public key as a shared secret', 'HS256', 'es', publicKey, false)
 })
 
 check('losing a connection to the database, which is logged once, ends no process; other errors do', {}, async () => {

@@ -27,7 +27,6 @@ const replacements: [pattern: RegExp, ...by: string[]][] = [
   [/(?<![\w.$'])\d+(?![\w.'])/g, '+1'], [/(?<=[\s(])'[a-z_ ]+'(?!::)/g, `'another'`],
   [/\b(?:me|partner|person)\b(?= *[,)])/g, 'null'],
 ]
-/** Statements that may be left out. */
 const omissible =
   /(?<=(?:;|begin|then|else|loop)\s*)(?:perform|raise|delete from|update|insert into|[a-z_.]+ :=)\b[^;]*;/g
 

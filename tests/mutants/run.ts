@@ -21,7 +21,6 @@ export interface Report {
   tried: Record<string, number>
   undecided: number
   invalid: number
-  /** What nothing noticed. */
   survivors: string[]
   seconds: number
 }
@@ -52,7 +51,6 @@ const callers = new Map<string, string[]>()
 const pgtapCallers = new Map<string, string[]>()
 const durations = new Map<string, number>()
 const nameOf = ({ file, name }: { file: string; name: string }) => `${file}: ${name}`
-/** How often the transaction has called each function. */
 const called = async (): Promise<Map<string, number>> => {
   const rows = await connection.query(
     `select format('%s.%s', schemaname, funcname) as name, calls from pg_stat_xact_user_functions`,

@@ -92,7 +92,6 @@ test('what kills leave of the outbox is told once, in time, and to whom it still
   await Promise.all([write(), write(), write(), write(), close(), killAll()])
 
   const pushes: Told[] = []
-  /** Messages that were not told, read or closed. */
   const findMissing = (): Sent[] => {
     const lines = push.lines() as { name: string; body: string; at: number }[]
     for (const { name, body, at } of lines.slice(pushes.length)) {

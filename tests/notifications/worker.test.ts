@@ -35,7 +35,6 @@ const withDevice = async (who: Person): Promise<Subscriber> => {
 const mailsTo = ({ email }: Person) => mailServer.mails.filter(({ recipients }) => recipients.includes(email))
 const pushesTo = ({ name, decrypt }: Subscriber) =>
   pushService.pushes.filter((push) => push.name === name).map(({ body, headers }) => ({ headers, data: decrypt(body) }))
-/** Runs the worker until this is so. */
 const runUntil = (holds: () => boolean) => until(async () => (await run(), holds()))
 const settle = (who: Person, changes: object) => who.call('PATCH', '/users/me/notifications', changes)
 /** Opens conversations of Ana with these people and writes to each. */

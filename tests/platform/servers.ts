@@ -23,9 +23,7 @@ interface Options {
   /** Of the gateway. */
   origin?: string
   mailPort?: number
-  /** Where Storage keeps the files. */
   files?: string
-  /** Settings besides. */
   env?: Environment
 }
 type Program = (port: number, options: Options) => { command: string; args: string[]; env: Environment; cwd?: string }
@@ -73,7 +71,6 @@ const storage: Program = (port, { database, files = '/tmp', env }) => ({
   },
 })
 
-/** Makes the tables of Auth and Storage. */
 export const migrate = (database: string): void => {
   for (const { command, args, ...options } of [auth(0, { database }), storage(0, { database })]) {
     execFileSync(command, args, { ...options, stdio: ['ignore', 'ignore', 'inherit'] })

@@ -86,7 +86,6 @@ const queued = async () => [
     join private.search_entries as entry on kind = 'profile' and entry.profile_id = id
     order by entry.biography`,
 ]
-/** As time does: every job becomes due. */
 const passTime = () => sql`update private.embedding_queue set due_at = now() - interval '1 second' where due_at > now()`
 
 beforeEach(async () => {

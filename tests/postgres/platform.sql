@@ -129,15 +129,12 @@ create table realtime.messages (
 drop table realtime.messages_before;
 create index messages_inserted_at_topic_index on realtime.messages (inserted_at desc, topic)
   where extension = 'broadcast' and private;
-select format(
-  'create table realtime.%I partition of realtime.messages for values from (%L) to (%L)',
-  to_char(current_date + day, '"messages_"YYYY_MM_DD'), current_date + day, current_date + day + 1
-)
-from generate_series(-1, 3) as day \gexec
-select format(
-  'alter table realtime.%I owner to supabase_realtime_admin', to_char(current_date + day, '"messages_"YYYY_MM_DD')
-)
-from generate_series(-1, 3) as day \gexec
+select
+  format('create table realtime.%I partition of realtime.messages for values from (%L) to (%L)', name, day, day + 1),
+  format('alter table realtime.%I owner to supabase_realtime_admin', name)
+from generate_series(-1, 3) as ahead
+cross join lateral (select current_date + ahead as day) as days
+cross join to_char(day, '"messages_"YYYY_MM_DD') as name \gexec
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;
 grant usage on schema realtime to postgres with grant option;

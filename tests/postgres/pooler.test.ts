@@ -60,7 +60,6 @@ const functions = `
 const { url, owner } = await useCopy('pooled', functions)
 const direct = url('edge_functions')
 
-/** The database through a pooler that has this many connections. */
 const throughPooler = async (connections: number, settings = '', database = direct): Promise<string> => {
   const pooler = await startPooler(database, { connections, settings })
   stops.push(pooler.stop)

@@ -1,8 +1,9 @@
+// What `supabase db push` makes of an empty project is in walk.test.ts.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { databaseTypes } from '../tools/database_types.ts'
-import { connected, copyDatabase } from '../tools/postgres.ts'
+import { copyDatabase } from '../tools/postgres.ts'
 import { platform, supabase } from '../tools/supabase.ts'
 
 await copyDatabase('faulty', 'set role postgres; alter table public.messages alter column content drop not null')
@@ -13,27 +14,6 @@ const ask = async <Report>(command: string, database: string) => {
   const { code, stdout } = await supabase(args)
   return { code, report: JSON.parse(stdout) as Report }
 }
-
-describe('supabase db push', () => {
-  test('builds an empty project as a role that is not a superuser, with its interests', async () => {
-    const { code, stderr } = inject('push')
-    expect(code, stderr).toBe(0)
-    const [row] = await connected(platform('pushed'), (sql) =>
-      sql`
-        select current_user as name, rolsuper, (select count(*)::int from public.interests) as interests
-        from pg_roles where rolname = current_user`)
-    expect(row).toEqual({ name: 'postgres', rolsuper: false, interests: expect.any(Number) })
-    expect(row!.interests).toBeGreaterThan(50)
-  })
-
-  test.concurrent('lists every migration as applied', async () => {
-    type Migration = { local: string; remote: string }
-    const { report: { migrations } } = await ask<{ migrations: Migration[] }>('migration list', 'pushed')
-    const versions = readdirSync('supabase/migrations').sort().map((file) => file.split('_')[0])
-    expect(migrations.map(({ local }) => local)).toEqual(versions)
-    expect(migrations.map(({ remote }) => remote)).toEqual(versions)
-  })
-})
 
 describe('sql/schema and supabase/migrations', () => {
   test.each(['sql/schema', 'supabase/migrations'])('%s contains nothing about the local stack', (folder) => {

@@ -34,6 +34,7 @@ const promised: [line: RegExp, check: (outcome: Outcome) => unknown][] = [
   }],
   [/db push --include-seed/, async ({ stdout }) => {
     expect(stdout).toContain('Finished supabase db push')
+    expect((await project.sql`select from public.interests`).length).toBeGreaterThan(50)
     await project.startServices()
   }],
   [/migration list/, ({ stdout }) => {

@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import { projectRef } from '../tools/management_api.ts'
 import { providePgNet } from '../tools/pg_net.ts'
 import { testKeys } from '../tools/stack.ts'
-import type { Outcome } from '../tools/supabase.ts'
+import { type Outcome, quietly } from '../tools/supabase.ts'
 import { openDeployedProject } from './deployed_project.ts'
 
 /** What somebody has who follows the page. */
@@ -67,13 +67,10 @@ export const openWalk = async () => {
             // The CLI keeps its log-in there.
             HOME: join(folder, 'home'),
             DENO_DIR: process.env.DENO_DIR ?? join(homedir(), '.cache/deno'),
-            DO_NOT_TRACK: '1',
-            SUPABASE_TELEMETRY_DISABLED: '1',
-            SUPABASE_NO_UPDATE_NOTIFIER: '1',
+            ...quietly,
             NO_UPDATE_NOTIFIER: '1',
             SUPABASE_ACCESS_TOKEN: project.management.token,
             SUPABASE_PROFILE: project.management.profile,
-            PGSSLMODE: 'disable',
           },
         })
         const outcome = { code: 0, stdout: '', stderr: '' }

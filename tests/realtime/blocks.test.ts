@@ -6,13 +6,13 @@ import type { Services } from '../../supabase/local/realtime/join.ts'
 import { openHub } from '../../supabase/local/realtime/hub.ts'
 import { openPresence } from '../../supabase/local/realtime/presence.ts'
 import type { Frame } from '../../supabase/local/realtime/protocol.ts'
-import { asAdmin, openConversation, type Person, signUp } from '../tools/people.ts'
+import { asAdmin, openPair, type Person, signUp } from '../tools/people.ts'
 import { connect, listen, openDevice } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
 
 const pair = async () => {
-  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const topic = `typing:${await openConversation(ana, ben)}`
+  const { ana, ben, conversation } = await openPair()
+  const topic = `typing:${conversation}`
   const error = `You do not have permissions to read from this Channel topic: ${topic}`
   const joinBoth = () =>
     Promise.all([ana, ben].map(async ({ token, name }) => await listen(await connect(token), topic, {}, { key: name })))

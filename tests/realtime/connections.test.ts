@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
-import { call, openConversation, type Person, signUp } from '../tools/people.ts'
+import { call, openPair, type Person, signUp } from '../tools/people.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { until } from '../tools/wait.ts'
 
@@ -105,8 +105,8 @@ test.each([
 })
 
 test('a client that does not read is disconnected', async () => {
-  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const topic = `typing:${await openConversation(ana, ben)}`
+  const { ana, ben, conversation } = await openPair()
+  const topic = `typing:${conversation}`
   const [{ socket, frames, closed, join }, sender] = await Promise.all([open(), open()])
   join(topic, ana.token)
   sender.join(topic, ben.token, '1', { broadcast: { ack: true } })

@@ -2,7 +2,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { openConversation, signUp } from '../tools/people.ts'
+import { openPair, signUp } from '../tools/people.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { connect, join, listen, openDevice } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
@@ -40,8 +40,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
     afterAll(() => stopStack(stack.process))
 
     const pair = async () => {
-      const [ana, ben] = [await signUp('Ana', {}, stack.base), await signUp('Ben', {}, stack.base)]
-      const conversation = await openConversation(ana, ben)
+      const { ana, ben, conversation } = await openPair(stack.base)
       const send = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
       /** The events on Ben's topic, after that of the conversation. */
@@ -147,8 +146,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
   })
 
   test('the rows of a transaction that was open before the join arrive, all and in order', async () => {
-    const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-    const conversation = await openConversation(ana, ben)
+    const { ana, ben, conversation } = await openPair()
     const client = await connect(ana.token)
     let rows: number[] = []
     const written = await openSession().begin(async (long) => {

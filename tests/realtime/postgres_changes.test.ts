@@ -1,7 +1,7 @@
 // Changes of rows through our own Realtime: to whom, with which columns, with which filters.
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { expect, inject, test } from 'vitest'
-import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, openPair, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, resign } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
 
@@ -38,14 +38,10 @@ const subscribeOn = async (client: SupabaseClient, topic: string, ...bindings: B
 const subscribe = async ({ id, token }: Person, ...bindings: Binding[]) =>
   await subscribeOn(await connect(token), `user:${id}`, ...bindings)
 const idsOf = (changes: Change[]) => changes.map((change) => change.new.id)
-const pair = async () => {
-  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  return { ana, ben, conversation: await openConversation(ana, ben) }
-}
 const of = (conversation: number) => `conversation_id=eq.${conversation}`
 
 test('participants receive inserts, updates and deletes of messages, with the broadcasts on one channel', async () => {
-  const { ana, ben, conversation } = await pair()
+  const { ana, ben, conversation } = await openPair()
   const client = await connect(ana.token)
   const bindings: Binding[] = [{ filter: of(conversation) }, { event: 'DELETE' }]
   const { changes: [changes, deletes], reply, events } = await subscribeOn(client, `user:${ana.id}`, ...bindings)
@@ -81,7 +77,7 @@ test('participants receive inserts, updates and deletes of messages, with the br
 })
 
 test('outsiders receive no change, nor does who was deactivated or has left; the secret key receives all', async () => {
-  const { ana, ben, conversation } = await pair()
+  const { ana, ben, conversation } = await openPair()
   const [gone, mallory] = await Promise.all([signUp('Gone'), signUp('Mallory')])
   const [theirs, others] = [await openConversation(gone, ben), await openConversation(mallory, ben)]
   const insert = { event: 'INSERT' as const }
@@ -111,7 +107,7 @@ test.each([
 })
 
 test('a filter passes the changes that match and no others', async () => {
-  const { ana, ben, conversation } = await pair()
+  const { ana, ben, conversation } = await openPair()
   const end = await openConversation(ana, await signUp('Cat'))
   const [both, anas, bens] = [['Hello', 'a, "b" (c)'], ['Hello'], ['a, "b" (c)']]
   const isFirst = ana.id < ben.id

@@ -1,13 +1,11 @@
 // tests/attack/tokens.test.ts tries forged and expired tokens here, too.
 import { expect, test } from 'vitest'
-import { openConversation, sendMessage, signUp } from '../tools/people.ts'
+import { openPair, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen, resign } from '../tools/realtime.ts'
 import { until } from '../tools/wait.ts'
 
 test('a channel is closed when its token expires, unless it was renewed in time', async () => {
-  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await openConversation(ana, ben)
-
+  const { ana, ben, conversation } = await openPair()
   // Both tokens expire then, so that the renewed channel's old token has expired when the other channel closes.
   const exp = Math.floor(Date.now() / 1000) + 6
   const statuses: string[] = []

@@ -56,7 +56,6 @@ test('the calls of the client in the reference compile', async () => {
   await run('node_modules/.bin/deno', ['check', '--quiet', `${folder}/calls.ts`])
 })
 
-/** The rules of axe-core that the page breaks. */
 const violationsOf = async (page: Page): Promise<unknown> => {
   await page.evaluate(axe.source)
   return page.evaluate('axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].target]))')

@@ -122,7 +122,6 @@ test('the partner is named on request, with what the public profile shows, and n
   }
   const change = (who: Person, is_searchable: boolean, image_url: string | null) =>
     who.patch('/users/profile', { is_searchable, image_url })
-  /** What Ana then sees. */
   const shows = async (action: Promise<Json>, expected: Json) => {
     await action
     equal(await partners(ana), expected)

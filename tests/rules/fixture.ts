@@ -141,7 +141,6 @@ export const is = (actual: Json, expected: Json, what = ''): void => assert(diff
 export const equal = (actual: Json, expected: Json, what = ''): void => assert(difference(actual, expected, true), what)
 
 export const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-/** A time so many days ahead of now, as a client writes it. */
 export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 
 export type Answer = { status: number; body: Json; text: string; headers: Headers }
@@ -189,7 +188,6 @@ export class Caller {
   constructor(readonly name: string, readonly token: string | null) {}
   ask = (method: string, path: string, body?: unknown, headers?: HeaderFields): Promise<Answer> =>
     send(this.token, method, path, body, headers)
-  /** Returns the body. */
   async expect(
     method: string,
     path: string,
@@ -279,7 +277,6 @@ export const people = async <Names extends string[]>(...names: Names): Promise<{
 /** Opens a conversation, of which the first is the voyager, and returns its path. */
 export const talk = async (voyager: Person, local: Person): Promise<string> =>
   `/conversations/${(await voyager.post('/conversations', { other_user_id: local.id }, 201)).id}`
-/** The id at the end of a path. */
 export const idOf = (path: string): number => Number(path.split('/').at(-1))
 
 export type Result = { file: string; name: string; error: string | null; assertions: number }
@@ -289,7 +286,6 @@ let file = ''
 /** A rule: a sentence about people, and what they ask for. */
 export const test = (name: string, run: Test['run']): void => void tests.push({ file, name, run })
 interface Options {
-  /** Which tests, by name. */
   isWanted?: (test: Test) => boolean
   /** In a savepoint of the transaction that is open, until the first failure: for mutants. */
   isInside?: boolean

@@ -9,7 +9,6 @@ const arrange = (who: Person, path: string, changes: Json, status = 200, expecte
   who.put(`${path}/state`, changes, status, expected)
 const states = (who: Person): Promise<Json> => who.get('/conversations/states')
 const list = async (who: Person, query = '') => idsOf(await who.get(`/conversations?${query}`))
-/** What is in the inbox, and what in the archive. */
 const places = async (who: Person) => [await list(who, 'archived=false'), await list(who, 'archived=true')]
 const endMutes = () =>
   sql("update private.inbox_entries set muted_until = now() - interval '1 second' where muted_until > now()")

@@ -3,7 +3,6 @@ import { anonymous, asAdmin, equal, is, type Json, people, type Person, refuses,
 
 const max = 50
 const numbers = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n)
-/** The two requests that set one's interests. */
 const ways: Record<string, (who: Person, interest_ids: unknown, status?: number, expected?: Json) => Promise<Json>> = {
   put: (who, interest_ids, status = 200, expected) =>
     who.put('/users/profile/interests', { interest_ids }, status, expected),

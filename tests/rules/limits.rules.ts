@@ -2,7 +2,6 @@
 import { anonymous, equal, inDays, is, people, type Person, setting, sql, talk, test } from './fixture.ts'
 
 const refusal = 'Too many requests, please try again later'
-/** Moves the clock of the limits on. */
 const wait = (seconds: number) => sql('update private.rate_limits set tat = tat - make_interval(secs => $1)', [seconds])
 /** Sends a request that has a limit, and returns its status or, of a refusal, how many seconds it says to wait. */
 const seconds = async (who: Person, method: string, path: string, body?: unknown): Promise<string> => {

@@ -5,7 +5,6 @@ import { activate, block, chunks, idsOf, meet, pagesOf, refusesQueries, send, un
 
 const file = { url: 'https://files.example/photo.jpg', name: 'photo.jpg', mime_type: 'image/jpeg', size: 12_345 }
 const contentsOf = (rows: Json[]) => rows.map(({ content }) => content)
-/** The contents of the latest messages. */
 const contents = async (who: Person, path: string, query = '') => contentsOf(await who.get(`${path}/messages?${query}`))
 
 test('both participants send, and both read what was sent', async () => {
@@ -113,9 +112,8 @@ test('a file in the bucket is sent by whoever uploaded it to this conversation, 
   await sql(`insert into storage.buckets (id, name) values ('elsewhere', 'elsewhere')`)
   const [url, there] = [ab, ca].map((path) => `${idOf(path)}/${crypto.randomUUID()}/map.png`)
   const [photo, apart] = [`${ana.auth}/me.png`, `${idOf(ab)}/map.png`]
-  for (
-    const [bucket, name] of [['attachments', url], ['attachments', there], ['avatars', photo], ['elsewhere', apart]]
-  ) {
+  const files = [['attachments', url], ['attachments', there], ['avatars', photo], ['elsewhere', apart]]
+  for (const [bucket, name] of files) {
     await sql(
       `insert into storage.objects (bucket_id, name, owner_id, metadata)
        values ($1, $2, $3, '{"mimetype": "image/png;charset=utf-8", "size": 2048}')`,
@@ -123,19 +121,13 @@ test('a file in the bucket is sent by whoever uploaded it to this conversation, 
     )
   }
   const map = { url, name: 'map.png', mime_type: 'image/png', size: 2048 }
-  const attach = (who: Person, change: object, status = 201) =>
-    send(
-      who,
-      ab,
-      { attachment: { ...map, ...change } },
-      status,
-      status === 400 ? 'attachment: is not a file that' : undefined,
-    )
+  const attach = (who: Person, change: object, status = 201) => {
+    const error = status === 400 ? 'attachment: is not a file that' : undefined
+    return send(who, ab, { attachment: { ...map, ...change } }, status, error)
+  }
   for (const change of [{}, { url: `attachments/${url}` }]) await attach(ana, change)
   await attach(ben, {}, 400)
-  const others = [`${url}.exe`, there, photo, apart].map((url) => ({
-    url,
-  }))
+  const others = [`${url}.exe`, there, photo, apart].map((url) => ({ url }))
   for (const change of [{ mime_type: 'image/jpeg' }, { size: 2049 }, ...others]) await attach(ana, change, 400)
 })
 

@@ -41,7 +41,6 @@ const meet = async () => {
     await write(who)
     await planAfter(`${minutes += 11} minutes`, push, mail)
   }
-  /** As if nothing had happened. */
   const reset = async () => {
     await clear('outbox', 'silences', 'notification_settings')
     await sql('update public.messages set read = true where not read')

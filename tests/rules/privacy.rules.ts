@@ -59,7 +59,6 @@ test('an export has all that is one’s own or was received, and nothing of othe
   })
 })
 
-/** Writes so many messages of the two, numbered. */
 const fill = (path: string, one: Person, other: Person, length: number, text = '') =>
   sql(`insert into public.messages (conversation_id, user_id, content)
     select ${idOf(path)}, case n % 2 when 0 then ${one.id} else ${other.id} end, n || '${text}'
@@ -232,10 +231,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
     is(before.some((one) => one.startsWith(`private.${table}.`)), true, table)
   }
   // A new table that can name a user has to be used above.
-  // deno-fmt-ignore
-  equal((await namedIn(ana.id)).false, [
-    'public.conversations.local_id', 'public.reservations.host_id',
-  ])
+  equal((await namedIn(ana.id)).false, ['public.conversations.local_id', 'public.reservations.host_id'])
   const others = async () => [await namedIn(ben.id), await namedIn(cleo.id)]
   const unchanged = await others()
 

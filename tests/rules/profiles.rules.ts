@@ -16,7 +16,6 @@ const meet = async () => {
   await ana.patch('/users/profile', { ...full, interest_ids: [1] })
   return { ana, ben }
 }
-/** Everything that is stored of a person. */
 const stored = ({ id }: Person) =>
   sql(`select concat(users, profiles, array(
       select interest_id from public.profile_interests where profile_id = profiles.id order by 1

@@ -4,7 +4,6 @@ import { refuses, sql, talk, test } from './fixture.ts'
 import { chunks, idsOf, pagesOf } from './talks.ts'
 
 const path = '/users/me/reports'
-/** Reports somebody, or something, as spam. */
 const report = (who: Person, fields: object, status = 201, expected?: Json | string): Promise<Json> =>
   who.post(path, { reason: 'spam', ...fields }, status, expected)
 const send = async (who: Person, conversation: string, content: string): Promise<number> =>

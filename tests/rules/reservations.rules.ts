@@ -12,7 +12,6 @@ const draft = (fields: Json = {}) => ({ title: 'A walk', price: 20, date: inDays
 /** Offers in this conversation; returns the path of the reservation. */
 const offer = async (who: Person, conversation: string, fields: Json = {}): Promise<string> =>
   `${conversation}/reservations/${(await who.post(`${conversation}/reservations`, draft(fields), 201)).id}`
-/** Accepts what is offered at this moment. */
 const accept = async (who: Person, path: string, status = 200, expected: Json = { status: 'accepted' }) =>
   await who.post(`${path}/accept`, { revision: (await who.get(path)).revision }, status, expected)
 /** Offers other terms than those of this moment. */
@@ -68,9 +67,7 @@ test('an offer with a wrong value is refused, naming the field; the limits are a
   const wrong: Record<string, unknown[]> = {
     title: ['', ' \n', 'x'.repeat(121), undefined, 'a\0b', 'a\nb', 'a\u202eb'],
     price: [-0.01, 100_000.01, 1.005, '5'],
-    date: [
-      '2030-01-01', '2030-01-01T00:00:00', '0000-01-01T00:00:00Z', '9999-12-31T23:00:00-12:00', 1_900_000_000,
-    ],
+    date: ['2030-01-01', '2030-01-01T00:00:00', '0000-01-01T00:00:00Z', '9999-12-31T23:00:00-12:00', 1_900_000_000],
     'date: must be in the future': [inDays(-0.001), '2020-01-01T00:00:00Z'],
     ends_at: [inDays(9), date, after(366 * day + 1)],
     'host_id: must be one of the two participants': [cat.id, 999_999_999],

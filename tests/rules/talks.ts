@@ -57,6 +57,5 @@ export const refusesQueries = async (who: Caller, path: string, ...queries: stri
   for (const query of queries) await who.get(`${path}?${query}`, 400, query.split('=')[0])
 }
 export const idsOf = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)
-/** A list in pieces of this size. */
 export const chunks = <Item>(all: Item[], size: number): Item[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))

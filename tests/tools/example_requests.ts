@@ -1,7 +1,6 @@
 import type { Operation } from './openapi.ts'
 import { uniqueEmail } from './people.ts'
 
-/** What a request is about. */
 export type Subject = { user: number; profile: number; conversation: number; message: number; reservation: number }
 
 const nowhere: Subject = { user: 1, profile: 1, conversation: 1, message: 1, reservation: 1 }

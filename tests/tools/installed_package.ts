@@ -3,20 +3,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
-export interface Installed {
-  /** A folder outside of the repository with the programs of tests/clients/package and node_modules. */
-  folder: string
-  /** Paths in the package. */
-  files: string[]
-  /** The size of the packed file, in bytes. */
-  size: number
-}
-
 /**
- * Packs the client of a clone as `npm pack` does, and installs the file, what it declares and `others`, without the
- * network.
+ * Packs the client of a clone as `npm pack` does, and installs the file, what it declares and `others` in a folder
+ * outside of the repository, with the programs of tests/clients/package and without the network.
  */
-export const installPackage = (others: string[], clone = '.'): Installed => {
+export const installPackage = (others: string[], clone = '.') => {
   const folder = mkdtempSync(join(tmpdir(), 'package-'))
   const pack = ['pack', '--workspace=clients', '--json', `--pack-destination=${folder}`]
   const [{ filename, files }] = JSON.parse(execFileSync('npm', pack, { cwd: clone, encoding: 'utf8' }))
@@ -30,5 +21,6 @@ export const installPackage = (others: string[], clone = '.'): Installed => {
     symlinkSync(resolve('node_modules', name), link)
   }
   cpSync(join(clone, 'tests/clients/package'), folder, { recursive: true })
-  return { folder, files: files.map(({ path }: { path: string }) => path), size: statSync(join(folder, filename)).size }
+  const paths: string[] = files.map(({ path }: { path: string }) => path)
+  return { folder, files: paths, size: statSync(join(folder, filename)).size }
 }

@@ -16,9 +16,16 @@ export interface Schema extends Partial<Record<Limit, number>> {
   pattern?: string
   format?: string
   default?: unknown
+  description?: string
 }
 
-type Parameter = { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  schema: Schema
+}
 
 export interface Operation {
   operationId: string
@@ -28,11 +35,9 @@ export interface Operation {
   path: string
   parameters: Parameter[]
   body?: Schema
-  /** The example of the body. */
   example?: Record<string, unknown>
   /** The response schema of each status; undefined without a body. */
   answers: Record<string, Schema | undefined>
-  /** The headers of each status. */
   headers: Record<string, NonNullable<Response['headers']>>
   token: 'needed' | 'optional' | 'ignored'
   /** Whether it is for the secret key alone. */
@@ -66,7 +71,6 @@ const tokenOf = (security: object[] = []): Operation['token'] => {
 const resolvedResponse = (response: Response): Response =>
   response.$ref ? document.components.responses[response.$ref.split('/').at(-1)!]! : response
 
-/** Every documented route. */
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const { operationId, security, parameters, requestBody, responses: given, 'x-codeSamples': samples } = operation
@@ -90,7 +94,6 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
   })
 )
 
-/** Resolves a $ref. */
 export const resolved = (schema: Schema): Schema =>
   schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)!]! : schema
 

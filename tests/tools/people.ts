@@ -46,7 +46,6 @@ export const opaqueTag = ({ headers }: Answer): string | undefined =>
   /^(?:W\/)?"(.*)"$/.exec(headers.get('ETag') ?? '')?.[1]
 
 let count = 0
-/** An unused e-mail address. */
 export const uniqueEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
 
 /** Signs up a user with these fields of PATCH /users/profile; `base` selects another stack. */
@@ -97,7 +96,12 @@ export const openConversation = async (voyager: Person, local: Person): Promise<
   return body.id
 }
 
-/** Sends a message and returns it. */
+/** Ana, and Ben, with whom she has opened a conversation; `base` selects another stack. */
+export const openPair = async (base?: string) => {
+  const [ana, ben] = await Promise.all([signUp('Ana', {}, base), signUp('Ben', {}, base)])
+  return { ana, ben, conversation: await openConversation(ana, ben) }
+}
+
 export const sendMessage = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
   const { status, body, text } = await sender.call('POST', `/conversations/${conversation}/messages`, { content })
   if (status !== 201) throw new Error(`sending answered ${status} ${text}`)

@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline'
 import { freePort } from './ports.ts'
 
 export interface Pooler {
-  /** The database through the pooler. */
   url: string
   stop: () => void
 }

@@ -7,7 +7,6 @@ export const listen = async (server: Server, port = 0): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-/** A free port on loopback. */
 export const freePort = async (): Promise<number> => {
   const server = createServer()
   const port = await listen(server)

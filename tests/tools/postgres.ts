@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { platform } from './supabase.ts'
 
-/** The Postgres server of the run. */
 const server = new URL(process.env.TEST_DATABASE_URL || 'postgresql://none')
 
-/** Opens a connection for this work and closes it. */
 export const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {

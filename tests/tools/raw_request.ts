@@ -39,3 +39,14 @@ export const rawRequest = (
     outgoing.on('error', (error) => setTimeout(() => reject(error), 500))
     outgoing.end(content)
   })
+
+/** The same without a body, or with one behind the headers, of the stack's gateway. */
+export const send = (
+  path: string,
+  headers?: Record<string, string>,
+  method = 'GET',
+  body?: string,
+): Promise<RawResponse> => rawRequest(method, path, headers, body)
+
+export const statusOf = async (path: string, headers: Record<string, string>, method = 'GET'): Promise<number> =>
+  (await send(path, headers, method)).status

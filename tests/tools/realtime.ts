@@ -25,7 +25,6 @@ export const connect = async (
 
 export type Joined = { status: string; reason: string }
 
-/** Joins a channel and resolves with the outcome. */
 export const join = (channel: RealtimeChannel): Promise<Joined> =>
   new Promise((resolve) => {
     channel.subscribe((status, error) => resolve({ status, reason: error?.message ?? '' }))
@@ -34,7 +33,6 @@ export const join = (channel: RealtimeChannel): Promise<Joined> =>
 type ReceivedBroadcast = { event: string; payload: Record<string, unknown>; meta?: { id: string; replayed?: boolean } }
 export interface Listener extends Joined {
   broadcasts: ReceivedBroadcast[]
-  /** Errors that the server has told the channel. */
   errors: string[]
   channel: RealtimeChannel
 }
@@ -84,10 +82,8 @@ export const received = async (...devices: Device[]) => {
   for (const person of new Set(devices.map(({ person }) => person))) await person.call('PUT', `/users/me/blocks/${id}`)
   await until(() => devices.every(({ broadcasts }) => broadcasts.some(({ payload }) => payload.user_id === id)))
   return devices.map(({ broadcasts }) =>
-    broadcasts.filter(({ payload }) => !strangers.has(payload.user_id)).map(({ event, payload }) => ({
-      event,
-      payload,
-    }))
+    broadcasts.filter(({ payload }) => !strangers.has(payload.user_id))
+      .map(({ event, payload }) => ({ event, payload }))
   )
 }
 

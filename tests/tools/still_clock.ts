@@ -42,7 +42,6 @@ export const elapse = async <Result>(work: Promise<Result>): Promise<Result> => 
   return await work
 }
 
-/** The answer, and how long it took. */
 export const timed = async <Result>(work: Promise<Result>): Promise<Result & { took: number }> => {
   const start = now
   return { ...await work, took: now - start }

@@ -18,12 +18,14 @@ export const run = (command: string, args: string[], env: Record<string, string>
     })
   })
 
-/** Runs the Supabase CLI without telemetry and without its output mode for agents. */
+/** The CLI sends no telemetry and looks for no newer version; the servers of tests have no TLS. */
+export const quietly = {
+  DO_NOT_TRACK: '1',
+  SUPABASE_TELEMETRY_DISABLED: '1',
+  SUPABASE_NO_UPDATE_NOTIFIER: '1',
+  PGSSLMODE: 'disable',
+}
+
+/** Runs the Supabase CLI without its output mode for agents. */
 export const supabase = (args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
-  run('supabase', [...args, '--agent', 'no'], {
-    DO_NOT_TRACK: '1',
-    SUPABASE_TELEMETRY_DISABLED: '1',
-    SUPABASE_NO_UPDATE_NOTIFIER: '1',
-    PGSSLMODE: 'disable',
-    ...env,
-  })
+  run('supabase', [...args, '--agent', 'no'], { ...quietly, ...env })

@@ -8,7 +8,7 @@ export interface Forwarding {
 }
 
 /** A proxy in front of a server. `open` says for each connection what is passed on. */
-export const openTcpProxy = async (target: URL, open: (client: Socket, server: Socket) => Forwarding = () => ({})) => {
+export const openTcpProxy = async (target: URL, open: (client: Socket, server: Socket) => Forwarding) => {
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ port: Number(target.port), host: target.hostname, noDelay: true })
@@ -24,19 +24,11 @@ export const openTcpProxy = async (target: URL, open: (client: Socket, server: S
     client.on('data', (bytes) => request(bytes) && upstream.write(bytes))
     upstream.on('data', (bytes) => answer(bytes) && client.write(bytes))
   })
-  const port = await listen(server)
-  const disconnect = () => sockets.forEach((socket) => socket.destroy())
   return {
-    url: Object.assign(new URL(target), { port: String(port) }).href,
-    port,
-    disconnect,
-    /** Takes no new connections. */
-    stopListening: () => void server.close(),
-    /** At the same port. */
-    listenAgain: async () => void (server.listening || await listen(server, port)),
+    url: Object.assign(new URL(target), { port: `${await listen(server)}` }).href,
     close: () => {
       server.close()
-      disconnect()
+      sockets.forEach((socket) => socket.destroy())
     },
   }
 }

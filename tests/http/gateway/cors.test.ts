@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest'
-import { send } from '../../tools/gateway.ts'
+import { send } from '../../tools/raw_request.ts'
 import { uniqueEmail } from '../../tools/people.ts'
 import { dashboardCookie } from '../../tools/stack.ts'
 

@@ -1,6 +1,6 @@
 /** The three pages of whoever started the stack: the dashboard, the page of admins and the mails. */
 import { describe, expect, inject, test, vi } from 'vitest'
-import { send, statusOf } from '../../tools/gateway.ts'
+import { send, statusOf } from '../../tools/raw_request.ts'
 import { call, signUp } from '../../tools/people.ts'
 import { dashboardCookie } from '../../tools/stack.ts'
 

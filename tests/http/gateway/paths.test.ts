@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { send, statusOf } from '../../tools/gateway.ts'
+import { send, statusOf } from '../../tools/raw_request.ts'
 import { dashboardCookie } from '../../tools/stack.ts'
 
 const { origin, publishableKey, secretKey, dashboard: link } = inject('stack')

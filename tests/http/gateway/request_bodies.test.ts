@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { expect, inject, test } from 'vitest'
-import { send } from '../../tools/gateway.ts'
+import { send } from '../../tools/raw_request.ts'
 import { dashboardCookie } from '../../tools/stack.ts'
 
 const { origin, publishableKey, dashboard: link } = inject('stack')

@@ -57,7 +57,6 @@ const open = async (...args: Parameters<typeof openRaces>) => {
 }
 export type Races = Awaited<ReturnType<typeof open>>
 
-/** Every race, on this database. */
 export const openAllRaces = async (...args: Parameters<typeof open>) => {
   const opened = await open(...args)
   const all: Record<string, () => Promise<unknown>> = {
