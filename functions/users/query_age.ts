@@ -114,15 +114,17 @@ const patterns: [pattern: string, range: (...found: string[]) => AgeRange][] = [
   ],
 ]
 const compiled = patterns.map(([pattern, range]) =>
-  // Who says "I'm past fifty" tells an age and asks for none.
-  [new RegExp(`(?<![\\p{L}\\p{N}.,€$£-]|\\b(?:I['’]m|I am)\\s)${pattern}`, 'iu'), range] as const
+  [new RegExp(`(?<![\\p{L}\\p{N}.,€$£-])${pattern}`, 'iu'), range] as const
 )
+
+/** Before an age that somebody has and does not ask for: "I'm in my sixties". */
+const ownAge = /\b(?:I['’]m|I am)(?:\s+(?:in|my|about|around|over|past|just|almost|nearly|early|mid|late))*\s*$/i
 
 /** The age that a text asks for, and the text without it. Whoever is under 18 has no profile, so it is no age. */
 export const takeAge = (text: string): { text: string; age: AgeRange | null } => {
   for (const [pattern, range] of compiled) {
     const found = pattern.exec(text)
-    if (!found) continue
+    if (!found || ownAge.test(text.slice(0, found.index))) continue
     const { min, max } = range(...found.slice(1) as string[])
     if (max < youngest || min > oldest || max < min || min < youngest - 1) continue
     const rest = `${text.slice(0, found.index)} ${text.slice(found.index + found[0].length)}`

@@ -69,17 +69,17 @@ export const deniers: Record<Language, ReadonlySet<string>> = {
   tr: new Set(),
 }
 
-/** Of these, those that no other language has as a word or a name: they tell the language. */
+/** Deniers that no other language has as a word or a name: they tell the language. */
 export const tellingDeniers = listed(
   `without except don't doesn't dont doesnt nicht kein keine keinen keinem keiner ohne
     außer außerhalb excepto zonder geen niet behalve senza tranne não`,
 )
 
-/** Of those, the ones behind which a verb and what it is done to are both denied: "doesn't drink alcohol". */
-export const verbDeniers = listed(`don't doesn't dont doesnt never`)
+/** What people drink and smoke: denied with the verb before it, "doesn't drink alcohol". */
+export const objects = listed('alcohol wine beer spirits cigarettes tobacco weed')
 
 /** What people do in German and Dutch, where the denier follows the verb: "isst kein Fleisch", "raucht nicht". */
-export const habits = listed('trinkt isst raucht mag hat fährt spricht drinkt eet rookt heeft')
+export const habits = listed('trinkt isst raucht drinkt eet rookt')
 
 /** In Turkish the denier follows. */
 export const deniersBehind = listed('değil olmayan hariç istemeyen sevmeyen istemiyorum')

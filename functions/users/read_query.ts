@@ -17,12 +17,12 @@ import {
   languages,
   nearWords,
   numbers,
+  objects,
   openers,
   outsideWords,
   ownVerbs,
   speaking,
   tellingDeniers,
-  verbDeniers,
 } from './query_words.ts'
 
 /** What is said of a word, or of all words of a token; what is false is left out. */
@@ -121,7 +121,6 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
   const exclude = (denier: number): void => {
     const isHabit = habits.has(tokens[denier - 1]?.word ?? '')
     const said = new Set(isHabit ? [denier - 1, denier] : [denier])
-    const before = excluded.length
     let isPlace = outsideWords.has(tokens[denier]!.word)
     for (let place = denier + 1; place < tokens.length; place++) {
       const { typed, word, endsClause } = tokens[place]!
@@ -137,7 +136,7 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       said.forEach((each) => places.add(each))
       const words = [word]
       // A name of several words.
-      for (let more = place + 1; isCapital(typed) && !tokens[more - 1]!.endsClause; more++) {
+      for (let more = place + 1; isCapital(typed) && !spoken.includes('de') && !tokens[more - 1]!.endsClause; more++) {
         if (!tokens[more] || !isCapital(tokens[more]!.typed)) break
         words.push(tokens[more]!.word)
         places.add(more)
@@ -145,8 +144,7 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       }
       excluded.push({ words, isPlace })
       const after = tokens[place + 1]
-      const isVerb = verbDeniers.has(tokens[denier]!.word) && excluded.length === before + 1 && !endsClause
-      if (!after || !alternatives.has(after.word) && !(isVerb && !isFunctionWord(after.word))) return
+      if (!after || !alternatives.has(after.word) && (endsClause || !objects.has(after.word))) return
       said.clear()
       if (alternatives.has(after.word)) said.add(++place)
     }
@@ -247,12 +245,10 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
   })
 }
 
-/** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known. */
-const inWords = (query: string): string =>
-  query.replace(/\bjust outside(?: of)?\b/gi, 'near').replace(
-    /\banything but\b|\bnon-(?=\p{L})(?!stop|profit|fiction|binary|native|violen)/giu,
-    'without ',
-  )
+/** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known, but for phrases. */
+const spellOut = (query: string): string =>
+  query.includes('"') ? query : query.replace(/\bjust outside(?: of)?\b/gi, 'near')
+    .replace(/\banything but\b|(?<![\p{L}\p{N}-])non-(?=smok|drink)/giu, 'without ')
 
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
 const sentenceLength = 5
@@ -260,7 +256,7 @@ const sentenceLength = 5
 /** Reads a query. Without a word that carries meaning, all of them count. The model knows the `known` words. */
 export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery => {
   const { text: ageless, age } = takeAge(query)
-  const tokens = tokensOf(inWords(ageless))
+  const tokens = tokensOf(spellOut(ageless))
   const spoken = languagesOf(tokens)
   const { places: denied, excluded } = findDenied(tokens, spoken, known)
   const [foreign, { where, near }] = [findLanguages(tokens), findWhere(tokens)]

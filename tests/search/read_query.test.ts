@@ -21,6 +21,18 @@ test('words behind the tenth are not embedded either', () => {
   expect(readQuery(`${ten} rock "q12 q13"`, new Set()).text).toBe(ten)
 })
 
+test.each([
+  ['never been to Japan hiking', ['hiking'], ['japan']],
+  ["doesn't smoke vegan cook", ['vegan', 'cook'], ['smoke']],
+  ['"non-smoker"', ['non', 'smoker'], []],
+  ['-non-smoker', [], []],
+  ['raucht nicht', [], ['raucht']],
+])('of %s %j is wanted, and %j denied', (query, wanted, denied) => {
+  const { words, excluded } = readQuery(query, new Set(query.toLowerCase().split(' ')))
+  expect(words.filter((word) => !word.excluded).map(({ word }) => word)).toEqual(wanted)
+  expect(excluded).toEqual(denied)
+})
+
 test('words of a quoted or excluded token are one phrase, as are letters without spaces; others are alone', () => {
   const runs = wordsOf('q1 "q2 q3" -q4-q5 寿司q6 q7').map(({ word, run }) => [word, run])
   const phrases = [['q2', 2], ['q3', 2], ['q4', 3], ['q5', 3], ['寿', 5], ['司', 5]]

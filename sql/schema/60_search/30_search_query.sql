@@ -167,25 +167,33 @@ begin
       union all
       select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
       union all
-      -- smoker, smokes, smoking
-      select (private.lexeme(root) || ':*')::tsquery
-      from unnest(ts_lexize('english_stem', words[1])) as stem
-      cross join lateral regexp_replace(stem, 'er?$', '') as root
-      where cardinality(words) = 1 and char_length(root) >= 4
-      union all
-      -- What people deny most, in other languages.
-      select private.any_term(things)
+      -- Not in names, which look like many a word.
+      select (private.lexeme(other) || ':BCD')::tsquery
       from (
+        -- smoker, smokes, smoking
+        select inflected.forms
+        from unnest(ts_lexize('english_stem', words[1])) as stem
+        cross join lateral regexp_replace(stem, 'er?$', '') as root
+        cross join lateral (
+          select array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])) as forms
+        ) as inflected
+        where char_length(root) >= 4
+        union all
+        -- What people deny most, in other languages.
         values
-          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
-          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
+          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cani,hond,honden,cachorro,cachorros}'::text[]),
+          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,katten}'),
           ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
           ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-          ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
+          (
+            '{smoke,smokes,smoker,smokers,smoking,smoked,rauche,rauchen,raucher,raucht,fumo,fumar,fumador,fumer,fumeur,
+              fumeurs,roken,rookt,gerookt}'
+          ),
           ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-          ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
-      ) as known (things)
-      where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
+          ('{car,cars,auto,coche,voiture,macchina}'), ('{tv,television,fernseher,televisor,televisione,televisie}')
+      ) as known (others)
+      cross join unnest(others) as other
+      where cardinality(words) = 1 and words[1] = any (others)
     ) as forms
   );
 end
@@ -199,20 +207,29 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   form constant tsquery := private.forms_of(words);
-  -- "no meat", "gave up meat" …
-  deniers constant tsquery := 'no | without | non | up | stopped | quit | kein | keine | keinen | ohne | sin | sans
-    | senza | sem | nao | geen | zonder | bez'::tsquery;
+  -- "no meat" …
+  deniers constant tsquery := 'no | without | non | kein | keine | keinen | ohne | sin | sans | senza | sem | nao | geen
+    | zonder | bez | stopped | quit'::tsquery;
   -- … and with more between: "I don't have a car".
-  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | hates | avoid | nie | nicht | nunca | pas
-    | jamais | mai | niet | ne'::tsquery;
+  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | avoid | nie | nicht | nunca | pas | jamais
+    | niet'::tsquery;
+  -- "I can't live without", "not only", "I don't mind"
+  denies_nothing constant tsquery := (
+    select private.any_of(tsquery_phrase(verb_deniers, 'without | ohne | sans | sin'::tsquery, distance))
+    from generate_series(1, 4) as distance
+  ) || tsquery_phrase('t | not'::tsquery, 'only | just | mind'::tsquery);
 begin
-  return tsquery_phrase(form, 'free') || tsquery_phrase(deniers || verb_deniers, form)
-    || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
-    || case
-      when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
-      when words && '{alcohol,alkohol,alcool,alcolici,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
-      else ''::tsquery
-    end;
+  return (
+    select private.any_of(said)
+    from (
+      values
+        (tsquery_phrase(form, 'free'::tsquery)), (tsquery_phrase('(gave | given) <-> up'::tsquery, form)),
+        (tsquery_phrase(deniers || verb_deniers, form)),
+        (tsquery_phrase(deniers || verb_deniers, form, 2)), (tsquery_phrase(verb_deniers, form, 3)),
+        (case when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery end),
+        (case when words && '{alcohol,alkohol,alcool,alcolici,drink}' then 'sober | teetotal:*'::tsquery end)
+    ) as ways (said)
+  ) && !!denies_nothing;
 end
 $$;
 comment on function private.lacking(text[]) is 'Finds whoever says of themselves that they have no such thing.';
@@ -375,7 +392,9 @@ comment on function private.complete_word(text, private.search_unit[]) is
   'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
 that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
 
-create function private.read_exclusion(part private.query_word, phrase text[], places private.place_name[])
+create function private.read_exclusion(
+  part private.query_word, phrase text[], places private.place_name[], lacking tsquery
+)
 returns tsquery
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -385,7 +404,7 @@ begin
     from (
       values (case
         when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then private.forms_of(phrase) && !!private.lacking(phrase)
+        when not part.is_where then coalesce(private.forms_of(phrase) && !!lacking, private.forms_of(phrase))
       end)
       union all
       select private.any_term(private.tags_of(ids))
@@ -395,8 +414,8 @@ begin
   );
 end
 $$;
-comment on function private.read_exclusion(private.query_word, text[], private.place_name[]) is
-  'Finds whoever has an excluded word or phrase, or lives in the place of that name.';
+comment on function private.read_exclusion(private.query_word, text[], private.place_name[], tsquery) is
+  'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
 
 create function private.rarity_of(unit private.search_unit, profiles double precision)
 returns double precision
@@ -449,7 +468,8 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  unwanted tsquery;
+  lacking tsquery;
+  denials integer := 0;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -459,11 +479,14 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      unwanted := private.read_exclusion(part, phrase, places);
-      asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
-      if part.is_denied and not part.is_where then
-        asked.lacking := coalesce(asked.lacking || private.lacking(phrase), private.lacking(phrase));
-      end if;
+      -- Of the first two things that are denied: each has to be looked for in whoever has the word.
+      lacking := case when part.is_denied and not part.is_where and denials < 2 then private.lacking(phrase) end;
+      denials := denials + 1;
+      asked.excluded := (
+        select private.any_of(query)
+        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
+      );
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);

@@ -105,7 +105,7 @@ create function private.score_profiles(
 returns table (
   profile_id bigint, score double precision, keyword double precision, cosine double precision,
   semantic double precision, context double precision, coverage double precision, words_matched bigint,
-  names_missing double precision, in_name boolean, is_name boolean, lives boolean
+  names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
 )
 language plpgsql stable security invoker
 set search_path = 'extensions'
@@ -169,7 +169,7 @@ begin
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
           case
             when has_words then coverage ^ 2
-            when asked.lacking is not null then case when lacks then 1 else 0.5 end
+            when lacks then 1
             else (query_vector is null)::integer
           end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
@@ -209,7 +209,7 @@ begin
     )
     select
       profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
-      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
+      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives, lacks
     from scored;
 end
 $$;
@@ -290,7 +290,7 @@ begin
   ),
   page as (
     select *, row_number() over (
-      order by score desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
+      order by score desc, lacks desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
     ) as place
     from ranked
     order by place

@@ -162,7 +162,9 @@ select is(
 from (
   values
     ('I walk my dog', true), ('Two dogs', true), ('No dogs, please', false), ('I don’t want dogs', false),
-    ('Kein Dog', false), ('Cats', false)
+    ('Kein Dog', false), ('Cats', false), ('I gave up dogs', false), ('Never had dogs', false),
+    ('I grew up with two dogs', true),
+    ('I can''t live without my dogs', true), ('I don''t mind dogs', true), ('Zwei Hunde', true)
 ) as cases (biography, expected);
 
 -- What profiles can be filled with so that a query costs more: words that begin alike, or that are of one letter.

@@ -29,6 +29,8 @@ DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, te
 
 DROP FUNCTION "private"."phrase"(text[]);
 
+DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
+
 DROP FUNCTION "private"."tags_of"(integer[]);
 
 DROP FUNCTION "private"."term_query"(text);
@@ -1047,7 +1049,7 @@ begin
   ),
   page as (
     select *, row_number() over (
-      order by score desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
+      order by score desc, lacks desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
     ) as place
     from ranked
     order by place
@@ -1104,25 +1106,33 @@ begin
       union all
       select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
       union all
-      -- smoker, smokes, smoking
-      select (private.lexeme(root) || ':*')::tsquery
-      from unnest(ts_lexize('english_stem', words[1])) as stem
-      cross join lateral regexp_replace(stem, 'er?$', '') as root
-      where cardinality(words) = 1 and char_length(root) >= 4
-      union all
-      -- What people deny most, in other languages.
-      select private.any_term(things)
+      -- Not in names, which look like many a word.
+      select (private.lexeme(other) || ':BCD')::tsquery
       from (
+        -- smoker, smokes, smoking
+        select inflected.forms
+        from unnest(ts_lexize('english_stem', words[1])) as stem
+        cross join lateral regexp_replace(stem, 'er?$', '') as root
+        cross join lateral (
+          select array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])) as forms
+        ) as inflected
+        where char_length(root) >= 4
+        union all
+        -- What people deny most, in other languages.
         values
-          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cane,cani,hond,honden,cachorro,cachorros}'::text[]),
-          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,kat,katten}'),
+          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cani,hond,honden,cachorro,cachorros}'::text[]),
+          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,katten}'),
           ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
           ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-          ('{smok*,rauch*,raucht,fumo,fumar,fumador*,fumeur*,fumo,fumatori,rook,roken,rookt,gerookt}'),
+          (
+            '{smoke,smokes,smoker,smokers,smoking,smoked,rauche,rauchen,raucher,raucht,fumo,fumar,fumador,fumer,fumeur,
+              fumeurs,roken,rookt,gerookt}'
+          ),
           ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-          ('{car,cars,auto,coche,carro,voiture,macchina}'), ('{tv,television,fernseher,tele,televisor,televisione,televisie}')
-      ) as known (things)
-      where words[1] = any (things) or words[1] like 'smok%' and 'smok*' = any (things)
+          ('{car,cars,auto,coche,voiture,macchina}'), ('{tv,television,fernseher,televisor,televisione,televisie}')
+      ) as known (others)
+      cross join unnest(others) as other
+      where cardinality(words) = 1 and words[1] = any (others)
     ) as forms
   );
 end
@@ -1238,20 +1248,29 @@ CREATE OR REPLACE FUNCTION private.lacking (
   AS $function$
 declare
   form constant tsquery := private.forms_of(words);
-  -- "no meat", "gave up meat" …
-  deniers constant tsquery := 'no | without | non | up | stopped | quit | kein | keine | keinen | ohne | sin | sans
-    | senza | sem | nao | geen | zonder | bez'::tsquery;
+  -- "no meat" …
+  deniers constant tsquery := 'no | without | non | kein | keine | keinen | ohne | sin | sans | senza | sem | nao | geen
+    | zonder | bez | stopped | quit'::tsquery;
   -- … and with more between: "I don't have a car".
-  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | hates | avoid | nie | nicht | nunca | pas
-    | jamais | mai | niet | ne'::tsquery;
+  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | avoid | nie | nicht | nunca | pas | jamais
+    | niet'::tsquery;
+  -- "I can't live without", "not only", "I don't mind"
+  denies_nothing constant tsquery := (
+    select private.any_of(tsquery_phrase(verb_deniers, 'without | ohne | sans | sin'::tsquery, distance))
+    from generate_series(1, 4) as distance
+  ) || tsquery_phrase('t | not'::tsquery, 'only | just | mind'::tsquery);
 begin
-  return tsquery_phrase(form, 'free') || tsquery_phrase(deniers || verb_deniers, form)
-    || tsquery_phrase(deniers || verb_deniers, form, 2) || tsquery_phrase(verb_deniers, form, 3)
-    || case
-      when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery
-      when words && '{alcohol,alkohol,alcool,alcolici,drink,trinkt}' then 'sober | teetotal:* | abstemi:*'::tsquery
-      else ''::tsquery
-    end;
+  return (
+    select private.any_of(said)
+    from (
+      values
+        (tsquery_phrase(form, 'free'::tsquery)), (tsquery_phrase('(gave | given) <-> up'::tsquery, form)),
+        (tsquery_phrase(deniers || verb_deniers, form)),
+        (tsquery_phrase(deniers || verb_deniers, form, 2)), (tsquery_phrase(verb_deniers, form, 3)),
+        (case when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery end),
+        (case when words && '{alcohol,alkohol,alcool,alcolici,drink}' then 'sober | teetotal:*'::tsquery end)
+    ) as ways (said)
+  ) && !!denies_nothing;
 end
 $function$;
 
@@ -1601,6 +1620,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.own_message_for_update (
+  conversation bigint,
+  message      bigint
+)
+  RETURNS public.messages
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  own public.messages;
+begin
+  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
+  -- of two at once the second sees what the first has done.
+  perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
+  -- An erasure waits, or has happened: nothing of a person is kept behind it.
+  perform from public.users where id = me and is_active for key share;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Message not found';
+  end if;
+  return own;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.phrase (
   words text[]
 )
@@ -1670,9 +1717,10 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.read_exclusion (
-  part   private.query_word,
-  phrase text[],
-  places private.place_name[]
+  part    private.query_word,
+  phrase  text[],
+  places  private.place_name[],
+  lacking tsquery
 )
   RETURNS tsquery
   LANGUAGE plpgsql
@@ -1685,7 +1733,7 @@ begin
     from (
       values (case
         when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then private.forms_of(phrase) && !!private.lacking(phrase)
+        when not part.is_where then coalesce(private.forms_of(phrase) && !!lacking, private.forms_of(phrase))
       end)
       union all
       select private.any_term(private.tags_of(ids))
@@ -1791,7 +1839,8 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  unwanted tsquery;
+  lacking tsquery;
+  denials integer := 0;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -1801,11 +1850,14 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      unwanted := private.read_exclusion(part, phrase, places);
-      asked.excluded := coalesce(asked.excluded || unwanted, unwanted, asked.excluded);
-      if part.is_denied and not part.is_where then
-        asked.lacking := coalesce(asked.lacking || private.lacking(phrase), private.lacking(phrase));
-      end if;
+      -- Of the first two things that are denied: each has to be looked for in whoever has the word.
+      lacking := case when part.is_denied and not part.is_where and denials < 2 then private.lacking(phrase) end;
+      denials := denials + 1;
+      asked.excluded := (
+        select private.any_of(query)
+        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
+      );
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -2069,7 +2121,8 @@ CREATE OR REPLACE FUNCTION private.score_profiles (
     names_missing double precision,
     in_name       boolean,
     is_name       boolean,
-    lives         boolean
+    lives         boolean,
+    lacks         boolean
   )
   LANGUAGE plpgsql
   STABLE
@@ -2134,7 +2187,7 @@ begin
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
           case
             when has_words then coverage ^ 2
-            when asked.lacking is not null then case when lacks then 1 else 0.5 end
+            when lacks then 1
             else (query_vector is null)::integer
           end as keyword,
           -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
@@ -2174,7 +2227,7 @@ begin
     )
     select
       profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
-      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives
+      keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives, lacks
     from scored;
 end
 $function$;
@@ -2416,7 +2469,7 @@ COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'T
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
-COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whoever has an excluded word or phrase, or lives in the place of that name.';
+COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) IS 'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
 
 COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
 
@@ -2473,6 +2526,10 @@ offline model, private.calibrate_model for others. Trust: how much a similarity 
 COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
 also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+
+COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
+for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
+what it describes.';
 
 COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
@@ -2535,9 +2592,17 @@ REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precisi
 
 GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) TO "postgres";
+
+REVOKE ALL
+  ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
+  FROM PUBLIC;
+
+GRANT EXECUTE
+  ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
+  TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
