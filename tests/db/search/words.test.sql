@@ -1,6 +1,6 @@
 -- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
 -- it goes.
-select plan(35);
+select plan(41);
 
 select is_empty(
   $$

@@ -1620,34 +1620,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.own_message_for_update (
-  conversation bigint,
-  message      bigint
-)
-  RETURNS public.messages
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  me constant bigint := private.my_id();
-  own public.messages;
-begin
-  -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
-  -- of two at once the second sees what the first has done.
-  perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
-  -- An erasure waits, or has happened: nothing of a person is kept behind it.
-  perform from public.users where id = me and is_active for key share;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  select * into own from public.messages where id = message and conversation_id = conversation and user_id = me;
-  if not found then
-    raise sqlstate 'PT404' using message = 'Message not found';
-  end if;
-  return own;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.phrase (
   words text[]
 )
