@@ -285,6 +285,7 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
     ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
     ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
+  const embedded = firstOf(wantedTokens.filter((token) => !token.excluded))
   const searchTokens = [
     ...wantedTokens,
     ...excluded.map(({ words, isPlace }): SearchToken => ({
@@ -297,10 +298,7 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
   return {
     tokens: searchTokens,
     words: wordsOfTokens(searchTokens, known),
-    text: firstOf(wantedTokens.filter((token) => !token.excluded)).map(({ text }) => text.replaceAll('"', ' ')).join(
-      ' ',
-    )
-      .trim(),
+    text: embedded.map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
     leftOut: isSentence
       ? wanted.filter(({ token, place }) => isLeftOut(token, place)).map(({ token }) => token.word)
       : [],

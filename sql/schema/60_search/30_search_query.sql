@@ -479,14 +479,16 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      -- Of the first two things that are denied: each has to be looked for in whoever has the word.
-      lacking := case when part.is_denied and not part.is_where and denials < 2 then private.lacking(phrase) end;
-      denials := denials + 1;
+      lacking := case when part.is_denied and not part.is_where then private.lacking(phrase) end;
       asked.excluded := (
         select private.any_of(query)
         from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
       );
-      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
+      -- Of the first two things only: each is looked for in all who have the word.
+      if denials < 2 then
+        asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
+      end if;
+      denials := denials + 1;
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
