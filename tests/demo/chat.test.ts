@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     await expectSoon(() => ines.page.evaluate(storedText)).toContain('And then')
     await ines.page.reload()
     await ines.page.clock.resume()
-    await ines.find('.message', 'written in a tunnel').getByTitle('Sent').waitFor()
+    await ines.stored('written in a tunnel').node.waitFor()
     await expectSoon(() => messagesOf(ines)).toEqual([...all, 'written in a tunnel'])
     await expectSoon(() => ines.box.inputValue()).toBe('And then')
     // It leaves with the user.
