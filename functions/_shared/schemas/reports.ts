@@ -17,6 +17,11 @@ const status = z.enum(['open', 'resolved']).meta({ id: 'ReportStatus' })
 export const myReport = z.strictObject({ ...columns, status, createdAt: timestamp, resolvedAt: timestamp.nullable() })
   .meta({ id: 'MyReport', examples: [{ ...example, status: 'resolved', resolvedAt: '2027-04-03T10:00:00.000Z' }] })
 
+export const warning = z.strictObject({ reason, createdAt: timestamp }).meta({
+  id: 'Warning',
+  examples: [{ reason: 'spam', createdAt: '2027-04-03T10:00:00.000Z' }],
+})
+
 export const exportedReport = z.strictObject({
   ...columns,
   user_id: z.int().describe('Who was reported'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
 import { device, notificationSettings } from './notifications.ts'
-import { exportedReport } from './reports.ts'
+import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
@@ -22,6 +22,8 @@ const profile = {
   image_url: z.string().nullable(),
 } satisfies Columns<'profiles'>
 
+const languages = z.string().nullable()
+
 export const role = z.enum(['user', 'admin']).meta({ id: 'Role' })
 
 const account = {
@@ -41,8 +43,10 @@ export const user = z.strictObject({
     user_id: z.int(),
     is_searchable: z.boolean(),
     show_answers: z.boolean().optional().meta({ description: 'With more=true: whether the public view has answers' }),
+    languages: languages.optional().meta({ description: 'With more=true' }),
     Interests: z.array(interest),
   }).meta({ id: 'Profile' }),
+  warnings: warning.array().optional().meta({ description: 'With more=true: of moderators, the latest first' }),
 }).meta({ id: 'User' })
 
 const answers = z.enum(['within an hour', 'within a day', 'within a week']).meta({ id: 'Answers' }).nullable()
@@ -57,6 +61,14 @@ export const publicProfile = z.strictObject({
       'want it to be shown. Computed once a day',
     examples: ['within a day'],
   }),
+  languages: languages.optional().meta({
+    description: 'With more=true: which ones this person speaks, in their own words',
+    examples: ['Portuguese, English'],
+  }),
+  time_zone: z.string().nullable().optional().meta({
+    description: 'With more=true: the time zone of city and country by its IANA name; null if it is unknown',
+    examples: ['Europe/Lisbon'],
+  }),
 }).meta({ id: 'PublicProfile' })
 
 export const block = z.strictObject({ user_id: z.int(), name: z.string(), createdAt: timestamp }).meta({ id: 'Block' })
@@ -64,12 +76,19 @@ export const block = z.strictObject({ user_id: z.int(), name: z.string(), create
 export const exported = z.strictObject({
   exported_at: timestamp,
   user: z.strictObject({ ...account, createdAt: timestamp }),
-  profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean(), show_answers: z.boolean() }),
+  profile: z.strictObject({
+    ...profile,
+    user_id: z.int(),
+    is_searchable: z.boolean(),
+    show_answers: z.boolean(),
+    languages,
+  }),
   interests: z.array(interest),
   blocks: z.array(block),
   devices: z.array(device),
   notifications: notificationSettings,
   answers,
+  warnings: warning.array(),
   conversations: z.array(
     z.strictObject({
       ...conversation.omit({ Messages: true, partner: true }).shape,
@@ -107,6 +126,7 @@ export const profileChanges = z.object({
   ),
   is_searchable: z.boolean().optional().describe('Whether others can find and see the profile'),
   show_answers: z.boolean().optional().describe('Whether the public view may say how soon one answers'),
+  languages: line(0, 200).nullish().describe('Those that one speaks, which searches read'),
   interest_ids: interestIds.optional().describe('The whole set of interests'),
 })
 
@@ -221,7 +241,7 @@ export const visibility = z.object({
 export const etagHeader = z.object({
   'if-none-match': z.string().optional().describe('The ETag of an earlier answer: 304 if it is still the same'),
 })
-export const meQuery = z.object({ more: flag('Adds show_answers to the profile') })
-export const profileQuery = z.object({ more: flag('Adds answers: how soon this person answers') })
+export const meQuery = z.object({ more: flag('Adds show_answers and languages to the profile, and warnings') })
+export const profileQuery = z.object({ more: flag('Adds answers (how soon this person answers), languages and time_zone') })
 export const profileParam = z.object({ id: id.describe("The profile's id") })
 export const blockParam = z.object({ user_id: id.describe("The other user's id") })

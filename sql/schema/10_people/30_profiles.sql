@@ -24,11 +24,15 @@ create table public.profiles (
       (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
     ),
   is_searchable boolean not null default false,
-  show_answers boolean not null default true
+  show_answers boolean not null default true,
+  languages text
+    constraint "languages has at most 200 characters" check (char_length(languages) <= 200)
+    constraint "languages is one line that shows something" check (private.is_line(languages))
 );
 comment on table public.profiles is
   'One row for each user. Others see it only while is_searchable is true and the user is active.';
 comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
+comment on column public.profiles.languages is 'Those that the owner speaks, in their own words.';
 
 alter table public.profiles enable row level security;
 
@@ -104,10 +108,12 @@ begin
 
   if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
-    set (first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers) = (
+    set (
+      first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages
+    ) = (
       select
         new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
-        new.show_answers
+        new.show_answers, new.languages
       from jsonb_populate_record(profiles, changes) as new
     )
     where user_id = me;

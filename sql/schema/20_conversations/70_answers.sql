@@ -67,30 +67,43 @@ create function api.get_public_profile_and_answers(profile bigint)
 returns json
 language plpgsql stable security definer set search_path = ''
 as $$
+declare
+  shown constant text := api.get_public_profile(profile);
 begin
-  return (left(api.get_public_profile(profile)::text, -1) || format(', "answers": %s}', coalesce((
-    select to_json(answers)::text
-    from private.answer_spans
-    join public.profiles on profiles.user_id = answer_spans.user_id
-    where profiles.id = profile and show_answers
-  ), 'null')))::json;
+  return (
+    select (left(shown, -1) || ', ' || substr(more::text, 2))::json
+    from public.profiles
+    left join private.answer_spans on answer_spans.user_id = profiles.user_id and show_answers
+    cross join lateral json_build_object(
+      'answers', answers, 'languages', languages, 'time_zone', private.time_zone_of(city, country)
+    ) as more
+    where profiles.id = profile
+  );
 end
 $$;
 comment on function api.get_public_profile_and_answers(bigint) is
-  'As get_public_profile, and how soon the person answers, or null. Definer, as that.';
+  'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
+place; null if it is not. Definer, as that.';
 grant execute on function api.get_public_profile_and_answers(bigint) to edge_functions;
 
 create function api.get_me_and_choices()
 returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
+declare
+  me constant jsonb := api.get_me();
 begin
-  return jsonb_set(api.get_me()::jsonb, '{Profile,show_answers}', (
-    select to_jsonb(show_answers) from public.profiles where user_id = (select private.my_id())
-  ));
+  return me || jsonb_build_object(
+    'Profile', me -> 'Profile' || (
+      select jsonb_build_object('show_answers', show_answers, 'languages', languages)
+      from public.profiles
+      where user_id = (select private.my_id())
+    ),
+    'warnings', private.warnings_of((select private.my_id()))
+  );
 end
 $$;
 comment on function api.get_me_and_choices() is
-  'As get_me, and whether the public view may say how soon the caller answers. Definer, because callers cannot call
-get_me.';
+  'As get_me, whether the public view may say how soon the caller answers, the languages, and what the moderators warned
+of. Definer, because callers cannot call get_me.';
 grant execute on function api.get_me_and_choices() to edge_functions;

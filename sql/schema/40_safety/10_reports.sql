@@ -1,5 +1,5 @@
--- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. What admins do with it is in 30_moderation.sql and 50_restrictions.sql.
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. The
+-- reported person learns of a warning alone. What admins do with it is in 30_moderation.sql and 50_restrictions.sql.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,

@@ -214,10 +214,28 @@ begin
 end
 $$;
 comment on function public.resolve_report(bigint, text, text) is
-  'Resolves an open report: dismiss, warn (it counts against the person in later reports), hide (the profile is not
+  'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is not
 searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
 was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
 grant execute on function public.resolve_report(bigint, text, text) to service_role;
+
+create function private.warnings_of(person bigint)
+returns jsonb
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      jsonb_agg(jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at)) order by resolved_at desc),
+      '[]'
+    )
+    from public.reports
+    where user_id = person and resolution = 'warn'
+  );
+end
+$$;
+comment on function private.warnings_of(bigint) is
+  'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
 create function public.read_evidence(report bigint)
 returns table (

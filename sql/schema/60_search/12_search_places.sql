@@ -10,11 +10,13 @@ create table private.search_places (
   adjectives text[] not null default '{}',
   latitude real,
   longitude real,
-  population integer
+  population integer,
+  time_zone text
 );
 comment on table private.search_places is
   'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
+also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone`: that of all of it, where what
+it lies in has several. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
 create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
 create index search_places_latitude_idx on private.search_places (latitude);
@@ -92,6 +94,23 @@ end
 $$;
 comment on function private.place_tags(text, text) is
   'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
+
+create function private.time_zone_of(city text, country text)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select time_zone
+    from private.search_places
+    where id = any (private.place_tags(city, country)) and time_zone is not null
+    order by array_position('{district,city,region,country}', kind)
+    limit 1
+  );
+end
+$$;
+comment on function private.time_zone_of(text, text) is
+  'The time zone of a profile''s place by its IANA name; null if it is unknown.';
 
 create type private.place_name as (
   candidate text,
@@ -228,7 +247,7 @@ begin
       columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
       string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
-      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population, nullif(columns[10], '') as time_zone
     from string_to_table(file, E'\n') as line
     -- Without the offset each column would split the line anew.
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
@@ -242,7 +261,7 @@ begin
   )
   insert into private.search_places
   select
-    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population
+    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population, time_zone
   from rows
   left join (select id, array_agg(parent order by parent) as ancestors from above group by id) as listed using (id);
   execute names_index;

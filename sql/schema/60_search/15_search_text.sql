@@ -173,7 +173,7 @@ begin
       select 5 + ordinality, 'B', interest
       from unnest(interests) with ordinality as listed (interest, ordinality)
       union all
-      values (1000, 'D', profile.biography)
+      values (1000, 'D', profile.biography), (1001, 'D', profile.languages)
     ),
     words as (
       -- Two positions lie between two texts, so that no phrase reaches across them.

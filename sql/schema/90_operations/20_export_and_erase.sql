@@ -1,24 +1,29 @@
 -- Privacy: exporting all data of a user, and erasing a user.
 create function private.export_account()
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select json_build_object(
-    'exported_at', private.iso(now()),
-    'user', json_build_object(
-      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-      'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-    ),
-    'profile', row_to_json(profiles),
-    'interests', private.interests_of(profiles.id),
-    'blocks', api.list_blocks(),
-    'devices', api.list_devices(),
-    'notifications', api.get_notification_settings(),
-    'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id)
-  )
-  from public.users
-  join public.profiles on profiles.user_id = users.id
-  where users.id = (select private.my_id())
+begin
+  return (
+    select json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles),
+      'interests', private.interests_of(profiles.id),
+      'blocks', api.list_blocks(),
+      'devices', api.list_devices(),
+      'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = (select private.my_id())
+  );
+end
 $$;
 comment on function private.export_account() is 'What the export has of the caller alone.';
 

@@ -21,6 +21,8 @@ DROP FUNCTION "private"."denied"(text[]);
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
+DROP FUNCTION "private"."export_account"();
+
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
@@ -42,6 +44,12 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
+
+ALTER TABLE "private"."search_places"
+  ADD COLUMN "time_zone" text;
+
+ALTER TABLE "public"."profiles"
+  ADD COLUMN "languages" text;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 
@@ -262,6 +270,51 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.get_me_and_choices()
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant jsonb := api.get_me();
+begin
+  return me || jsonb_build_object(
+    'Profile', me -> 'Profile' || (
+      select jsonb_build_object('show_answers', show_answers, 'languages', languages)
+      from public.profiles
+      where user_id = (select private.my_id())
+    ),
+    'warnings', private.warnings_of((select private.my_id()))
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.get_public_profile_and_answers (
+  profile bigint
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  shown constant text := api.get_public_profile(profile);
+begin
+  return (
+    select (left(shown, -1) || ', ' || substr(more::text, 2))::json
+    from public.profiles
+    left join private.answer_spans on answer_spans.user_id = profiles.user_id and show_answers
+    cross join lateral json_build_object(
+      'answers', answers, 'languages', languages, 'time_zone', private.time_zone_of(city, country)
+    ) as more
+    where profiles.id = profile
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.list_conversations (
   page_limit   integer,
   page_offset  bigint,
@@ -473,6 +526,53 @@ begin
   if private.can_remove_attachment(file) then
     perform private.set_response_metadata(jsonb_build_object('file', file));
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.update_profile (
+  changes jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint := private.my_id();
+begin
+  -- Lock the profile first, as every change of a profile does, so that concurrent changes of one user queue and never
+  -- deadlock.
+  perform from public.profiles where user_id = me for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  if changes ?| array['name', 'bio', 'location'] then
+    update public.users
+    set (name, bio, location) = (
+      select new.name, new.bio, new.location
+      from jsonb_populate_record(users, changes) as new
+    )
+    where id = me;
+  end if;
+
+  if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
+    update public.profiles
+    set (
+      first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages
+    ) = (
+      select
+        new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
+        new.show_answers, new.languages
+      from jsonb_populate_record(profiles, changes) as new
+    )
+    where user_id = me;
+  end if;
+
+  if changes ? 'interest_ids' then
+    perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
+  end if;
+
+  return api.get_me();
 end
 $function$;
 
@@ -869,6 +969,35 @@ CREATE OR REPLACE FUNCTION private.describe_query (
     )), '[]')
   )
   from unnest(asked.units)
+$function$;
+
+CREATE OR REPLACE FUNCTION private.export_account()
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles),
+      'interests', private.interests_of(profiles.id),
+      'blocks', api.list_blocks(),
+      'devices', api.list_devices(),
+      'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = (select private.my_id())
+  );
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.export_conversations (
@@ -1324,7 +1453,7 @@ begin
       columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
       string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
-      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population, nullif(columns[10], '') as time_zone
     from string_to_table(file, E'\n') as line
     -- Without the offset each column would split the line anew.
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
@@ -1338,7 +1467,7 @@ begin
   )
   insert into private.search_places
   select
-    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population
+    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population, time_zone
   from rows
   left join (select id, array_agg(parent order by parent) as ancestors from above group by id) as listed using (id);
   execute names_index;
@@ -2277,6 +2406,46 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.time_zone_of (
+  city    text,
+  country text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select time_zone
+    from private.search_places
+    where id = any (private.place_tags(city, country)) and time_zone is not null
+    order by array_position('{district,city,region,country}', kind)
+    limit 1
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.warnings_of (
+  person bigint
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select coalesce(
+      jsonb_agg(jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at)) order by resolved_at desc),
+      '[]'
+    )
+    from public.reports
+    where user_id = person and resolution = 'warn'
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.words_vector (
   profile   public.profiles,
   name      text,
@@ -2307,7 +2476,7 @@ begin
       select 5 + ordinality, 'B', interest
       from unnest(interests) with ordinality as listed (interest, ordinality)
       union all
-      values (1000, 'D', profile.biography)
+      values (1000, 'D', profile.biography), (1001, 'D', profile.languages)
     ),
     words as (
       -- Two positions lie between two texts, so that no phrase reaches across them.
@@ -2341,6 +2510,9 @@ begin
 end
 $function$;
 
+ALTER TABLE "public"."profiles"
+  ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200));
+
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
@@ -2356,8 +2528,16 @@ COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays t
 
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
 
+COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speaks, in their own words.';
+
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
+
+COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, whether the public view may say how soon the caller answers, the languages, and what the moderators warned
+of. Definer, because callers cannot call get_me.';
+
+COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
+place; null if it is not. Definer, as that.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
 With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
@@ -2395,6 +2575,8 @@ COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of t
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
+
+COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
 
 COMMENT ON FUNCTION "private"."export_conversations"(bigint[], text) IS 'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
 
@@ -2474,11 +2656,19 @@ COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and contex
 
 COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that somebody lives in one of these places.';
 
+COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a profile''s place by its IANA name; null if it is unknown.';
+
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
+
+COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
+
+COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is not
+searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
+was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
 
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
 
@@ -2498,7 +2688,8 @@ has the highest recall, at which .15 of what is found is relevant. bench/search/
 offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
 
 COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); and all that they lie in. Ids are those of GeoNames, or of UN M49 for
+also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone`: that of all of it, where what
+it lies in has several. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
 
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
@@ -2529,6 +2720,10 @@ GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."export_account"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."export_account"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUBLIC;
 
@@ -2581,5 +2776,16 @@ GRANT EXECUTE
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."time_zone_of"(text, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."time_zone_of"(text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."warnings_of"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."warnings_of"(bigint) TO "postgres";
+
+ALTER TABLE "public"."profiles"
+  ADD CONSTRAINT "languages is one line that shows something" CHECK (private.is_line(languages));
 
 select private.schedule_jobs();
