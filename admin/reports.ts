@@ -40,7 +40,7 @@ const columns = 'id,user_id,biography,city,country,image_url'
 
 const decisions = {
   dismiss: 'Nothing is wrong: nothing happens',
-  warn: 'Note it: it counts in later reports; the person is not told',
+  warn: 'The person reads it, and it counts in later reports',
   hide: 'Hide: nobody finds the profile until this is lifted',
   suspend: 'Suspend: the person is logged out, and cannot log in until this is lifted',
 }

@@ -1007,6 +1007,8 @@ export interface components {
             role: components["schemas"]["Role"];
             is_active: boolean;
             Profile: components["schemas"]["Profile"];
+            /** @description With more=true: of moderators, the latest first */
+            warnings?: components["schemas"]["Warning"][];
         };
         Profile: {
             /** Format: int64 */
@@ -1023,6 +1025,8 @@ export interface components {
             is_searchable: boolean;
             /** @description With more=true: whether the public view has answers */
             show_answers?: boolean;
+            /** @description With more=true */
+            languages?: string | null;
             Interests: components["schemas"]["Interest"][];
         };
         Interest: {
@@ -1030,6 +1034,19 @@ export interface components {
             id: number;
             name: string;
         };
+        /**
+         * @example {
+         *       "reason": "spam",
+         *       "createdAt": "2027-04-03T10:00:00.000Z"
+         *     }
+         */
+        Warning: {
+            reason: components["schemas"]["ReportReason"];
+            /** Format: date-time */
+            createdAt: string;
+        };
+        /** @enum {string} */
+        ReportReason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
         Export: {
             /** Format: date-time */
             exported_at: string;
@@ -1059,12 +1076,14 @@ export interface components {
                 user_id: number;
                 is_searchable: boolean;
                 show_answers: boolean;
+                languages: string | null;
             };
             interests: components["schemas"]["Interest"][];
             blocks: components["schemas"]["Block"][];
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
             answers: components["schemas"]["Answers"] | null;
+            warnings: components["schemas"]["Warning"][];
             conversations: {
                 /** Format: int64 */
                 id: number;
@@ -1229,8 +1248,6 @@ export interface components {
              */
             size: number;
         };
-        /** @enum {string} */
-        ReportReason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
         /** @enum {string} */
         ReportStatus: "open" | "resolved";
         /**
@@ -1475,6 +1492,16 @@ export interface components {
              * @example within a day
              */
             answers?: components["schemas"]["Answers"] | null;
+            /**
+             * @description With more=true: which ones this person speaks, in their own words
+             * @example Portuguese, English
+             */
+            languages?: string | null;
+            /**
+             * @description With more=true: the time zone of city and country by its IANA name; null if it is unknown
+             * @example Europe/Lisbon
+             */
+            time_zone?: string | null;
         };
         Conversation: {
             /** Format: int64 */
@@ -1841,6 +1868,8 @@ export interface operations {
                     is_searchable?: boolean;
                     /** @description Whether the public view may say how soon one answers */
                     show_answers?: boolean;
+                    /** @description Those that one speaks, which searches read */
+                    languages?: string | null;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2234,6 +2263,8 @@ export interface operations {
                     is_searchable?: boolean;
                     /** @description Whether the public view may say how soon one answers */
                     show_answers?: boolean;
+                    /** @description Those that one speaks, which searches read */
+                    languages?: string | null;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                     /**
@@ -2309,7 +2340,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Adds show_answers to the profile
+                 * @description Adds show_answers and languages to the profile, and warnings
                  * @example true
                  */
                 more?: boolean;
@@ -3620,6 +3651,8 @@ export interface operations {
                     is_searchable?: boolean;
                     /** @description Whether the public view may say how soon one answers */
                     show_answers?: boolean;
+                    /** @description Those that one speaks, which searches read */
+                    languages?: string | null;
                     /** @description The whole set of interests */
                     interest_ids?: number[];
                 };
@@ -4167,7 +4200,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Adds answers: how soon this person answers
+                 * @description Adds answers (how soon this person answers), languages and time_zone
                  * @example true
                  */
                 more?: boolean;

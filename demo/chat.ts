@@ -1,3 +1,4 @@
+import { dataOf } from '../clients/api_client.ts'
 import type { Conversation } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
@@ -6,7 +7,7 @@ import { avatar, backButton, button, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatAsOf } from './format.ts'
 import { openMessages } from './messages.ts'
-import { openReservations } from './reservations.ts'
+import { type Home, openReservations } from './reservations.ts'
 import { unblockPerson } from './safety.ts'
 import type { Session } from './session.ts'
 import { ownPhoto } from './storage.ts'
@@ -53,8 +54,9 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
     states,
     other: () => isErased() ? null : partner(),
     showProfile: () => partner()?.profile ? showProfile : null,
-    notify(text) {
+    notify(text, undo) {
       setText(notice, text)
+      if (undo) notice.append(' ', button('Undo', undo, 'link'))
       conversation.refresh()
     },
     isBlocked: () => conversation.view.blocked,
@@ -71,6 +73,17 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
     return listed()?.partner ?? (other && { ...other, profile: null })
   }
   const nameOfOther = (): string => partner()?.name ?? ''
+  let home: Home | null = null
+  let asked = 0
+  /** Where the partner lives matters to when they meet. */
+  const readHome = async (profile: number) => {
+    asked = profile
+    const params = { path: { id: profile }, query: { more: true } }
+    const read = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal })).catch(() => null)
+    if (!read?.profile.city || !read.time_zone) return
+    home = { city: read.profile.city, zone: read.time_zone }
+    update()
+  }
   let drawn = ''
   const drawFace = () => {
     const person = partner()
@@ -129,7 +142,9 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
     status.dataset.status = now
     setText(status, now === 'live' ? '' : asOf && isOffline(inbox) ? formatAsOf(asOf) : now)
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
-    messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other))
+    const profile = partner()?.profile
+    if (profile && profile.id !== asked && conversation.view.reservations.length > 0) readHome(profile.id)
+    messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other, home))
     seek()
     onChange()
   }

@@ -11,7 +11,8 @@ interface Dependencies extends Pick<Session, 'api' | 'states'> {
   other: () => { id: number; name: string } | null
   /** Null if there is none to see. */
   showProfile: () => (() => void) | null
-  notify: (text: string) => void
+  /** Says what has become of it, with a way back if there is one. */
+  notify: (text: string, undo?: () => void) => void
   isBlocked: () => boolean
   /** Closes the dialogs when the conversation is closed. */
   signal: AbortSignal
@@ -24,7 +25,8 @@ export const openChatMenu = (
   const set = (change: Parameters<typeof states.change>[1]) => async () => {
     try {
       await states.change(conversation, change)
-      notify('')
+      if (change.archived) notify('In the archive.', set({ archived: false }))
+      else notify('')
     } catch (error) {
       notify(errorText(error))
     }

@@ -2,6 +2,8 @@ import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
 import { el, icon, isComposing, isTouch, visuallyHidden } from './dom.ts'
 
+const longest = 5000
+
 /** The message input: Enter sends, Shift+Enter or a touch screen's Enter adds a line. Files can be attached. */
 export const openComposer = (conversation: Conversation, onSent: () => void) => {
   let isTouched = false
@@ -15,6 +17,12 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
     const { file } = picker
     const content = input.value
     if (!content.trim() && !file) return
+    // As Postgres counts them.
+    const { length } = [...content]
+    const excess =
+      `A message has at most ${longest.toLocaleString()} characters; this one has ${length.toLocaleString()}.`
+    input.setCustomValidity(length > longest ? excess : '')
+    if (!input.reportValidity()) return
     isTouched = true
     input.value = ''
     fitHeight()
@@ -32,6 +40,7 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
     enterkeyhint: isTouch() ? 'enter' : 'send',
     input: () => {
       isTouched = true
+      input.setCustomValidity('')
       conversation.setDraft(input.value)
       fitHeight()
       if (input.value) conversation.typing()

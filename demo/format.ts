@@ -13,7 +13,6 @@ const dateFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFor
 const { hour12 } = dateFormat({ hour: 'numeric' }).resolvedOptions()
 const clock = { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
 
-const time = dateFormat(clock)
 const day = dateFormat({ weekday: 'long', day: 'numeric', month: 'long' })
 const shortDay = dateFormat({ day: 'numeric', month: 'short' })
 const shortDayOfYear = dateFormat({ day: 'numeric', month: 'short', year: 'numeric' })
@@ -30,7 +29,8 @@ const daysAgo = (moment: Date): number => {
 const isThisYear = (moment: Date): boolean => moment.getFullYear() === new Date().getFullYear()
 const capitalize = (text: string): string => text.charAt(0).toLocaleUpperCase() + text.slice(1)
 
-export const formatTime = (timestamp: string): string => time.format(new Date(timestamp))
+export const formatTime = (timestamp: string, zone = timeZone): string =>
+  dateFormat({ ...clock, timeZone: zone }).format(new Date(timestamp))
 /** The whole date and time with its zone, for a title. */
 export const formatWhole = (timestamp: string): string => whole.format(new Date(timestamp))
 export const formatMonth = (timestamp: string): string => month.format(new Date(timestamp))
@@ -53,11 +53,18 @@ const momentOptions = (moments: Date[]): Intl.DateTimeFormatOptions => ({
   ...clock,
 })
 
-/** The beginning, and the end if there is one, with the time zone of the browser. */
-export const formatPeriod = (from: string, until: string | null): string => {
+const period = (from: string, until: string | null, options: Intl.DateTimeFormatOptions): string => {
   const [begin, end] = [new Date(from), new Date(until ?? from)]
-  const format = dateFormat({ ...momentOptions([begin, end]), timeZoneName: 'short' })
+  const format = dateFormat({ ...momentOptions([begin, end]), ...options })
   return until ? format.formatRange(begin, end) : format.format(begin)
+}
+/** The beginning, and the end if there is one, with the time zone of the browser. */
+export const formatPeriod = (from: string, until: string | null): string =>
+  period(from, until, { timeZoneName: 'short' })
+/** The same by the clocks of another time zone; null where they show what this one's show. */
+export const formatPeriodIn = (zone: string, from: string, until: string | null): string | null => {
+  const there = period(from, until, { timeZone: zone })
+  return there === period(from, until, {}) ? null : there
 }
 
 /** Writes these timestamps so that they can be told apart: within six days by the day of the week. */
@@ -88,7 +95,7 @@ export const formatAsOf = (timestamp: string): string => {
 export const formatShort = (timestamp: string): string => {
   const moment = new Date(timestamp)
   const ago = daysAgo(moment)
-  if (ago === 0) return time.format(moment)
+  if (ago === 0) return formatTime(timestamp)
   if (ago === 1) return capitalize(relative.format(-1, 'day'))
   return (isThisYear(moment) ? shortDay : shortDayOfYear).format(moment)
 }

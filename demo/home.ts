@@ -13,6 +13,7 @@ import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
 import { everybody, type Route } from './router.ts'
 import { openStates } from './states.ts'
+import { openWarning } from './warnings.ts'
 import type { Files } from './storage.ts'
 
 export interface HomeView {
@@ -119,7 +120,8 @@ export const openHome = (
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
   const found = openMessageSearch(api, inbox, navigation, conversations.node)
-  const list = el('div.panel', steps.node, found.node, conversations.node)
+  const warning = openWarning()
+  const list = el('div.panel', warning.node, steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
     own = { ...own, ...change }
@@ -127,8 +129,9 @@ export const openHome = (
     refreshSteps()
   }
   const readOwn = async () => {
-    const me = await dataOf(api.GET('/users/me', { signal: closed.signal }))
+    const me = await dataOf(api.GET('/users/me', { params: { query: { more: true } }, signal: closed.signal }))
     steps.show(me)
+    warning.show(me)
     own = { photo: me.Profile.image_url, ...own }
     update()
   }

@@ -60,7 +60,7 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     )
   }
   const node = el('div.overview')
-  // A phone shows the list alone.
+  // Behind what is open on a phone.
   const visible = new IntersectionObserver(([{ isIntersecting }]) => {
     if (!isIntersecting) return
     visible.disconnect()

@@ -6,6 +6,7 @@ import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
+import { formatTime, timeZone } from './format.ts'
 import { everybody } from './router.ts'
 import { openBlock, openReport } from './safety.ts'
 import type { Session } from './session.ts'
@@ -100,7 +101,7 @@ export const openProfile = (
     }[relation]
     action.replaceChildren(label!, visuallyHidden(hidden!))
   }
-  const show = ({ name, profile, answers }: PublicProfile) => {
+  const show = ({ name, profile, answers, languages, time_zone }: PublicProfile) => {
     const { age, biography, city, country, image_url, interests } = profile
     heading.replaceChildren('Profile', visuallyHidden(` of ${name}`))
     const place = [city, country].filter(Boolean).join(', ')
@@ -112,7 +113,10 @@ export const openProfile = (
           'div',
           el('p.name', name),
           place !== '' && el('p.where', place),
+          time_zone && time_zone !== timeZone &&
+            el('p.where', `${formatTime(new Date().toISOString(), time_zone)} there now`),
           age !== null && el('p.where', `${age} years old`),
+          languages && el('p.where', `Speaks ${languages}`),
           answers && el('p.where', `Usually answers ${answers}`),
         ),
         action,

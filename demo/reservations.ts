@@ -3,7 +3,7 @@ import { type Conversation, type OwnReservation, type ReservationStep, ServiceEr
 import { field, openDialog } from './dialog.ts'
 import { button, el, saveFile, setText } from './dom.ts'
 import { errorText } from './errors.ts'
-import { formatPeriod, formatPrice } from './format.ts'
+import { formatPeriod, formatPeriodIn, formatPrice } from './format.ts'
 import { changesSince, outcomeOf } from './reservation_history.ts'
 import { openOffer } from './offer.ts'
 import { overlapOf } from './overlap.ts'
@@ -18,6 +18,8 @@ export interface Card extends OwnReservation {
   outcome: string
   /** Why the user's step has failed. */
   error: string
+  /** When it is where the partner lives, if clocks show another time there. */
+  there: string
 }
 
 interface Dependencies {
@@ -42,6 +44,16 @@ interface Failure {
   wasOffline: boolean
 }
 
+/** Where the partner lives, if their profile says it. */
+export interface Home {
+  city: string
+  zone: string
+}
+const thereOf = ({ city, zone }: Home, { date, ends_at }: OwnReservation): string => {
+  const period = formatPeriodIn(zone, date, ends_at)
+  return period ? `${period} in ${city}` : ''
+}
+
 const wordings = { accepted: 'Agreed', declined: 'Declined', cancelled: 'Cancelled', completed: 'Took place' }
 
 const periodOf = ({ date, ends_at }: OwnReservation): string => formatPeriod(date, ends_at)
@@ -49,6 +61,7 @@ const periodOf = ({ date, ends_at }: OwnReservation): string => formatPeriod(dat
 /** The lines of the terms, and of what has changed in them. */
 const termsOf = (card: Card): HTMLElement[] => [
   el('p', periodOf(card)),
+  ...card.there ? [el('p', card.there)] : [],
   el('p.price', formatPrice(card.price)),
   ...card.changes.map((change) => el('p.changed', change)),
 ]
@@ -170,7 +183,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       )
     },
     /** The cards for this user, and the line above for the next of them. */
-    show(reader: number, partner: string): Card[] {
+    show(reader: number, partner: string, home: Home | null): Card[] {
       me = reader
       offer.hidden = conversation.view.blocked
       const cards = conversation.view.reservations.map((now): Card => ({
@@ -183,6 +196,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
         changes: changesSince(now.history, me, partner),
         outcome: outcomeOf(now.history, me, partner),
         error: failureOf(now),
+        there: home ? thereOf(home, now) : '',
       }))
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??

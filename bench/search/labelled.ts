@@ -36,7 +36,7 @@ export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export const sets = ['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'tastes'] as const
+export const sets = ['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'tastes'] as const
 type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>

@@ -24,6 +24,7 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     city: formField('City', cityInput),
     country: formField('Country', el('input', { autocomplete: 'country-name' })),
     age: formField('Age', el('input', { type: 'number', min: '18', max: '120' })),
+    languages: formField('Languages', el('input'), 'Those that you speak'),
     biography: formField(
       'About you',
       el('textarea', { rows: '6' }),
@@ -50,10 +51,11 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
   const unsaved: typeof saved = JSON.parse(sessionStorage.getItem(key) ?? '{}')
   for (const [name, { control }] of all) control.value = `${(name in unsaved ? unsaved : saved)[name] ?? ''}`
   const save = async () => {
-    const changed = await dataOf(api.PATCH('/users/profile', { body: changes() }))
-    saved = values(changed)
+    const sent = changes()
+    const { name } = await dataOf(api.PATCH('/users/profile', { body: sent }))
+    saved = { ...saved, ...sent }
     sessionStorage.removeItem(key)
-    onName(changed.name)
+    onName(name)
   }
   const form = openForm(
     fields,

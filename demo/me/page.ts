@@ -11,6 +11,7 @@ import { interestsSection } from './interests.ts'
 import { notificationsSection } from './notifications.ts'
 import { photoSection } from './photo.ts'
 import { visibilitySection } from './visibility.ts'
+import { warningsSection } from '../warnings.ts'
 
 /** What the header shows of the user, when it was saved. */
 export interface OwnChange {
@@ -53,6 +54,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
         notificationsSection(api, settings),
         blocksSection(api, blocks),
         reportsSection(reports),
+        warningsSection(me),
         accountSection(supabase, api, me, session?.user.created_at, signal),
       ]
       body.replaceChildren(...sections.filter((part) => part !== null))

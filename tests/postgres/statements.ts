@@ -112,7 +112,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   encrypt: async () => {
     const ca = process.env.DATABASE_CA_CERTIFICATE
     // Longer than a busy machine takes for the handshakes.
-    const patient = { ...limits, connections: 4, waitMilliseconds: 20_000 }
+    const patient = { ...limits, connections: 4, waitMilliseconds: 120_000 }
     const query = openPool(process.env.EDGE_DATABASE_URL!, patient, ca ? { ca } : {})
     try {
       const rows = await times(20, () => query('select version from pg_stat_ssl where pid = pg_backend_pid()', []))

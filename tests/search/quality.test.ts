@@ -7,7 +7,7 @@ import { runScript } from '../tools/run_script.ts'
 
 type Figures = Record<string, Record<string, number>>
 
-describe.each(['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'tastes'])('the set %s', (set) => {
+describe.each(['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'tastes'])('the set %s', (set) => {
   const committed: Figures = JSON.parse(readFileSync(`tests/search/${set}/figures.json`, 'utf8'))
   let measured: Figures
 

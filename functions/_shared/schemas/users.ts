@@ -242,6 +242,8 @@ export const etagHeader = z.object({
   'if-none-match': z.string().optional().describe('The ETag of an earlier answer: 304 if it is still the same'),
 })
 export const meQuery = z.object({ more: flag('Adds show_answers and languages to the profile, and warnings') })
-export const profileQuery = z.object({ more: flag('Adds answers (how soon this person answers), languages and time_zone') })
+export const profileQuery = z.object({
+  more: flag('Adds answers (how soon this person answers), languages and time_zone'),
+})
 export const profileParam = z.object({ id: id.describe("The profile's id") })
 export const blockParam = z.object({ user_id: id.describe("The other user's id") })

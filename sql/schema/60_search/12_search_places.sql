@@ -247,7 +247,8 @@ begin
       columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
       string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
-      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population, nullif(columns[10], '') as time_zone
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population,
+      nullif(columns[10], '') as time_zone
     from string_to_table(file, E'\n') as line
     -- Without the offset each column would split the line anew.
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)

@@ -1453,7 +1453,8 @@ begin
       columns[1]::integer as id, columns[2] as kind, string_to_array(columns[3], ',')::integer[] as parents,
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
       string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
-      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population, nullif(columns[10], '') as time_zone
+      nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population,
+      nullif(columns[10], '') as time_zone
     from string_to_table(file, E'\n') as line
     -- Without the offset each column would split the line anew.
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
@@ -2666,9 +2667,9 @@ COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles 
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
 
-COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is not
-searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
-was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
+not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
+if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
 
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
 
