@@ -63,7 +63,7 @@ test('the median of five or more first messages says how soon somebody answers, 
   const { host } = await meet(...times(5, '2 days', '5 minutes'))
   equal(await measured(host), 'within an hour')
   const whole = await anonymous.get(`/users/${host.profileId}?more=true`)
-  const { answers: _, ...printed } = whole
+  const { answers: _, languages: __, time_zone: ___, ...printed } = whole
   for (const query of ['', '?more=false']) equal(await anonymous.get(`/users/${host.profileId}${query}`), printed)
   const kept = await sql('select to_jsonb(spans)::text from private.answer_spans as spans where user_id = $1', [
     host.id,
@@ -105,7 +105,8 @@ test('it can be switched off and on again, is nowhere while a profile is hidden,
   const choice = async () => (await host.get('/users/me?more=true')).Profile.show_answers
   equal([await measured(host), await choice()], ['within an hour', true])
   const me = await host.get('/users/me')
-  equal(await host.get('/users/me?more=true'), { ...me, Profile: { ...me.Profile, show_answers: true } })
+  const chosen = { ...me.Profile, show_answers: true, languages: null }
+  equal(await host.get('/users/me?more=true'), { ...me, Profile: chosen, warnings: [] })
   equal(await host.patch('/users/profile', { show_answers: false }), me)
   equal([await view(host), await choice()], [null, false])
   equal(await measured(host), null)

@@ -50,6 +50,7 @@ test('an export has all that is one’s own or was received, and nothing of othe
     devices: [],
     notifications: defaults,
     answers: null,
+    warnings: [],
     conversations: [
       { ...pair(first, contact(zoe), contact(ana)), Reservations: [], messages },
       // She has blocked him.

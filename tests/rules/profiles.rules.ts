@@ -84,13 +84,15 @@ const texts: [column: string, max: number, limit: string][] = [
   ['profiles.biography', 5000, 'biography has at most 5,000 characters'],
   ['profiles.country', 120, 'country has at most 120 characters'],
   ['profiles.city', 120, 'city has at most 120 characters'],
+  ['profiles.languages', 200, 'languages has at most 200 characters'],
 ]
 test('texts have limits, which count code points, and names are one line that shows something', async () => {
   const { ben } = await meet()
   for (const [column, max, limit] of texts) {
     const field = column.split('.')[1]!
     for (const letter of ['x', '😀']) {
-      const { Profile, ...user } = await ben.patch('/users/profile', { [field]: letter.repeat(max) })
+      await ben.patch('/users/profile', { [field]: letter.repeat(max) })
+      const { Profile, ...user } = await ben.get('/users/me?more=true')
       equal({ ...Profile, ...user }[field], letter.repeat(max))
       await refusedValues(ben, field, [letter.repeat(max + 1)])
       await allowsValues(column, [letter.repeat(max)])
@@ -104,6 +106,19 @@ test('texts have limits, which count code points, and names are one line that sh
   await refusedValues(ben, 'name', [''])
   await refusesValues('users.name', 'name has 1 to 100 characters', [''])
   await refuses('23502', '"name"', sets('users.name', [null]), 'service_role')
+})
+
+test('with more=true everybody reads languages and the time zone of the place; languages are searched', async () => {
+  const { ana } = await meet()
+  const places = { Funchal: 'Portugal', Nowhereton: 'France', Elsewhere: 'Spain' }
+  const zones = []
+  for (const [city, country] of Object.entries(places)) {
+    await ana.patch('/users/profile', { city, country, languages: 'Catalan, some Greek' })
+    zones.push((await anonymous.get(`/users/${ana.profileId}?more=true`)).time_zone)
+  }
+  equal(zones, ['Atlantic/Madeira', 'Europe/Paris', null])
+  is(await anonymous.get(`/users/${ana.profileId}?more=true`), { languages: 'Catalan, some Greek' })
+  is((await anonymous.get('/users/search?q=speaks Catalan')).hits, [{ user_id: ana.id }])
 })
 
 test('an age is 18 to 120, and whether a profile is searchable is yes or no', async () => {

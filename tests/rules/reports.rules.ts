@@ -200,7 +200,7 @@ test('a report and its evidence are made together or not at all', async () => {
   equal(await evidence((await report(ana, { message_id: received })).id), ['Send me money'])
 })
 
-test('the reported person sees nothing of it: no answer, row or event changes', async () => {
+test('the reported person sees nothing of it, but a warning: no answer, row or event changes', async () => {
   const { ana, ben, received } = await meet()
   const paths = ['/users/me', '/users/me/export', path, '/users/me/blocks', '/conversations', '/conversations/changes']
   const view = async () => {
@@ -214,8 +214,12 @@ test('the reported person sees nothing of it: no answer, row or event changes', 
   const { id } = await report(ana, { message_id: received, note: 'Awful', share_messages: true })
   equal(await view(), before)
   await evidence(id)
-  await resolve(id, 'warn')
+  await resolve(id, 'dismiss')
   equal(await view(), before)
+  await resolve((await report(ana, { message_id: received })).id, 'warn')
+  const warnings = [{ reason: 'spam', createdAt: iso }]
+  is([await ben.get('/users/me?more=true'), await ben.get('/users/me/export')], [{ warnings }, { warnings }])
+  is((await ana.get('/users/me?more=true')).warnings, [])
 })
 
 test('a person pages through their own reports, newest first', async () => {

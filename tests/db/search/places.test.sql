@@ -1,5 +1,5 @@
 -- Which place somebody is in, which places a query names, what lies near them, and how they are loaded.
-select plan(18);
+select plan(19);
 create function pg_temp.tags(city text, country text) returns text language sql as $$
   select string_agg(names[1], ', ' order by kind, names[1]) from private.search_places
   where id = any (private.place_tags(city, country)) and kind in ('city', 'district', 'region', 'country')
@@ -21,6 +21,11 @@ select is(
   'of several the largest counts, unless the country or the region is said'
 );
 select is(pg_temp.tags('Nowhereton', 'Spain'), 'spain', 'where the city is unknown, the country counts');
+select is(
+  array[private.time_zone_of('Porto', 'Portugal'), private.time_zone_of('Kreuzberg', null),
+    private.time_zone_of('Ponta Delgada', 'Portugal'), private.time_zone_of('Nowhereton', 'USA')],
+  array['Europe/Lisbon', 'Europe/Berlin', 'Atlantic/Azores', null], 'a place has a time zone, if it has one'
+);
 select is(pg_temp.tags('Nowhereton', null), null, 'and nothing where that is unknown');
 select is(pg_temp.tags('Sicily', null), 'italy, sicilia', 'a region may stand for a city');
 select is(pg_temp.tags('Edinburgh', 'Scotland'), pg_temp.tags('Edinburgh', 'UK'), 'Scotland is a country to some');
