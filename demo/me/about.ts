@@ -24,7 +24,7 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     city: formField('City', cityInput),
     country: formField('Country', el('input', { autocomplete: 'country-name' })),
     age: formField('Age', el('input', { type: 'number', min: '18', max: '120' })),
-    languages: formField('Languages', el('input'), 'Those that you speak'),
+    languages: formField('You speak', el('input'), 'Languages, as you would say it'),
     biography: formField(
       'About you',
       el('textarea', { rows: '6' }),

@@ -691,3 +691,13 @@ cross join lateral (
   select overlay(overlay(md5(person.email) placing '4' from 13) placing '8' from 17)::uuid as id
 ) as account
 order by person.joined desc;
+
+update public.profiles
+set languages = spoken.languages
+from public.users
+join (
+  values
+    ('Inês Carvalho', 'Portuguese, English'), ('Tomáš Novák', 'Czech, German, English'),
+    ('Adérito Semedo', 'Cape Verdean Creole, Portuguese')
+) as spoken (name, languages) using (name)
+where users.id = profiles.user_id;

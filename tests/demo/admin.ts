@@ -118,7 +118,7 @@ export const openAdmin = async (page: Page, base: string) => {
       await second.press('Decide')
       const decision = { report: secondReport, action: 'dismiss', note: 'First' }
       expect((await dataApi('rpc/resolve_report', 'POST', decision)).status).toBe(200)
-      await dialog.node.getByLabel('Note it').check()
+      await dialog.node.getByLabel('The person reads it').check()
       await dialog.fill({ Why: 'Second' })
       await refused('Resolve', /^This report was resolved before: dismiss, at /)
       expect(await dialog.node.getByLabel('Why').inputValue()).toBe('Second')

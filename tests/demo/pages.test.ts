@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('every page of the demo', () => {
     await expectSoon(() => you.role('list', 'Some of the people here').locator('img').count()).toBe(7)
     await check('logging in')
     await you.logIn()
-    if (!isPhone) await you.find('.overview .tile').first().waitFor()
+    await you.region('Coming up').find('.tile').first().waitFor()
     await check('conversations')
 
     await go('/demo/c/1', '[data-reservation]', 'a conversation with its reservations')

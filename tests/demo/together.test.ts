@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 import { describe, expect, test } from 'vitest'
-import { signUp } from '../tools/people.ts'
+import { call, signUp } from '../tools/people.ts'
+import { testKeys } from '../tools/stack.ts'
 import { expectSoon, hasBrowser, isFocused, isShown, openDemo, Part, type Side } from './browser.ts'
 
 describe.skipIf(!hasBrowser)('two people of the demo', () => {
-  const { openOne, openTwo, callAsInes, base, url } = openDemo()
+  const { open, openOne, openTwo, callAsInes, base, url } = openDemo()
 
   test('begin with a first message, which is kept until it is sent; a block and its end are shown', async () => {
     const ida = await signUp('Ida', { is_searchable: true }, base())
@@ -173,6 +174,10 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
     await tomas.openWith('Inês Carvalho')
     await tomas.choose('Archive')
     await entry.waitFor({ state: 'detached' })
+    await tomas.press('Undo')
+    await entry.waitFor({ state: 'attached' })
+    await tomas.choose('Archive')
+    await entry.waitFor({ state: 'detached' })
     await tomas.press('Archived (1)')
     await entry.waitFor()
     await ines.openWith('Tomáš Novák')
@@ -216,6 +221,18 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
     await you.region('Your reports').shows('A scam, or money')
     await you.press('Unblock Tomáš Novák', { shows: 'Tomáš Novák is not blocked any more.' })
     const { reports } = await callAsInes('GET', '/users/me/export')
-    expect(reports.map(({ reason }: { reason: string }) => reason)).toContain('scam')
+    const { id } = reports.find(({ reason }: { reason: string }) => reason === 'scam')
+
+    const decision = { report: id, action: 'warn', note: 'Asked for money' }
+    await call('POST', `${new URL(base()).origin}/rest/v1/rpc/resolve_report`, decision, {
+      headers: { apikey: testKeys.secretKey },
+    })
+    const tomas = await open()
+    await tomas.logIn(/Walk in as Tomáš/)
+    await tomas.alerts('Today a moderator warned you: A scam, or money.')
+    await tomas.press('Understood')
+    await tomas.page.goto(url('/demo/me'))
+    await tomas.region('Warnings').shows('A scam, or money')
+    await expectSoon(() => tomas.button('Understood').count()).toBe(0)
   })
 })
