@@ -200,7 +200,7 @@ export interface paths {
         put?: never;
         /**
          * Report a person or a message to the moderators; with an Idempotency-Key, exactly once
-         * @description The reported person does not learn of it. While a report of the same person or message is open, it is returned with status 200; what the repeat shares or blocks is still done.
+         * @description The reported person learns nothing of it but a warning. While a report of the same person or message is open, it is returned with status 200; what the repeat shares or blocks is still done.
          */
         post: operations["reportPerson"];
         delete?: never;
@@ -2523,7 +2523,8 @@ export interface operations {
                      *         "city": null,
                      *         "image_url": null,
                      *         "is_searchable": false,
-                     *         "show_answers": true
+                     *         "show_answers": true,
+                     *         "languages": null
                      *       },
                      *       "interests": [],
                      *       "blocks": [],
@@ -2536,6 +2537,7 @@ export interface operations {
                      *         "previews": false
                      *       },
                      *       "answers": null,
+                     *       "warnings": [],
                      *       "conversations": [],
                      *       "reports": []
                      *     }
@@ -4260,7 +4262,9 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
-                     *       "answers": null
+                     *       "answers": null,
+                     *       "languages": "Portuguese, English",
+                     *       "time_zone": "Europe/Lisbon"
                      *     }
                      */
                     "application/json": components["schemas"]["PublicProfile"];
