@@ -216,7 +216,8 @@ $$;
 comment on function public.resolve_report(bigint, text, text) is
   'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
 not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
-if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
+logged.';
 grant execute on function public.resolve_report(bigint, text, text) to service_role;
 
 create function private.warnings_of(person bigint)
