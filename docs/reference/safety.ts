@@ -18,8 +18,8 @@ export const safety = {
   },
   reportPerson: {
     tag: 'Safety',
-    description: 'The reported person learns nothing of it but a warning. While a report of the same person or message ' +
-      'is open, it is returned with status 200; what the repeat shares or blocks is still done.',
+    description: 'The reported person learns nothing of it but a warning. While a report of the same person or ' +
+      'message is open, it is returned with status 200; what the repeat shares or blocks is still done.',
     example: { as: 'ines', json: { message_id: 33, reason: 'spam', note: 'The same text to all of us' } },
   },
   listMyReports: {
