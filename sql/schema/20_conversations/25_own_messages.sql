@@ -8,6 +8,8 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
+  -- Whom an erasure or a report locks, so that neither a hash is left nor a reported file removed.
+  perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
@@ -19,7 +21,7 @@ begin
 end
 $$;
 comment on function private.own_message_for_update(bigint, bigint) is
-  'The caller''s message; locks the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
+  'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
 conversation is not the caller''s.';
 
 create function private.keep_request(own public.messages)

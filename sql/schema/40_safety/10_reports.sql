@@ -75,12 +75,6 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Whoever takes a message back meanwhile waits, and then finds its file in the evidence (80_storage).
-  perform
-  from public.conversations
-  where least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
-    and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
-  for share;
   insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
@@ -142,7 +136,8 @@ begin
     raise sqlstate 'PT400' using
       message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
   end if;
-  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever takes
+  -- a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
   perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
 

@@ -4,7 +4,9 @@ import { admin, by, device, type Side, walk } from './sides.ts'
 
 const gone = 'PT401 This account no longer exists'
 
-export const peopleRaces = ({ ask, queue, overtake, expectError, people, openTalk, pair, report, offer }: Races) => ({
+export const peopleRaces = (
+  { ask, askAs, queue, overtake, expectError, people, openTalk, pair, report, offer }: Races,
+) => ({
   'changes of one profile do not stop each other for good': async () => {
     const [ana] = await people(1)
     const change = (changes: object, stop = '') => by(ana, stop)`api.update_profile(${changes})`
@@ -100,6 +102,11 @@ export const peopleRaces = ({ ask, queue, overtake, expectError, people, openTal
       const [ana] = await people(1)
       await expectError(by(ana)`api.erase_me()`, act(ana), gone)
     }
+  },
+  'of a message that is taken back during the erasure nothing is left': async () => {
+    const { ana, talk } = await pair()
+    const { id } = await askAs(ana)`api.send_message(${talk}, ${{ content: 'Hello', client_id: crypto.randomUUID() }})`
+    await expectError(by(ana)`api.erase_me()`, by(ana)`api.unsend_message(${talk}, ${id}, hours => 24)`, gone)
   },
   'nobody opens a conversation with somebody who is being erased': async () => {
     const [ana, ben] = await people(2)
