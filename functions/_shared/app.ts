@@ -4,7 +4,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { RpcResult } from './rpc.ts'
-import { log, withRequestId } from './log.ts'
+import { log, traceOf, withRequest } from './log.ts'
 import { requestMetrics } from './request_metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
@@ -75,15 +75,21 @@ const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
   }
 }
 
-/** The trace of a request by W3C Trace Context, which becomes its id. */
-const traceId = ({ req }: Context): string =>
-  /^00-((?!0{32})[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[1] ??
-    crypto.randomUUID()
+/** The header of W3C Trace Context, if it is valid. */
+const traceparentOf = ({ req }: Context): string | undefined =>
+  /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[0]
+
+/** A request that names no id has that of its trace. */
+const generator = (c: Context): string => traceOf(traceparentOf(c)) ?? crypto.randomUUID()
 
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
-  app.use(requestId({ generator: traceId }), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
+  app.use(
+    requestId({ generator }),
+    (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
+    requestMetrics,
+  )
   const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
   if (settingsError) log('error', settingsError)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,

@@ -1,5 +1,5 @@
 import { limitConcurrency } from './concurrency.ts'
-import { currentRequestId, log } from './log.ts'
+import { currentRequest, log } from './log.ts'
 import { openPool, type Query, retryOnce } from './postgres.ts'
 import { project, settings } from './settings.ts'
 import type { Claims } from './token.ts'
@@ -80,8 +80,8 @@ export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[])
        select case when ${isWithinLimit}private.act_as($1::jsonb, ${strict}) then api.${call}::text end
          as body
      ) as reply`,
-    // The request's id reaches the webhook through private.notify.
-    [claims && { ...claims, request_id: currentRequestId() }, ...values, ...limit ?? []],
+    // The request's ids reach mails and webhooks through private.notify.
+    [claims && { ...claims, request: currentRequest() }, ...values, ...limit ?? []],
   )
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }

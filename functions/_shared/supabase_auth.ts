@@ -49,8 +49,8 @@ export const refreshSession = async (refreshToken: string, address: string): Pro
   if (response?.ok) return await response.json().catch(serviceUnavailable)
   await response?.body?.cancel()
   if (response?.status === 429) return tooManyRequests()
-  // 409: too many requests at once have this token. It stays valid.
-  return response && response.status < 500 && response.status !== 409 ? null : serviceUnavailable()
+  // 401: our key was deleted. 409: too many requests at once have this token. It stays valid.
+  return response && response.status < 500 && ![401, 409].includes(response.status) ? null : serviceUnavailable()
 }
 
 /** One message for every failed log-in, so that it does not reveal which addresses have an account. */

@@ -1,5 +1,5 @@
 import { asService } from '../_shared/rpc.ts'
-import { log } from '../_shared/log.ts'
+import { log, type RequestIds } from '../_shared/log.ts'
 
 /** What became of a claimed row; private.finish_outbox says what each means. */
 export interface Outcome {
@@ -16,6 +16,8 @@ interface Job {
   id: number
   /** Who could hold this one up: a device, its owner and the name of its push service, or the domain of an address. */
   receivers?: string[]
+  /** Of what caused it. Its trace is passed on as it came, because no span is ours. */
+  request?: RequestIds | null
 }
 
 interface Channel<Claimed extends Job> {
@@ -33,9 +35,9 @@ interface Channel<Claimed extends Job> {
 const pauseMilliseconds = 20
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, pauseMilliseconds))
 
-const store = async (channel: string, outcome: Outcome): Promise<void> => {
+const store = async (channel: string, outcome: Outcome, request: Job['request']): Promise<void> => {
   if (outcome.outcome === 'failed' || outcome.outcome === 'refused') {
-    log('warn', 'Notification failed', { channel, reason: outcome.reason })
+    log('warn', 'Notification failed', { channel, reason: outcome.reason, caused_by: request?.['x-request-id'] })
   }
   await asService`finish_outbox(${[outcome]})`
 }
@@ -73,7 +75,7 @@ export const openChannel = <Claimed extends Job>({ name, total, each = [], claim
     const start = (job: Claimed): void => {
       const deliver = async () => {
         const outcome = await send(job)
-        await store(name, outcome)
+        await store(name, outcome, job.request)
         if (outcome.outcome === 'sent') sent++
       }
       take(job, 1)

@@ -1,5 +1,5 @@
 import { asService } from '../_shared/rpc.ts'
-import { log } from '../_shared/log.ts'
+import { log, type RequestIds } from '../_shared/log.ts'
 import { project, settings } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
 import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
@@ -15,15 +15,17 @@ interface Job {
   /** Of the quiet hours; null without them. */
   time_zone: string | null
   conversations: Unseen[]
+  request: RequestIds | null
 }
 
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
 
-const sendOn = async (server: MailServer, { key, to, name, token, time_zone, conversations }: Job): Promise<void> => {
+const sendOn = async (server: MailServer, job: Job): Promise<void> => {
+  const { key, to, name, token, time_zone, conversations, request } = job
   const from = settings.MAIL_FROM
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
   const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
-  await server.send({ ...mail, from, to, unsubscribe, messageId: `<${key}@${domainOf(from)}>` })
+  await server.send({ ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domainOf(from)}>` })
 }
 
 /** Connections that are free, and whether another may be opened: after a lost one not in the same run. */

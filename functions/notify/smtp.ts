@@ -1,14 +1,17 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { parseConnectionUrl } from 'nodemailer/lib/shared'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import type { RequestIds } from '../_shared/log.ts'
 import type { Mail } from './templates/unread.ts'
 
 /** In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail. */
 const limit = 6000
 const timeouts = { connectionTimeout: limit, greetingTimeout: limit, socketTimeout: limit, dnsTimeout: limit }
 
+type Outgoing = Mail & Record<'from' | 'to' | 'messageId' | 'unsubscribe', string> & { request: RequestIds | null }
+
 export interface MailServer {
-  send: (mail: Mail & { from: string; to: string; messageId: string; unsubscribe: string }) => Promise<void>
+  send: (mail: Outgoing) => Promise<void>
   /** Ends the mail that has failed. Returns whether the connection can take another one. */
   reset: () => Promise<boolean>
   close: () => void
@@ -55,11 +58,12 @@ export const openMailServer = async (url: string): Promise<MailServer> => {
     throw error
   }
   return {
-    send: async ({ unsubscribe, ...mail }) => {
+    send: async ({ unsubscribe, request, ...mail }) => {
       const message = new MailComposer({
         ...mail,
         // RFC 8058: mail programs show a button that needs no log-in.
         headers: {
+          ...request,
           'List-Unsubscribe': `<${unsubscribe}>`,
           'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
           'Auto-Submitted': 'auto-generated',

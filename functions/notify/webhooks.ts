@@ -1,3 +1,4 @@
+import type { RequestIds } from '../_shared/log.ts'
 import { asService } from '../_shared/rpc.ts'
 import { settings, webhookTarget } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
@@ -9,21 +10,13 @@ interface Webhook {
   type: string
   timestamp: string
   data: Record<string, unknown>
-  /** Of the request that caused it. */
-  request_id: string | null
+  request: RequestIds | null
 }
 
 /** Less than the 15 s after which another worker may claim the row. */
 const timeoutMilliseconds = 10_000
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
-
-/** What joins a webhook to its request: the request's id, and its trace by W3C Trace Context if that is one. */
-const requestHeaders = (id: string | null): Record<string, string> => {
-  if (!id) return {}
-  const parentId = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-  return { 'x-request-id': id, ...(/^(?!0{32})[0-9a-f]{32}$/.test(id) && { traceparent: `00-${id}-${parentId}-01` }) }
-}
 
 /** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */
 const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
@@ -40,11 +33,11 @@ const signedHeaders = async (key: string, body: string, secret: string): Promise
   }
 }
 
-const send = async ({ id, key, type, timestamp, data, request_id }: Webhook): Promise<Outcome> => {
+const send = async ({ id, key, type, timestamp, data, request }: Webhook): Promise<Outcome> => {
   const { url, secret } = webhookTarget()!
   try {
     const body = JSON.stringify({ type, timestamp, data })
-    const headers = { ...await signedHeaders(key, body, secret), ...requestHeaders(request_id) }
+    const headers = { ...await signedHeaders(key, body, secret), ...request }
     const { status, retryAfter } = await post(
       url,
       { headers, body: new TextEncoder().encode(body) },

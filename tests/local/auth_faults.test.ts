@@ -58,6 +58,8 @@ const table: Row[] = [
   ['answers hook_payload_over_size_limit', 201, null, null, 202, null],
   ['has a hook that answers 503',          201, 503,  503,  202, null],
   ['answers user_banned',                  201, null, 401,  202, 401],
+  // The gateway, after a key of ours was deleted: nobody is logged out.
+  ['has a gateway that refuses our key',   201, null, null, 202, 503],
   // Too many refreshes at once share a token, which stays valid.
   ['answers conflict',                     201, null, null, 202, 503],
 ]
@@ -86,7 +88,7 @@ test.each(table)('if Auth %s, its answers are passed on, and free, pending and t
   if (confirming === 201 && !fault.startsWith('hides')) expect(outcome.warned).toBe(true)
   if (recovery === 202 && !/hides|ups disabled$|settings$/.test(fault)) expect(outcome.recoveryWarned).toBe(true)
   // A pending account is removed only for somebody whose CAPTCHA, password and rate Auth has accepted.
-  expect(outcome.removes).toBe(confirming === 201 && fault !== 'is unavailable after a while')
+  expect(outcome.removes).toBe(confirming === 201 && !/after a while$|our key$/.test(fault))
   expect(outcome.begun).toBe(!/ups disabled$|settings$|never|half|^is down/.test(fault) && fault !== 'is unavailable')
   // A token whose key only Auth knows.
   expect(outcome.me.status).toBe(/^(hides|has sign-ups|does not tell)/.test(fault) ? 401 : 503)

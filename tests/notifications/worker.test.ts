@@ -8,6 +8,7 @@ import { openMailServer, openPushService, openWebhook, subscribe, type Subscribe
 
 const [mailServer, pushService, webhook] = await Promise.all([openMailServer(), openPushService(), openWebhook()])
 const stack = useStack({
+  ACCESS_LOG: 'all',
   NOTIFY_DELAY_SECONDS: '0',
   SMTP_URL: mailServer.url,
   MAIL_FROM: 'Voyagers <hello@voyagers.example>',
@@ -140,6 +141,7 @@ test('a refused recipient ends the mail to them alone, and no message waits for 
   expect(Math.max(...mailServer.refusals.values())).toBeGreaterThan(1)
   expect(Number(/dead_letters\{channel="mail"\} (\d+)/.exec(await metrics())![1])).toBe(refused.length)
   expect(stack.output).not.toContain(refused[0]!.email)
+  expect(stack.output).toMatch(/"reason":"EENVELOPE 550","caused_by":"[\w-]{36}"/)
   Object.assign(mailServer.control, { reject: null, hang: true })
   await writeTo(hugo)
   let isHanging = true
@@ -182,12 +184,20 @@ test("five accounts whose ten devices never answer delay nobody else's pushes an
   expect(pushService.control.mostHanging).toBe(10)
 })
 
-test('a webhook carries the id of the request that caused it, which is its trace', async () => {
+test('webhooks and mails carry the id and the trace of the request that caused them, as its log lines do', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
-  const options = { headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` } }
-  const conversation = await openConversation(ana, await join('Uma'))
-  const { body } = await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hi' }, options)
-  const told = () => webhook.events.find(({ type, data }) => type === 'message.created' && data.id === body.id)
-  await runUntil(() => told() !== undefined)
-  expect(told()!.request).toEqual([trace, expect.stringMatching(`^00-${trace}-(?!00f067aa)[0-9a-f]{16}-01$`)])
+  const traceparent = `00-${trace}-00f067aa0ba902b7-00`
+  const uma = await join('Uma')
+  const conversation = await openConversation(ana, uma)
+  // The second one looks like a trace, and is none.
+  const cases: Record<string, string>[] = [{ 'X-Request-Id': 'own', traceparent }, { 'X-Request-Id': 'f'.repeat(32) }]
+  for (const ids of cases) {
+    const path = `/conversations/${conversation}/messages`
+    const { body } = await ana.call('POST', path, { content: 'Hi' }, { headers: ids })
+    const told = () => webhook.events.find(({ type, data }) => type === 'message.created' && data.id === body.id)
+    await runUntil(() => told() !== undefined && mailsTo(uma).length > 0)
+    expect(told()!.request.filter(Boolean)).toEqual(Object.values(ids))
+  }
+  expect(['x-request-id', 'traceparent'].map(mailsTo(uma)[0]!.header)).toEqual(['own', traceparent])
+  expect(stack.output).toContain(`"request":"own","trace_id":"${trace}"`)
 })

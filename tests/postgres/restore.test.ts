@@ -1,7 +1,7 @@
 // The backup in docs/runbook.md, with the commands printed there.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -37,7 +37,7 @@ const reads = [
 const ines = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
 const messages = '/conversations/1/messages'
 
-test('a restored dump has the same rows and returns the same responses', async () => {
+test('a restored dump has the same rows and responses, and its files are there once they are moved', async () => {
   const [, backup, restore] = /## Backup and restore[^]*?```sh\n(pg_dump [^]*?)```[^]*?```sh\n(pg_restore [^]*?)```/
     .exec(readFileSync('docs/runbook.md', 'utf8'))!
   const folder = mkdtempSync(join(tmpdir(), 'backup-'))
@@ -47,7 +47,7 @@ test('a restored dump has the same rows and returns the same responses', async (
     return promisify(execFile)('bash', ['-euc', command], { cwd: folder, env: { ...env, PATH } })
   }
   const start = async (database: string) => {
-    const { base, process } = await startStack({ DATABASE_URL: database, SEED: 'demo' })
+    const { base, process } = await startStack({ DATABASE_URL: database, SEED: 'demo', DATA_DIR: folder })
     onTestFinished(() => stopStack(process))
     // Photos of its own Storage have the port of a stack.
     const get = async (path: string) =>
@@ -62,6 +62,12 @@ test('a restored dump has the same rows and returns the same responses', async (
   const before = await start(first)
   token = (await before.post('/auth/login', ines)).body.access_token
   const message = { content: 'Before the backup', client_id: randomUUID() }
+  // Files are in no dump.
+  const sub = JSON.parse(String(Buffer.from(token.split('.')[1]!, 'base64url'))).sub
+  const photo = ({ base }: { base: string }, more?: RequestInit) =>
+    fetch(new URL(`/storage/v1/object/${more ? '' : 'public/'}avatars/${sub}/me.png`, base), more)
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'image/png' }
+  expect((await photo(before, { method: 'POST', headers, body: 'A photo' })).status).toBe(200)
   const sent = await before.post(messages, message)
   expect(sent.status).toBe(201)
   await vi.waitUntil(async () => JSON.parse(await before.get('/health')).embeddings.pending === 0, { timeout: 60_000 })
@@ -77,6 +83,8 @@ test('a restored dump has the same rows and returns the same responses', async (
   expect(Number(dumped['public.messages'])).toBeGreaterThan(40)
   expect(Number(dumped['private.search_entries'])).toBeGreaterThan(100)
 
+  const storages = () => readdirSync(folder).filter((name) => name.startsWith('storage_'))
+  const [old] = storages()
   const after = await start(second)
   // The old token is still valid, and log-in works.
   expect(await after.responses()).toEqual(expected)
@@ -86,4 +94,9 @@ test('a restored dump has the same rows and returns the same responses', async (
   expect((await after.post(messages, { content: 'After it' })).body.id).toBeGreaterThan(sent.body.id)
   const [audit] = await connected(second, (sql) => sql.unsafe(searchAudit))
   expect(new Set(Object.values(audit!.findings))).toEqual(new Set([0]))
+  expect((await photo(after)).status).toBe(400)
+  await stopStack(after.process)
+  const made = storages().find((name) => name !== old)!
+  for (const name of readdirSync(join(folder, old!))) renameSync(join(folder, old!, name), join(folder, made, name))
+  expect(await (await photo(await start(second))).text()).toBe('A photo')
 })

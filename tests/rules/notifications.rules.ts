@@ -80,6 +80,23 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   is([dataOf(await claimPushes()), (await claimMail()).conversations], [Array(4).fill({ text }), [{ text }, { text }]])
 })
 
+test('pushes and the mail name the newest request that they tell of', async () => {
+  const { ana, ab } = await meet()
+  const told = async (...ids: string[]) => {
+    for (const id of ids) await ana.post(`${ab}/messages`, { content: id }, 201, undefined, { 'X-Request-Id': id })
+    await planAfter(`${ids.length * 11} minutes`)
+    return await sql("select distinct channel || ' ' || (request ->> 'x-request-id') from private.outbox order by 1")
+  }
+  const five = { 'x-request-id': 'five' }
+  equal(await told('one', 'two'), ['mail two', 'push two'])
+  equal(await told('three', 'four', 'five'), ['mail two', 'push five'])
+  equal([await claimMail(), ...await claimPushes()].map(({ request }) => request), [
+    { 'x-request-id': 'two' },
+    five,
+    five,
+  ])
+})
+
 test('who has seen it, or does not want to hear of it, is told nothing, whenever that happens', async () => {
   const { ana, ben, ab, tell, write, reset } = await meet()
   type Case = [change: () => Promise<unknown>, undo?: () => Promise<unknown>]

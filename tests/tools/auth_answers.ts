@@ -20,6 +20,7 @@ export const authAnswers = {
   'answers over_request_rate_limit':      { isEarly, status: 429, error_code: 'over_request_rate_limit' },
   'is behind a gateway that answers 429': { isEarly, status: 429 },
   'is unavailable':                       { isEarly, status: 503, error_code: 'unavailable' },
+  'has a gateway that refuses our key':   { isEarly, status: 401 },
   // With e-mail confirmation Auth looks for the account first, so it reports these for free addresses alone.
   'answers email_address_not_authorized': { status: 400, error_code: 'email_address_not_authorized' },
   'answers email_address_invalid':        { status: 400, error_code: 'email_address_invalid' },

@@ -27,7 +27,7 @@ create table private.outbox (
   due_at timestamptz not null,
   last_error text,
   created_at timestamptz not null default clock_timestamp(),
-  request_id text
+  request jsonb
 );
 comment on table private.outbox is
   'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
@@ -46,8 +46,9 @@ comment on column private.outbox.attempts is
   'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.outbox.request_id is
-  'Of a webhook: the request that caused it, as the log has it; null after an admin or the clock.';
+comment on column private.outbox.request is
+  'The headers x-request-id and traceparent of what caused it; of several requests the newest. Null after an admin or
+the clock.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
@@ -82,23 +83,21 @@ declare
   delay integer;
   to_webhook boolean;
   person bigint;
+  request constant jsonb := nullif(current_setting('request.jwt.claims', true), '')::jsonb -> 'request';
 begin
   select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
   foreach person in array people loop
-    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
     values (
-      'person', notify.event, conversation, subject, person,
+      'person', notify.event, conversation, subject, person, request,
       private.present() + interval '1 second' * coalesce(
         60 * (select delay_minutes from private.notification_settings where user_id = person), delay
       )
     );
   end loop;
   if to_webhook then
-    insert into private.outbox (channel, event, conversation_id, subject_id, due_at, request_id)
-    values (
-      'webhook', notify.event, conversation, subject, private.present(),
-      nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'request_id'
-    );
+    insert into private.outbox (channel, event, conversation_id, subject_id, request, due_at)
+    values ('webhook', notify.event, conversation, subject, request, private.present());
   end if;
   -- Whoever did it is here again, which ends a silence.
   delete from private.silences where user_id = by_id;

@@ -135,13 +135,16 @@ declare
   );
   heard bigint[];
   heard_steps bigint[];
+  newest jsonb;
 begin
   if quiet is not null then
     update private.outbox set due_at = quiet where id = any (ids);
     return;
   end if;
-  select array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}')
-  into heard, heard_steps
+  select
+    array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
+    (array_agg(request order by id desc))[1]
+  into heard, heard_steps, newest
   from private.outbox
   where id = any (ids)
     and (
@@ -151,9 +154,11 @@ begin
     ).id is not null;
   if push and chosen.push then
     insert into private.outbox as waiting (
-      channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at
+      channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
     )
-    select 'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id, moment
+    select
+      'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
+      (array_agg(request order by outbox.id desc))[1], moment
     from private.outbox
     join private.devices on devices.user_id = person
     where outbox.id = any (heard)
@@ -161,6 +166,7 @@ begin
     on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
     do update set
       subject_id = greatest(waiting.subject_id, excluded.subject_id),
+      request = excluded.request,
       -- A dead letter is tried again. Its last attempt may still be under way until it is due.
       due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
       attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
@@ -168,10 +174,12 @@ begin
   if mail and chosen.email and heard is not null then
     insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
     if found then
-      insert into private.outbox as waiting (channel, event, user_id, due_at)
-      values ('mail', 'silence', person, moment)
+      insert into private.outbox as waiting (channel, event, user_id, request, due_at)
+      values ('mail', 'silence', person, newest, moment)
       on conflict (user_id) where channel = 'mail'
-      do update set attempts = 0, due_at = greatest(waiting.due_at, excluded.due_at) where waiting.attempts >= 8;
+      do update set
+        attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
+      where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
     end if;

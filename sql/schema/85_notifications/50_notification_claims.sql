@@ -188,7 +188,7 @@ begin
     -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are
     -- read in between would say that there are none.
     with claimed as materialized (
-      select outbox.id, outbox.subject_id, devices, private.push_data(outbox) as data
+      select outbox.id, outbox.subject_id, request, devices, private.push_data(outbox) as data
       from private.outbox
       left join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
       where outbox.id = any (ids)
@@ -205,7 +205,8 @@ begin
           'endpoint', (devices).endpoint,
           'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
           'subject', subject_id,
-          'data', data
+          'data', data,
+          'request', request
         )
       )
     into pushes
@@ -217,6 +218,7 @@ begin
 end
 $$;
 comment on function private.claim_pushes(integer, jsonb) is
-  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data}], none for the receivers that are
-busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data, request}], none for the receivers
+that are busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the
+outbox.';
 grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;

@@ -94,7 +94,8 @@ begin
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
         'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
-        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations
+        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations,
+        'request', mail.request
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -106,8 +107,8 @@ end
 $$;
 comment on function private.claim_mail(jsonb) is
   'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
-conversations}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions
-has no rights on the outbox.';
+conversations, request}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because
+edge_functions has no rights on the outbox.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
@@ -172,7 +173,7 @@ begin
       json_agg(
         json_build_object(
           'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-          'data', private.webhook_data(outbox), 'request_id', request_id
+          'data', private.webhook_data(outbox), 'request', request
         )
         order by id
       ),
@@ -184,7 +185,7 @@ begin
 end
 $$;
 comment on function private.claim_webhooks(integer) is
-  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request_id}], of each conversation the
+  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request}], of each conversation the
 first. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_webhooks(integer) to edge_functions;
 

@@ -25,7 +25,7 @@ from (
     ('private.notification_settings', 'erase', 'user_id'),
     ('private.notification_settings', 'both', 'push email delay_minutes quiet_from quiet_to time_zone previews'),
     ('private.outbox', 'erase', 'id channel event conversation_id subject_id first_id user_id device_id'),
-    ('private.outbox', 'erase', 'key attempts due_at last_error created_at request_id'),
+    ('private.outbox', 'erase', 'key attempts due_at last_error created_at request'),
     ('private.outbox_settings', 'none', 'singleton delay_seconds webhooks'),
     ('private.rate_limits', 'none', 'key tat'), ('private.rate_limit_salts', 'none', 'salt valid_on'),
     ('private.report_evidence', 'keep', 'report_id message_id is_by_reported content attachment sent_at'),

@@ -45,6 +45,9 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
 
+ALTER TABLE "private"."outbox"
+  ADD COLUMN "request" jsonb;
+
 ALTER TABLE "private"."search_places"
   ADD COLUMN "time_zone" text;
 
@@ -865,6 +868,133 @@ begin
     exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
   end loop;
   return jobs;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.claim_mail (
+  busy jsonb DEFAULT '[]'::jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  mail private.outbox;
+  recipient public.users;
+  conversations json;
+begin
+  -- Until one is wanted, but not without end, because a statement has 5 s.
+  for round in 1..50 loop
+    ids := private.claim_rows('mail', 1, busy, moment);
+    exit when cardinality(ids) = 0;
+    ids := private.postpone_quiet(ids, moment);
+    continue when cardinality(ids) = 0;
+    select * into mail from private.outbox where id = ids[1];
+    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
+    conversations := case
+      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
+        private.unseen_by(
+          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
+        )
+      else '[]'::json
+    end;
+    if json_array_length(conversations) > 0 then
+      return json_build_object(
+        'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
+        'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
+        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations,
+        'request', mail.request
+      );
+    end if;
+    delete from private.outbox where id = mail.id;
+    -- Nothing was told, so the next message may be.
+    delete from private.silences where user_id = mail.user_id;
+  end loop;
+  return 'null'::json;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.claim_pushes (
+  max_rows integer,
+  busy     jsonb   DEFAULT '[]'::jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  pushes json;
+begin
+  -- As claim_mail.
+  for round in 1..50 loop
+    ids := private.claim_rows('push', max_rows, busy, moment);
+    exit when cardinality(ids) = 0;
+    ids := private.postpone_quiet(ids, moment);
+    -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are
+    -- read in between would say that there are none.
+    with claimed as materialized (
+      select outbox.id, outbox.subject_id, request, devices, private.push_data(outbox) as data
+      from private.outbox
+      left join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+      where outbox.id = any (ids)
+    ),
+    unwanted as (
+      delete from private.outbox
+      where id in (select claimed.id from claimed where (devices).id is null or data is null)
+    )
+    select
+      json_agg(
+        json_build_object(
+          'id', claimed.id,
+          'receivers', private.push_receivers(devices),
+          'endpoint', (devices).endpoint,
+          'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
+          'subject', subject_id,
+          'data', data,
+          'request', request
+        )
+      )
+    into pushes
+    from claimed
+    where (devices).id is not null and data is not null;
+    exit when pushes is not null;
+  end loop;
+  return coalesce(pushes, '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.claim_webhooks (
+  max_rows integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
+begin
+  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+          'data', private.webhook_data(outbox), 'request', request
+        )
+        order by id
+      ),
+      '[]'
+    )
+    from private.outbox
+    where id = any (ids)
+  );
 end
 $function$;
 
@@ -1862,6 +1992,42 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.notify (
+  event        text,
+  conversation bigint,
+  subject      bigint,
+  by_id        bigint   DEFAULT NULL::bigint,
+  people       bigint[] DEFAULT '{}'::bigint[]
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  delay integer;
+  to_webhook boolean;
+  person bigint;
+  request constant jsonb := nullif(current_setting('request.jwt.claims', true), '')::jsonb -> 'request';
+begin
+  select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
+  foreach person in array people loop
+    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
+    values (
+      'person', notify.event, conversation, subject, person, request,
+      private.present() + interval '1 second' * coalesce(
+        60 * (select delay_minutes from private.notification_settings where user_id = person), delay
+      )
+    );
+  end loop;
+  if to_webhook then
+    insert into private.outbox (channel, event, conversation_id, subject_id, request, due_at)
+    values ('webhook', notify.event, conversation, subject, request, private.present());
+  end if;
+  -- Whoever did it is here again, which ends a silence.
+  delete from private.silences where user_id = by_id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.own_message_for_update (
   conversation bigint,
   message      bigint
@@ -1928,6 +2094,77 @@ begin
       place.kind = places_to_filter.kind desc
     fetch first row with ties
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.plan_person (
+  person bigint,
+  ids    bigint[],
+  push   boolean,
+  mail   boolean,
+  moment timestamp with time zone
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+  quiet constant timestamptz := private.quiet_until(
+    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
+  );
+  heard bigint[];
+  heard_steps bigint[];
+  newest jsonb;
+begin
+  if quiet is not null then
+    update private.outbox set due_at = quiet where id = any (ids);
+    return;
+  end if;
+  select
+    array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
+    (array_agg(request order by id desc))[1]
+  into heard, heard_steps, newest
+  from private.outbox
+  where id = any (ids)
+    and (
+      private.notice_of(
+        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+      )
+    ).id is not null;
+  if push and chosen.push then
+    insert into private.outbox as waiting (
+      channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
+    )
+    select
+      'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
+      (array_agg(request order by outbox.id desc))[1], moment
+    from private.outbox
+    join private.devices on devices.user_id = person
+    where outbox.id = any (heard)
+    group by event, conversation_id, devices.id
+    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
+    do update set
+      subject_id = greatest(waiting.subject_id, excluded.subject_id),
+      request = excluded.request,
+      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
+      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
+      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
+  end if;
+  if mail and chosen.email and heard is not null then
+    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
+    if found then
+      insert into private.outbox as waiting (channel, event, user_id, request, due_at)
+      values ('mail', 'silence', person, newest, moment)
+      on conflict (user_id) where channel = 'mail'
+      do update set
+        attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
+      where waiting.attempts >= 8;
+    else
+      update private.silences set steps = silences.steps || heard_steps where user_id = person;
+    end if;
+  end if;
+  delete from private.outbox where id = any (ids);
 end
 $function$;
 
@@ -2662,6 +2899,9 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
+COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest. Null after an admin or
+the clock.';
+
 COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
 
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
@@ -2704,6 +2944,17 @@ profiles, and again when there are ten times as many. Definer, because edge_func
 
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
+
+COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
+conversations, request}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because
+edge_functions has no rights on the outbox.';
+
+COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data, request}], none for the receivers
+that are busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the
+outbox.';
+
+COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request}], of each conversation the
+first. Definer, because edge_functions has no rights on the outbox.';
 
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
