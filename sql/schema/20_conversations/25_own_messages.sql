@@ -21,8 +21,8 @@ begin
 end
 $$;
 comment on function private.own_message_for_update(bigint, bigint) is
-  'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
-conversation is not the caller''s.';
+  'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
+sent it, or the conversation is not the caller''s.';
 
 create function private.keep_request(own public.messages)
 returns void

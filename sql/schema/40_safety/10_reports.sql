@@ -136,8 +136,8 @@ begin
     raise sqlstate 'PT400' using
       message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
   end if;
-  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever takes
-  -- a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever
+  -- takes a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
   perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
 

@@ -470,8 +470,8 @@ begin
     raise sqlstate 'PT400' using
       message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
   end if;
-  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever takes
-  -- a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever
+  -- takes a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
   perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
 
@@ -3004,8 +3004,8 @@ limit is null. archived null takes archived ones and others; with_profile reads 
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
 
-COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has sent it, or the
-conversation is not the caller''s.';
+COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
+sent it, or the conversation is not the caller''s.';
 
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
