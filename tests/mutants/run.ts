@@ -1,12 +1,12 @@
 /**
  * Breaks the database in one place after another, each in a transaction that is rolled back, and says which mutants no
- * rule and no pgTAP file notices. On the Postgres of DATABASE_URL.
- *   npm run mutants -- [--seed=N] [--functions=40] [--base=REF] [--seconds=60] [--rest=60] [--each=10] [--only=PATTERN]
- * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; and every
- * one of policies and row level security. Those of changed functions end after so many seconds, each of the other kinds
- * after `rest`, and a mutant that nothing has noticed after `each` is left undecided. With PATTERN only functions of
- * such names are tried.
- * Prints a Report as JSON.
+ * rule and no pgTAP file notices, as a Report in JSON. On the Postgres of DATABASE_URL.
+ *   npm run mutants -- [--seed=N] [--functions=40] [--grants=40] [--base=REF] [--seconds=60] [--rest=60] [--each=10]
+ *     [--only=PATTERN]
+ * All mutants of the functions whose text differs from that of REF are tried; so many of all other functions; every one
+ * of policies and row level security; and one in so many grants. Those of changed functions end after so many seconds,
+ * each of the other kinds after `rest`, and a mutant that nothing has noticed after `each` is left undecided. With
+ * PATTERN only functions of such names are tried. accepted.txt has those that may survive: mutant, ` # `, reason.
  */
 import { parseArgs } from 'node:util'
 import { connection, loadRules, runTests } from '../rules/fixture.ts'
@@ -22,6 +22,9 @@ export interface Report {
   undecided: number
   invalid: number
   survivors: string[]
+  /** How many survived that accepted.txt has, and its lines that are noticed or no mutants any more. */
+  accepted: number
+  stale: string[]
   /** Functions that no rule and no pgTAP file calls, so that none of their mutants is tried. */
   uncalled: string[]
   seconds: number
@@ -30,6 +33,7 @@ export interface Report {
 const options = {
   seed: { type: 'string', default: '1' },
   functions: { type: 'string', default: '40' },
+  grants: { type: 'string', default: '40' },
   base: { type: 'string', default: '' },
   seconds: { type: 'string', default: '60' },
   rest: { type: 'string', default: '60' },
@@ -37,7 +41,7 @@ const options = {
   only: { type: 'string', default: '' },
 } as const
 const { values: { base, only, ...numbers } } = parseArgs({ args: Deno.args, options })
-const { seed, functions, seconds, rest, each } = Object.fromEntries(
+const { seed, functions, grants, seconds, rest, each } = Object.fromEntries(
   Object.entries(numbers).map(([name, value]) => [name, Number(value)]),
 ) as Record<keyof typeof numbers, number>
 
@@ -138,8 +142,9 @@ const detect = async ({ subject }: Mutant): Promise<string | null> => {
   return await firstToFail(files) ?? await firstToFail(tests.filter((test) => !files.includes(test)))
 }
 
-const counts = { undecided: 0, invalid: 0, seconds: 0 }
-const report: Report = { broken: [], tried: {}, survivors: [], uncalled: [], ...counts }
+const accepted = new Set(read('../mutants/accepted.txt').trim().split('\n').map((line) => line.replace(/ # .*/, '')))
+const counts = { undecided: 0, invalid: 0, accepted: 0, seconds: 0 }
+const report: Report = { broken: [], tried: {}, survivors: [], stale: [], uncalled: [], ...counts }
 const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
   const until = performance.now() + (kind === 'changed' ? seconds : rest) * 1000
   for (const mutant of mutants) {
@@ -158,6 +163,8 @@ const tryAll = async (kind: string, mutants: Mutant[]): Promise<void> => {
       })
       report.tried[kind] = (report.tried[kind] ?? 0) + 1
       if (detector === undecided) report.undecided++
+      else if (detector && accepted.has(mutant.what)) report.stale.push(mutant.what)
+      else if (!detector && accepted.has(mutant.what)) report.accepted++
       else if (!detector) {
         report.survivors.push(mutant.what)
         say(`survives: ${mutant.what}`)
@@ -196,8 +203,11 @@ if (report.broken.length === 0) {
   await tryAll('changed', sample(own!, own!.length, seed))
   await tryAll('function', sample(others!, functions, seed))
   if (!only) {
-    const policies = await ofCatalogue('policies')
+    const [policies, rights] = [await ofCatalogue('policies'), await ofCatalogue('grants')]
     await tryAll('policy', sample(policies, policies.length, seed))
+    await tryAll('grant', sample(rights, rights.length / grants, seed))
+    const known = new Set([...mutants, ...policies, ...rights].map(({ what }) => what))
+    report.stale.push(...[...accepted].filter((what) => !known.has(what)))
   }
 }
 report.seconds = Math.round((performance.now() - started) / 1000)
