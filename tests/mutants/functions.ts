@@ -3,7 +3,7 @@
  * leaves a statement out. A function that is added or changed later has its mutants without a list.
  */
 export interface Mutant {
-  /** The function, or `policy` or `row level security`. */
+  /** The function, or the table of a policy or grant. */
   subject: string
   /** What is changed, on one line; the same while the text around it is. */
   what: string

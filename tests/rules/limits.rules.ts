@@ -79,8 +79,9 @@ test('what is stored of a caller is a hash with a salt of the day, in no backup,
   await sql('delete from private.rate_limits')
   await sql(`insert into private.rate_limits
     values ('\\x00', now() + interval '1 hour'), ('\\x01', now() - interval '1 second')`)
-  await sql('select private.purge_rate_limits()')
-  equal(await sql(`select encode(key, 'hex') || '!' from private.rate_limits`), ['00!'])
+  // One call in a hundred removes what counts no more.
+  await consume('dan', 3000, 2000)
+  equal(await sql(`select encode(key, 'hex') || '!' from private.rate_limits where length(key) = 1`), ['00!'])
 })
 
 test('if counting fails, writing and searching are allowed, and signing up is not', async () => {

@@ -130,6 +130,7 @@ test('who has seen it, or does not want to hear of it, is told nothing, whenever
     equal(await waiting(), told)
     await change()
     equal([await claimPushes(), await claimMail(), await waiting()], [[], null, {}], `case ${place}`)
+    equal(await sql('select user_id from private.silences'), [], `case ${place}`)
     await undo?.()
   }
   // Archived before it: the message brings the conversation back. A mute that is over counts no more.
@@ -325,13 +326,14 @@ test('a push with more to tell meanwhile is sent again, and one to a device that
   await finish({ id, outcome: 'failed', reason: 'x'.repeat(300), retry_after: 900 })
   const wait = `extract(epoch from due_at - private.present()) between 600 and 900`
   equal(await outbox(`attempts, length(last_error), ${wait}`, 'push'), [[1, 200, true]])
+  await sql(`insert into private.outbox (channel, event, due_at) values ('webhook', 'message.created', now())`)
   await finish({ id, outcome: 'gone', subject: again.subject })
-  equal([await waiting(), await devices(ben)], [{}, []])
+  equal([await waiting(), await devices(ben)], [{ webhook: 1 }, []])
   await subscribe(ben)
   await tell(ana, true, false)
   const [last] = await claimPushes()
   await finish({ ...last, outcome: 'sent' }, { id: 0, outcome: 'sent' })
-  equal(await waiting(), {})
+  equal(await waiting(), { webhook: 1 })
 })
 
 // deno-fmt-ignore

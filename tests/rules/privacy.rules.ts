@@ -152,10 +152,12 @@ const scan = async (words: string[]): Promise<string[]> => {
     where relkind in ('r', 'p') and relnamespace::regnamespace::text in ('public', 'private', 'auth')`)
   const found = []
   for (const table of tables) {
-    // bytea is written in hexadecimal digits.
+    // bytea is written in hexadecimal digits. Looking for any of the words first takes a quarter of the time.
     const statement = `select distinct '${table}.' || field.key || ' ' || wanted
       from ${table} as row, jsonb_each_text(to_jsonb(row)) as field, unnest($1::text[]) as wanted
-      where field.value ~* wanted or strpos(field.value, encode(convert_to(wanted, 'utf8'), 'hex')) > 0`
+      where field.value ~* (select string_agg(one || '|' || encode(convert_to(one, 'utf8'), 'hex'), '|')
+        from unnest($1::text[]) as one)
+        and (field.value ~* wanted or strpos(field.value, encode(convert_to(wanted, 'utf8'), 'hex')) > 0)`
     found.push(...await sql(statement, [`{${words}}`]))
   }
   return found.sort()
@@ -223,8 +225,9 @@ test('of an erased user the tables keep what partners and moderators need, and n
   // What an admin changes is not embedded at once.
   await asAdmin(`update public.users set bio = bio || '.', role = 'admin'`)
   await asAdmin(`update public.profiles set biography = biography || '.'`)
-  const queued = `select count(*) from private.embedding_queue where id in (${ana.id}, ${ana.profileId})`
+  const queued = `select count(*) from private.embedding_queue`
   equal(await sql(queued), [2])
+  await sql(`insert into private.embedding_queue (kind, id) values ('profile', ${cleo.profileId})`)
   const before = await scan([...words, 'xSearched'])
   // What is found before proves that the scan works, and where.
   equal([...new Set(before.map((one) => one.split(' ')[1]))].sort(), words.toSorted())
@@ -237,7 +240,7 @@ test('of an erased user the tables keep what partners and moderators need, and n
   const unchanged = await others()
 
   await ana.delete('/users/me')
-  equal([await scan(words), await sql(queued), await others()], [[], [0], unchanged])
+  equal([await scan(words), await sql(queued), await others()], [[], [1], unchanged])
   // deno-fmt-ignore
   equal(await scan(['xMessage', 'xTitle', 'xNote', 'xAccusation', 'xBen']), [
     'auth.audit_log_entries.payload xBen',

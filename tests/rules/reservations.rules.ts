@@ -272,12 +272,14 @@ test('what is agreed is a file for a calendar, of the two and nobody else, and n
 
 test('a reservation belongs to its conversation', async () => {
   const { ana, ben, ab, cb } = await meet()
+  await ana.get(cb, 404, 'Conversation not found')
   const id = idOf(await offer(ana, ab))
   const answers = steps.map((step) => ['POST', `/${step}`, { revision: 1 }] as const)
   for (const [method, end, body] of [['GET', ''], ['PATCH', '', { revision: 1 }], ...answers] as const) {
     for (const one of [id, 999_999_999]) {
       await ben.expect(method, `${cb}/reservations/${one}${end}`, body, 404, { error: 'Reservation not found' })
     }
+    await ana.expect(method, `${cb}/reservations/${id}${end}`, body, 404, { error: 'Conversation not found' })
   }
   equal(await stepsIn(ana, `${ab}/reservations/${id}`), [['pending', ana.id, null]])
 })

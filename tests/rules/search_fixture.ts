@@ -48,8 +48,11 @@ export const addressOf = (parameters: Parameters): string => {
   const pairs = Object.entries(parameters).flatMap(([name, given]) => [given].flat().map((one) => [name, `${one}`]))
   return `/users/search?${new URLSearchParams(pairs)}`
 }
-export const search = (parameters: Parameters = {}, who: Caller = anonymous): Promise<Json> =>
-  who.get(addressOf(parameters))
+export const search = async (parameters: Parameters = {}, who: Caller = anonymous): Promise<Json> => {
+  const answer = await who.get(addressOf(parameters))
+  is(answer.hits.every(({ _rankingScore: score }: Json) => score >= 0 && score <= 1), true, 'scores are from 0 to 1')
+  return answer
+}
 export const namesOf = ({ hits }: Json): string[] => hits.map(({ name }: Json) => name)
 /** The names that match by words and not by meaning alone, sorted. */
 export const byWords = async (q: string, who?: Caller): Promise<string[]> =>

@@ -1,6 +1,6 @@
 -- What the words of a query may stand for. That a request finds so is in tests/rules/search*.rules.ts; here is how far
 -- it goes.
-select plan(41);
+select plan(42);
 
 select is_empty(
   $$
@@ -166,6 +166,9 @@ from (
     ('I grew up with two dogs', true),
     ('I can''t live without my dogs', true), ('I don''t mind dogs', true), ('Zwei Hunde', true)
 ) as cases (biography, expected);
+select ok(
+  (private.lexeme('golfing') || ':1')::tsvector @@ private.forms_of('{golfer}'), '"without golfers" excludes golfing'
+);
 
 -- What profiles can be filled with so that a query costs more: words that begin alike, or that are of one letter.
 insert into private.search_lexicon (word, holders, named)
