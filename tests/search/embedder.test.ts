@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { runScript } from '../tools/run_script.ts'
 import { dimensions } from '../../functions/_shared/embeddings/provider.ts'
 import { loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
@@ -41,11 +40,6 @@ describe('a vector', () => {
     const text = 'Slow travel, street food and long evenings with zlorbik players.'
     expect(embed(text)).toEqual(embed(text))
     expect(loadEmbedder(file).embed(text)).toEqual(embed(text))
-  })
-
-  test('can be changed by the caller', () => {
-    embed('harbour').fill(7)
-    expect(norm('harbour')).toBeCloseTo(1, 5)
   })
 
   test('ignores case, accents, widths and punctuation', () => {
@@ -203,18 +197,6 @@ describe('the data file', () => {
     for (const name of ['WORDNET', 'FREQUENCIES']) {
       expect(beginning).toContain(read(`./LICENSE-${name}.txt`).toString())
     }
-  })
-
-  test('is loaded in 400 ms of processor time, in the best of three fresh processes', async () => {
-    const times: number[] = []
-    for (let run = 0; run < 3; run++) times.push(await runScript<number>('embedder/load.ts'))
-    expect(Math.min(...times)).toBeGreaterThan(1)
-    expect(Math.min(...times)).toBeLessThan(400)
-  })
-
-  test('contains the name of its model', () => {
-    expect(model).toBe('offline-wordnet-v3')
-    expect(new TextDecoder().decode(file.subarray(0, model.length))).toBe(model)
   })
 
   test('may lie anywhere in a larger buffer', () => {
