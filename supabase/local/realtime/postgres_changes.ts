@@ -21,7 +21,8 @@ export interface Subscription {
   id: number
   channel: Channel
   binding: Binding
-  filter: Condition[] | null
+  /** Undefined if there is none, null if it is invalid. */
+  filter: Condition | null | undefined
   /** The tables that the binding matches and their columns; empty until the database has accepted it. */
   tables: Map<string, Column[]>
 }
@@ -39,8 +40,6 @@ type Row = Record<string, unknown> | null
 const batchSize = 100
 // Each subscription adds a millisecond to every change of its table, no matter who makes the change.
 const maxPerUser = 300
-// Subscribers checked in one statement; between statements PGlite can answer others.
-const maxPerStatement = 50
 
 const payloadOf = ({ schema, table, type, key, at }: Change, record: Row, all: Column[], { claims }: Identity) => {
   const columns = all.filter(({ readers }) => readers?.includes(claims.role))
@@ -66,32 +65,31 @@ const rejection = ({ event, schema, table, filter }: Binding): string =>
 
 let lastId = 0
 
+/** Subscriptions of one subscriber see the same. */
+const subscriberOf = ({ channel, filter }: Subscription) => JSON.stringify([channel.identity.claims, filter])
+
 /** For each subscription to one table, the changes that it may see, by their ids, and the rows as it may see them. */
 const visibleTo = async (
   database: Database,
   changes: Change[],
   subscriptions: Subscription[],
 ): Promise<Map<Subscription, Map<number, Row>>> => {
-  const subscribers = subscriptions.map(({ channel, filter }) =>
-    JSON.stringify({ claims: channel.identity.claims, filter })
-  )
-  const distinct = [...new Set(subscribers)]
+  const visible = new Map<Subscription, Map<number, Row>>()
   const { schema, table } = changes[0]!
-  const visible: Map<number, Row>[] = []
-  while (visible.length < distinct.length) {
-    if (visible.length > 0) await yieldToEventLoop()
-    const batch = distinct.slice(visible.length, visible.length + maxPerStatement)
+  for (const alike of Map.groupBy(subscriptions, subscriberOf).values()) {
+    // Between statements PGlite can answer others.
+    if (visible.size > 0) await yieldToEventLoop()
+    const { channel: { identity: { claims } }, filter } = alike[0]!
     const [row] = await database.query(
       `select local_realtime.visible_changes(
-         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, ($4::text)::jsonb
+         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, ($4::text)::jsonb, ($5::text)::jsonb
        ) as visible`,
-      [schema, table, JSON.stringify(changes), `[${batch.join()}]`],
+      [schema, table, ...[changes, claims, filter ?? null].map((value) => JSON.stringify(value))],
     )
-    for (const seen of row?.visible as { id: number; record: Row }[][]) {
-      visible.push(new Map(seen.map(({ id, record }) => [id, record])))
-    }
+    const seen = new Map((row?.visible as { id: number; record: Row }[]).map(({ id, record }) => [id, record]))
+    for (const one of alike) visible.set(one, seen)
   }
-  return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
+  return visible
 }
 
 /**
@@ -152,7 +150,7 @@ export const openPostgresChanges = (database: Database, onLoss: () => void) => {
         id: ++lastId,
         channel,
         binding,
-        filter: typeof binding.filter === 'string' ? readFilter(binding.filter) : [],
+        filter: binding.filter ? readFilter(String(binding.filter)) : undefined,
         tables: new Map(),
       }))
       // Add all of them before the first await, so that a channel which leaves meanwhile removes all of them.
@@ -168,7 +166,7 @@ export const openPostgresChanges = (database: Database, onLoss: () => void) => {
         const { schema, table } = binding
         const [row] = filter === null ? [] : await database.query(
           'select local_realtime.subscribe(($1::text)::jsonb) as tables',
-          [JSON.stringify({ schema, table, filter })],
+          [JSON.stringify({ schema, table, filter: filter ?? null })],
         )
         const tables = row?.tables as { table: string; columns: Column[] }[] | null | undefined
         subscription.tables = new Map(tables?.map(({ table, columns }) => [table, columns]))
