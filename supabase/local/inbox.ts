@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { contentPolicy } from './content_policy.ts'
+import { pageHeaders } from './page_headers.ts'
 
 interface Mail {
   id: number
@@ -68,8 +68,6 @@ ${
 <pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
 
-const policy = contentPolicy({ 'style-src': "'unsafe-inline'" })
-
 /**
  * The mails that would have been sent, as the Supabase CLI's inbox shows them: a mail server that delivers to pages
  * instead of to anybody. It keeps the latest mails, in memory.
@@ -101,12 +99,10 @@ export const openInbox = async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as { port: number }
   const routes = new Hono()
+  routes.use(pageHeaders({ styleSrc: ["'unsafe-inline'"] }))
   routes.use(async (c, next) => {
-    await next()
-    c.header('Content-Security-Policy', policy)
-    c.header('X-Content-Type-Options', 'nosniff')
-    c.header('Referrer-Policy', 'no-referrer')
     c.header('Cache-Control', 'no-store')
+    await next()
   })
   routes.get('/', (c) => c.html(listPage(mails)))
   routes.get('/:id{[0-9]+}', (c) => {
