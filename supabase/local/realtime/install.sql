@@ -226,12 +226,12 @@ begin
          from %1$s as "row"
          where change ->> ''type'' <> ''DELETE'' and %3$s and %4$s
          union all
-         select null from (select (wanted).*) as "row" where change ->> ''type'' = ''DELETE'' and $2 and %4$s
+         select null from (select (wanted).*) as "row" where change ->> ''type'' = ''DELETE'' and %4$s
        ) as found',
       on_table, columns, same_key, condition
     )
     into visible
-    using changes, coalesce(filter ->> 'column' = any (keys), true);
+    using changes;
     raise sqlstate 'PROBE';
   exception
     when sqlstate 'PROBE' then null;
