@@ -11,8 +11,8 @@ interface Mail {
   to: string
   subject: string
   text: string
-  html: string | null
-  headers: { key: string; value: string }[]
+  html?: string | undefined
+  headers?: { key: string; value: string }[]
 }
 
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
@@ -61,11 +61,11 @@ const mailPage = (mail: Mail): Html =>
     html`<p><a href="/mail">All mails</a></p>
 <p>To ${mail.to}</p>
 ${
-      mail.html !== null && html`<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"
+      mail.html && html`<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"
   srcdoc="${`<base target="_blank">${mail.html}`}"></iframe>`
     }
 <pre>${mail.text}</pre>
-<pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
+<pre>${mail.headers?.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
 
 /**
@@ -84,7 +84,7 @@ export const openInbox = async () => {
     size: megabyte,
     onData: async (stream, { envelope }, done) => {
       try {
-        const { subject = '', text = '', html = null, headers } = await PostalMime.parse(
+        const { subject = '', text = '', html, headers } = await PostalMime.parse(
           Readable.toWeb(stream) as never,
         )
         add({ to: envelope.rcptTo.map(({ address }) => address).join(', '), subject, text, html, headers })
@@ -112,7 +112,7 @@ export const openInbox = async () => {
   return {
     /** Where the function notify sends its mails. */
     smtpUrl: `smtp://127.0.0.1:${port}`,
-    add: (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>) => add({ ...mail, headers: [] }),
+    add,
     routes,
   }
 }

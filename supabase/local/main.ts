@@ -91,8 +91,8 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
   const inbox = await openInbox()
   const sendMail: SendMail = (mail) => {
-    inbox.add({ ...mail, html: mail.html ?? null })
-    return printMail(mail)
+    inbox.add(mail)
+    printMail(mail)
   }
   const platform = await openPlatform(database, keys, settings, sendMail).catch((error) => {
     if (error instanceof CannotStart) throw error
