@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { App } from '@supabase/lite'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
@@ -20,6 +20,7 @@ import type { Inbox } from './inbox.ts'
 import { keyForm } from './key_form.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
+import { inSchemas } from './patched_connection.ts'
 import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
 import type { openRealtime } from './realtime/server.ts'
@@ -49,26 +50,18 @@ const headers = pageHeaders({
 const crossOrigin = cors({
   origin: '*',
   maxAge: 86_400,
-  exposeHeaders: 'Content-Range Content-Location Preference-Applied Retry-After WWW-Authenticate X-Sb-Error-Code'.split(
-    ' ',
-  ),
+  exposeHeaders: [
+    ...['Content-Range', 'Content-Location', 'Preference-Applied', 'Retry-After', 'WWW-Authenticate'],
+    'X-Sb-Error-Code',
+  ],
 })
-
-/** The answer that upgrades to a WebSocket takes no headers. */
-const unlessUpgrade = (middleware: MiddlewareHandler) =>
-  createMiddleware((c, next) => c.req.header('Upgrade') ? next() : middleware(c, next))
 
 /**
  * What the table editor lists, of the introspection of @supabase/lite: the schema of the Data API alone, as it matches
  * columns by table name and would show those of auth.users as ours; and the views, which it can read, as tables.
  */
-const shownTables = (found: Record<string, { name: string; schema?: string }[]>) => {
-  const shown = Object.fromEntries(
-    Object.entries(found).map(([kind, entries]) => [
-      kind,
-      Array.isArray(entries) ? entries.filter(({ schema = 'public' }) => schema === 'public') : entries,
-    ]),
-  )
+const shownTables = (found: object) => {
+  const shown = inSchemas(found, (schema) => schema === 'public')
   const [tables = [], views = []] = [shown.tables, shown.views]
   return {
     ...shown,
@@ -76,7 +69,6 @@ const shownTables = (found: Record<string, { name: string; schema?: string }[]>)
   }
 }
 
-/** What the gateway routes to. */
 interface Parts {
   platform: App
   database: Database
@@ -92,7 +84,6 @@ interface Parts {
 
 type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
 
-/** Calls the function that the path names. */
 const openFunctions = ({ functions }: Parts) => {
   const unknownFunction = createApp('unknown')
   return (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
@@ -154,8 +145,8 @@ export const openGateway = (parts: Parts) => {
     log('error', 'Unhandled error', describeError(error))
     return c.json({ error: 'Internal server error' }, 500)
   })
-  gateway.use(unlessUpgrade(headers))
-  for (const api of ['auth', 'rest', 'realtime', 'storage']) gateway.use(`/${api}/v1/*`, unlessUpgrade(crossOrigin))
+  gateway.use(headers)
+  for (const api of ['auth', 'rest', 'realtime', 'storage']) gateway.use(`/${api}/v1/*`, crossOrigin)
   gateway.use('/rest/v1/*', limitDataApi(keys))
   gateway.route('/auth/v1', authRoutes)
   gateway.all('/auth/v1/*', toPlatform)

@@ -42,10 +42,15 @@ const openBundles = (folder: URL, build = bundle) => {
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
 /** A page that asks its own server only; `more` is what it may beyond its files. */
-const openPage = (more: Policy, referrer = {}) => {
+const openPage = (title: string, more: Policy, referrer = {}) => {
   const page = new Hono<Env>()
   const policy = { scriptSrc: self, styleSrc: self, imgSrc: self, connectSrc: self, ...more }
   page.use(pageHeaders({ ...policy, requireTrustedTypesFor: ["'script'"] }, referrer))
+  page.onError((error, c) => {
+    if (error instanceof BodyError) throw error
+    log('error', `${title} could not be built`, describeError(error))
+    return c.text(`${title} could not be built, everything else works: ${error.message}\n`, 500)
+  })
   page.use(compress())
   page.use(async (c, next) => {
     await next()
@@ -61,7 +66,6 @@ const withVersions = (html: string, files: Record<string, string>): string =>
     return page.replaceAll(`${name}"`, `${name}?v=${version}"`)
   }, html)
 
-/** The content of a file with this name. */
 const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response => {
   c.header('Content-Type', getMimeType(name)!)
   return c.body(content)
@@ -81,16 +85,12 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   const read = (name: string) => readFile(new URL(name, demoFolder))
   const bundled = openBundles(demoFolder, build)
   const hostOf = (c: Context) => new URL(c.req.url).host
-  const page = openPage({
+  const page = openPage('The demo page', {
     // The WebSocket is named because not every browser includes it in 'self'.
     connectSrc: [...self, (c) => `ws://${hostOf(c)}`, (c) => `wss://${hostOf(c)}`],
     workerSrc: self,
     formAction: self,
     trustedTypes: ['service-worker'],
-  })
-  page.onError((error, c) => {
-    log('error', 'The demo page could not be built', describeError(error))
-    return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
   const readStyles = async () => (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
   const sendPage = async (c: Context) => {
@@ -139,12 +139,7 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
   const read = (name: string) => readFile(new URL(name, adminFolder))
   const bundled = openBundles(adminFolder, build)
   // The forms are those for the key and to log out.
-  const page = openPage({ formAction: self, trustedTypes: ["'none'"] }, formReferrer)
-  page.onError((error, c) => {
-    if (error instanceof BodyError) throw error
-    log('error', "The admin's page could not be built", describeError(error))
-    return c.text("The admin's page could not be built, everything else works\n", 500)
-  })
+  const page = openPage("The admin's page", { formAction: self, trustedTypes: ["'none'"] }, formReferrer)
   page.get('/style.css', async (c) => send(c, 'style.css', await read('style.css')))
   page.route('/', keyForm(dashboard, keys, '/'))
   // Also with the cookie of an earlier start, which opens nothing any more.
@@ -176,7 +171,7 @@ export const referenceFiles: Record<string, URL> = {
 /** The API reference: docs/openapi.json as a page, which sends requests to this server alone. */
 export const reference = () => {
   // Its icon is empty data.
-  const page = openPage({ imgSrc: ['data:'], trustedTypes: ["'none'"] })
+  const page = openPage('The API reference', { imgSrc: ['data:'], trustedTypes: ["'none'"] })
   page.get('/openapi.json', async (c) => {
     const document = JSON.parse(await readFile(referenceFiles['openapi.json']!, 'utf8'))
     return c.json({ ...document, servers: [{ url: new URL('/functions/v1', c.req.url).href }] })

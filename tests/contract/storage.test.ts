@@ -393,6 +393,8 @@ describe.skipIf(supplied)('on one machine, a request', () => {
     const head = await get({}, 'HEAD')
     expect([head.headers.get('Content-Length'), head.bytes.length]).toEqual([`${png.length}`, 0])
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+    // Pages of other origins show it.
+    expect(headers.get('Cross-Origin-Resource-Policy')).toBe(null)
     expect(headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'.*; sandbox$/)
     expect(headers.get('Content-Disposition')).toBe(null)
     await expectOutcome(expect.stringMatching(/^415/), put(service.from('avatars'), 'x.html', '<b>', 'text/html'))
