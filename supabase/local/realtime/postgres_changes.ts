@@ -40,6 +40,8 @@ type Row = Record<string, unknown> | null
 const batchSize = 100
 // Each subscription adds a millisecond to every change of its table, no matter who makes the change.
 const maxPerUser = 300
+// Subscribers checked in one statement; between statements PGlite can answer others.
+const maxPerStatement = 50
 
 const payloadOf = ({ schema, table, type, key, at }: Change, record: Row, all: Column[], { claims }: Identity) => {
   const columns = all.filter(({ readers }) => readers?.includes(claims.role))
@@ -65,7 +67,7 @@ const rejection = ({ event, schema, table, filter }: Binding): string =>
 
 let lastId = 0
 
-/** Subscriptions of one subscriber see the same. */
+/** As local_realtime.visible_changes takes it; subscriptions with the same one see the same. */
 const subscriberOf = ({ channel, filter }: Subscription) => JSON.stringify([channel.identity.claims, filter])
 
 /** For each subscription to one table, the changes that it may see, by their ids, and the rows as it may see them. */
@@ -76,18 +78,21 @@ const visibleTo = async (
 ): Promise<Map<Subscription, Map<number, Row>>> => {
   const visible = new Map<Subscription, Map<number, Row>>()
   const { schema, table } = changes[0]!
-  for (const alike of Map.groupBy(subscriptions, subscriberOf).values()) {
-    // Between statements PGlite can answer others.
-    if (visible.size > 0) await yieldToEventLoop()
-    const { channel: { identity: { claims } }, filter } = alike[0]!
-    const [row] = await database.query(
+  const subscribers = [...Map.groupBy(subscriptions, subscriberOf)]
+  for (let at = 0; at < subscribers.length; at += maxPerStatement) {
+    if (at > 0) await yieldToEventLoop()
+    const batch = subscribers.slice(at, at + maxPerStatement)
+    const rows = await database.query(
       `select local_realtime.visible_changes(
-         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, ($4::text)::jsonb, ($5::text)::jsonb
-       ) as visible`,
-      [schema, table, ...[changes, claims, filter ?? null].map((value) => JSON.stringify(value))],
+         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, subscriber -> 0, subscriber -> 1
+       ) as visible
+       from jsonb_array_elements(($4::text)::jsonb) as subscriber`,
+      [schema, table, JSON.stringify(changes), `[${batch.map(([subscriber]) => subscriber).join()}]`],
     )
-    const seen = new Map((row?.visible as { id: number; record: Row }[]).map(({ id, record }) => [id, record]))
-    for (const one of alike) visible.set(one, seen)
+    for (const [index, [, alike]] of batch.entries()) {
+      const seen = rows[index]!.visible as { id: number; record: Row }[]
+      for (const one of alike) visible.set(one, new Map(seen.map(({ id, record }) => [id, record])))
+    }
   }
   return visible
 }
