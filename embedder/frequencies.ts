@@ -18,9 +18,8 @@ const readCounts = (path: string): Map<string, number> =>
 export type Frequencies = { of: (lemma: string) => number; has: (lemma: string) => boolean }
 
 /**
- * The probability of each lemma among all words: of itself and of all forms that lead to it, as the embedder reads
- * them.
- * A collocation has that of its two words beside each other.
+ * The probability of each lemma among all words: of itself and of all forms that lead to it. A collocation has that of
+ * its two words beside each other.
  */
 export const readFrequencies = (folder: string, lemmas: string[]): Frequencies => {
   const words = readCounts(`${folder}/frequency_dictionary_en_82_765.txt`)

@@ -52,7 +52,6 @@ const relationWeights: Readonly<Record<string, number>> = {
   ';r': 0.15, // region
   '-r': 0.05,
   ';u': 0.05, // usage
-  '-u': 0,
   '<': 0.3, // participle of
 }
 
@@ -69,10 +68,9 @@ const scaled = (entries: Entry[], mass: number): Entry[] => {
 
 const relationsOf = ({ synsets }: Lexicon, synset: number): Entry[] => {
   const { pointers } = synsets[synset]!
-  const counts = new Map<string, number>()
-  for (const { relation } of pointers) counts.set(relation, (counts.get(relation) ?? 0) + 1)
+  const kinds = Map.groupBy(pointers, ({ relation }) => relation)
   return pointers.map(({ relation, synset: target }) => {
-    const damping = Math.min(1, Math.sqrt(fanOut / counts.get(relation)!))
+    const damping = Math.min(1, Math.sqrt(fanOut / kinds.get(relation)!.length))
     return [target, (relationWeights[relation] ?? 0) * damping]
   })
 }
@@ -102,10 +100,7 @@ const glossOf = ({ glosses, inverseFrequencies, meanings, synsets }: Lexicon, sy
 const usersOf = ({ glosses, synsets, lemmas, numbers, tagCounts }: Lexicon): Entry[][] => {
   const users = lemmas.map((): Entry[] => [])
   glosses.forEach((gloss, synset) => {
-    const tagged = synsets[synset]!.lemmas.reduce(
-      (max, lemma) => Math.max(max, tagCounts[numbers.get(lemma)!]!),
-      0,
-    )
+    const tagged = Math.max(...synsets[synset]!.lemmas.map((lemma) => tagCounts[numbers.get(lemma)!]!))
     for (const [lemma, count] of gloss) users[lemma]!.push([synset, count * (0.3 + Math.log1p(tagged))])
   })
   return users.map((entries) =>

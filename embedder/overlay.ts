@@ -11,10 +11,7 @@ const leastTagCount = 8
 export const linesOf = (text: string): string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
 
-/**
- * The embedder looks up single words and pairs, and skips stop words; anything else would be a row that no text
- * reaches.
- */
+/** The embedder looks up single words and pairs, and skips stop words. */
 const checkReachable = (word: string) => {
   const parts = word.split('_')
   if (parts.length > 2 || parts.some((part) => stopWords.has(part) || !/^[a-z0-9]+$/.test(part))) {

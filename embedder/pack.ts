@@ -1,12 +1,6 @@
 // Packs words, weights and vectors into the layout of functions/_shared/embeddings/wordnet/data_file.ts.
-import {
-  adler32,
-  headerBytes,
-  model,
-  nameBytes,
-  rowBytes,
-  wordDimensions,
-} from '../functions/_shared/embeddings/wordnet/data_file.ts'
+import { Buffer } from 'node:buffer'
+import { adler32, model, nameBytes, rowBytes } from '../functions/_shared/embeddings/wordnet/data_file.ts'
 
 export type Word = { spelling: string; probability: number; vector: Float32Array; isTopical?: boolean }
 
@@ -41,6 +35,13 @@ const packVector = (vector: Float32Array, packed: Uint8Array) => {
 /** The bytes of UTF-8 as the characters of a string. */
 const binary = (word: string): string => String.fromCharCode(...new TextEncoder().encode(word))
 
+/** As unsigned integers of 32 bits, the lowest byte first. */
+const numbers = (values: number[]): Uint8Array => {
+  const bytes = Buffer.alloc(4 * values.length)
+  values.forEach((value, i) => bytes.writeUInt32LE(value, 4 * i))
+  return bytes
+}
+
 /** Front-codes binary strings in order. */
 const packWords = (sorted: string[]): Uint8Array => {
   let before = ''
@@ -53,9 +54,7 @@ const packWords = (sorted: string[]): Uint8Array => {
   return Uint8Array.from(lines.join(''), (character) => character.charCodeAt(0))
 }
 
-/**
- * The glossary tells the word of each form. The notice holds the licences that must stay with every copy.
- */
+/** The glossary tells the word of each form. The notice holds the licences that must stay with every copy. */
 export const pack = (words: Word[], glossary: Map<string, string>, notice: string): Uint8Array => {
   const sorted = words.toSorted((a, b) => a.spelling < b.spelling ? -1 : 1)
   const noticeBytes = new TextEncoder().encode(notice)
@@ -71,8 +70,7 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   }))
     .sort((one, other) => one.form < other.form ? -1 : 1)
   const formList = packWords(forms.map(({ form }) => form))
-  const targets = new DataView(new ArrayBuffer(4 * forms.length))
-  forms.forEach(({ row }, i) => targets.setUint32(4 * i, row, true))
+  const targets = numbers(forms.map(({ row }) => row))
   const weights = Uint8Array.from(
     sorted,
     ({ probability, isTopical }) =>
@@ -81,18 +79,9 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   const vectors = new Uint8Array(sorted.length * rowBytes)
   sorted.forEach(({ vector }, row) => packVector(vector, vectors.subarray(row * rowBytes, (row + 1) * rowBytes)))
 
-  const sections = [noticeBytes, list, formList, new Uint8Array(targets.buffer), weights, vectors]
-  const bytes = new Uint8Array(headerBytes + sections.reduce((sum, section) => sum + section.length, 0))
-  let at = headerBytes
-  for (const section of sections) {
-    bytes.set(section, at)
-    at += section.length
-  }
-  bytes.set(new TextEncoder().encode(model))
-  const checksum = adler32(bytes.subarray(headerBytes))
-  const fields = [checksum, noticeBytes.length, sorted.length, list.length, forms.length, formList.length]
-  const header = new DataView(bytes.buffer)
-  fields.forEach((field, i) => header.setUint32(nameBytes + 4 * i, field, true))
-  if (sorted[0]?.vector.length !== wordDimensions) throw new Error(`Vectors need ${wordDimensions} components`)
-  return bytes
+  const body = Buffer.concat([noticeBytes, list, formList, targets, weights, vectors])
+  const name = Buffer.alloc(nameBytes)
+  name.write(model)
+  const sizes = [noticeBytes.length, sorted.length, list.length, forms.length, formList.length]
+  return Buffer.concat([name, numbers([adler32(body), ...sizes]), body])
 }

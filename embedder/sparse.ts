@@ -26,41 +26,31 @@ export const sparseRows = (): { add: (row: Entry[]) => void; matrix: () => Spars
   }
 }
 
-/** A X, of the first `rows` rows of A; X has `width` columns. */
-export const times = (
+/** Adds A X to the product, of the first `rows` rows of A, or Aᵀ X; X and the product have `width` columns. */
+const multiply = (
   { starts, columns, values }: Sparse,
   rows: number,
   x: Float32Array,
   width: number,
+  product: Float32Array,
+  isTransposed: boolean,
 ): Float32Array => {
-  const product = new Float32Array(rows * width)
   for (let row = 0; row < rows; row++) {
-    const to = row * width
     for (let entry = starts[row]!; entry < starts[row + 1]!; entry++) {
       const value = values[entry]!
-      const from = columns[entry]! * width
+      const column = columns[entry]!
+      const to = (isTransposed ? column : row) * width
+      const from = (isTransposed ? row : column) * width
       for (let j = 0; j < width; j++) product[to + j]! += value * x[from + j]!
     }
   }
   return product
 }
 
+/** A X, of the first `rows` rows of A; X has `width` columns. */
+export const times = (a: Sparse, rows: number, x: Float32Array, width: number): Float32Array =>
+  multiply(a, rows, x, width, new Float32Array(rows * width), false)
+
 /** Aᵀ Y, of the first `rows` rows of A; Y has `width` columns, the product `height` rows. */
-export const transposedTimes = (
-  { starts, columns, values }: Sparse,
-  rows: number,
-  y: Float32Array,
-  width: number,
-  height: number,
-): Float32Array => {
-  const product = new Float32Array(height * width)
-  for (let row = 0; row < rows; row++) {
-    const from = row * width
-    for (let entry = starts[row]!; entry < starts[row + 1]!; entry++) {
-      const value = values[entry]!
-      const to = columns[entry]! * width
-      for (let j = 0; j < width; j++) product[to + j]! += value * y[from + j]!
-    }
-  }
-  return product
-}
+export const transposedTimes = (a: Sparse, rows: number, y: Float32Array, width: number, height: number) =>
+  multiply(a, rows, y, width, new Float32Array(height * width), true)

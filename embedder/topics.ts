@@ -36,7 +36,8 @@ const lemmaOf = (phrase: string[], isKnown: (lemma: string) => boolean): string 
 export const lemmasOfTopics = (topics: Topic[], isKnown: (lemma: string) => boolean): string[] =>
   topics.flatMap(({ phrases }) => phrases.flatMap((phrase) => lemmaOf(phrase, isKnown) ?? []))
 
-const unit = (vector: Float32Array): Float32Array => {
+/** The same direction, with length 1 (L2), unless it is zero. */
+export const unit = (vector: Float32Array): Float32Array => {
   const length = Math.sqrt(vector.reduce((squares, x) => squares + x * x, 0))
   return length === 0 ? vector : vector.map((x) => x / length)
 }

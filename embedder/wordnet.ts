@@ -6,20 +6,14 @@ export type Pointer = { relation: string; synset: number }
 /** One meaning, the lemmas that have it (lower case, underscores between words), and its definition with examples. */
 export type Synset = { lemmas: string[]; pointers: Pointer[]; gloss: string }
 
-/**
- * A sense of a lemma: its synset, how often hand-tagged texts use it, and its rank among the lemma's senses (1 is
- * first).
- */
+/** A sense of a lemma, how often hand-tagged texts use it, and its rank among the lemma's senses, from 1. */
 export type Sense = { synset: number; tagCount: number; rank: number }
 
 export type WordNet = { synsets: Synset[]; senses: Map<string, Sense[]> }
 
 const partsOfSpeech = { noun: 'n', verb: 'v', adj: 'a', adv: 'r' }
 
-/**
- * The part of speech by the number that sense keys give it; 5 is the adjective satellite, which shares the adjectives'
- * file.
- */
+/** The part of speech by its number in sense keys; 5 is the adjective satellite, in the file of the adjectives. */
 const partByNumber = ['', 'n', 'v', 'a', 'r', 'a']
 
 const linesOf = (path: string): string[] =>
@@ -65,19 +59,8 @@ export const readWordNet = (folder: string): WordNet => {
   const synsets = parsed.map(({ words, pointers, gloss }) => ({
     lemmas: words.map((word) => word.toLowerCase()),
     gloss,
-    pointers: pointers.flatMap(({ relation, target }) => {
-      const synset = byKey.get(target)
-      return synset === undefined ? [] : [{ relation, synset }]
-    }),
+    pointers: pointers.map(({ relation, target }) => ({ relation, synset: byKey.get(target)! })),
   }))
-  const senses = new Map<string, Sense[]>()
-  for (const { lemma, key, tagCount, rank } of readSenses(folder)) {
-    const synset = byKey.get(key)
-    if (synset === undefined) continue
-    const known = senses.get(lemma)
-    const sense = { synset, tagCount, rank }
-    if (known) known.push(sense)
-    else senses.set(lemma, [sense])
-  }
-  return { synsets, senses }
+  const senses = readSenses(folder).map(({ key, ...sense }) => ({ ...sense, synset: byKey.get(key)! }))
+  return { synsets, senses: Map.groupBy(senses, ({ lemma }) => lemma) }
 }

@@ -12,6 +12,7 @@
  * names (names, from the census of the United States) only select among names. places.txt is ours.
  */
 import { wordsOf } from '../../functions/_shared/fold.ts'
+import { linesOf } from '../overlay.ts'
 import { readSynsets } from '../wordnet.ts'
 import { isOrdinary, namesInUse } from './names.ts'
 import * as sources from './sources.ts'
@@ -34,8 +35,8 @@ interface Place {
 const fold = (name: string): string => wordsOf(name).join(' ')
 const distinct = (names: string[]): string[] => [...new Set(names)].filter((name) => name.length > 1)
 const places = new Map<number, Place>()
-const add = (place: Omit<Place, 'adjectives'>): Place => {
-  const whole = { ...place, names: distinct(place.names.map(fold)), adjectives: [] }
+const add = (place: Omit<Place, 'adjectives' | 'population' | 'maxNames'> & Partial<Place>): Place => {
+  const whole = { population: 0, maxNames: 40, ...place, names: distinct(place.names.map(fold)), adjectives: [] }
   if (places.has(place.id)) throw new Error(`${place.names[0]} and ${places.get(place.id)!.names[0]} have one id`)
   places.set(place.id, whole)
   return whole
@@ -56,15 +57,7 @@ const containing = (code: string): number[] =>
   )
     .map((key) => Number(key.slice(0, 3)))
 for (const key of Object.keys(contains).filter((key) => /^\d{3}$/.test(key) && key !== '001')) {
-  add({
-    id: Number(key),
-    kind: 'area',
-    code: key,
-    parents: containing(key),
-    names: territoryNames(key),
-    population: 0,
-    maxNames: 40,
-  })
+  add({ id: Number(key), kind: 'area', code: key, parents: containing(key), names: territoryNames(key) })
 }
 const countries = new Map<string, Place>()
 const spoken = new Map<string, string[]>()
@@ -72,27 +65,20 @@ for (const { geonameid, iso, name, population, languages } of sources.readCountr
   if (['AN', 'CS'].includes(iso)) continue
   spoken.set(iso, languages.split(',').map((language) => language.slice(0, 2)))
   const names = [territories[0]![iso] ?? name, name, ...territoryNames(iso)]
-  countries.set(
-    iso,
-    add({ id: geonameid, kind: 'country', code: iso, parents: containing(iso), names, population, maxNames: 40 }),
-  )
+  countries.set(iso, add({ id: geonameid, kind: 'country', code: iso, parents: containing(iso), names, population }))
 }
 
 // Regions: those of the first level, and in some countries of the second, which people know better.
 const cities = sources.readCities()
 const subdivisions = sources.readSubdivisions()
 const subdivisionsOfCities = sources.readSubdivisionsOfCities()
-const byIndex = new Map(subdivisions.map((each) => [each.index, each]))
-const ofCity = (city: sources.City): Set<number> =>
-  new Set([
-    ...subdivisions.length && firstLevel.has(`${city.countrycode}.${city.admin1code}`)
-      ? [firstLevel.get(`${city.countrycode}.${city.admin1code}`)!]
-      : [],
-    ...(subdivisionsOfCities.get(city.geonameid) ?? []).filter((index) =>
-      /^(GB|IE|FR)\./.test(byIndex.get(index)?.code ?? '')
-    ),
-  ])
 const firstLevel = new Map(subdivisions.filter(({ level }) => level === '1').map(({ code, index }) => [code, index]))
+const ofCity = ({ countrycode, admin1code, geonameid }: sources.City): Set<number> => {
+  const first = firstLevel.get(`${countrycode}.${admin1code}`)
+  const isSecond = (index: number) => /^(GB|IE|FR)\./.test(subdivisions[index - 1]?.code ?? '')
+  const second = (subdivisionsOfCities.get(geonameid) ?? []).filter(isSecond)
+  return new Set(first === undefined ? second : [first, ...second])
+}
 const citiesOf = new Map<number, sources.City[]>()
 for (const city of cities) {
   for (const index of ofCity(city)) citiesOf.set(index, [...citiesOf.get(index) ?? [], city])
@@ -121,18 +107,11 @@ for (const { index, name, iso, code, id, others, level, parent } of subdivisions
   regions.set(index, add({ id, kind: 'region', code, parents: above, names, population, maxNames: 10 }))
 }
 
-// Cities.
+// Cities, which have more names the larger they are.
+const nameCounts = [[1_000_000, 24], [300_000, 16], [100_000, 10], [40_000, 5], [0, 3]] as const
 for (const city of cities) {
   const { name, latitude, longitude, population, countrycode: code } = city
-  const maxNames = population >= 1_000_000
-    ? 24
-    : population >= 300_000
-    ? 16
-    : population >= 100_000
-    ? 10
-    : population >= 40_000
-    ? 5
-    : 3
+  const [, maxNames] = nameCounts.find(([people]) => population >= people)!
   const parents = [...ofCity(city)].map((index) => regions.get(index)?.id).filter((id) => id !== undefined)
   if (parents.length === 0) parents.push(countries.get(code)!.id)
   const names = [...name.split(' / '), ...namesInUse(name, city.alternatenames, spoken.get(code)!, code, population)]
@@ -166,8 +145,7 @@ const placeOf = (name: string, kinds: string[] = Object.keys(ranks), country?: s
 // Ours; the file says how a line is read.
 const ours = new Set<string>()
 let nextId = 1001
-for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url)).split('\n')) {
-  if (line === '' || line.startsWith('#')) continue
+for (const line of linesOf(Deno.readTextFileSync(new URL('places.txt', import.meta.url)))) {
   const [, kind = '', country, text = ''] = /^(?:(\w+)(?: (\w\w))?: )?(.*)/.exec(line)!
   const [names = [], adjectives = [], parts = [], members = []] = text.split(';').map((list) =>
     list.split(',').map((each) => each.trim()).filter(Boolean)
@@ -178,15 +156,8 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
     continue
   }
   if (place?.kind === 'city' && place.population < 100_000) console.log(`Small: ${names[0]}, ${place.code}`)
-  place ??= add({
-    id: nextId++,
-    kind: kind as 'area',
-    code: country ?? '',
-    parents: country ? [countries.get(country)!.id] : [],
-    names: [],
-    population: 0,
-    maxNames: 40,
-  })
+  const parents = country ? [countries.get(country)!.id] : []
+  place ??= add({ id: nextId++, kind: kind as 'area', code: country ?? '', parents, names: [] })
   // Behind the main one, so that none is among those that are too many.
   place.names.splice(1, 0, ...names.map(fold))
   names.forEach((name) => ours.add(`${place!.id} ${fold(name)}`))
@@ -216,28 +187,17 @@ for (const line of Deno.readTextFileSync(new URL('places.txt', import.meta.url))
       known.kind = 'district'
       known.parents.unshift(place.id)
     } else {
-      const { code, latitude, longitude } = place
-      const district = add({
-        id: nextId++,
-        kind: 'district',
-        code,
-        parents: [place.id, ...place.parents],
-        names: [part],
-        latitude,
-        longitude,
-        population: 0,
-        maxNames: 4,
-      })
-      byName.set(fold(part), [district])
+      const { id, ...above } = place
+      const parents = [id, ...above.parents]
+      const district = { ...above, id: nextId++, kind: 'district' as const, parents, names: [part] }
+      byName.set(fold(part), [add({ ...district, population: 0, maxNames: 4 })])
     }
   }
 }
 // "St." and "Saint" are written for each other.
 for (const place of places.values()) {
-  const [main = ''] = place.names
-  if (/^(st|saint) /i.test(main)) {
-    place.names.push(/^st /i.test(main) ? main.replace(/^st /i, 'saint ') : main.replace(/^saint /i, 'st '))
-  }
+  const [, saint, rest] = /^(st|saint) (.*)/.exec(place.names[0] ?? '') ?? []
+  if (saint) place.names.push(`${saint === 'st' ? 'saint' : 'st'} ${rest}`)
 }
 // Cities of time zones.
 for (const language of sources.languages) {
@@ -286,44 +246,26 @@ const zoneOf = (place: Place): string => {
   return isWhole(place) && !wider(place).some(isWhole) ? [...zones.get(place)!][0]! : ''
 }
 
-const rows: string[] = []
-const counts: Record<string, number> = {}
-for (
-  const place of [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
-) {
+const isAmbiguous = (name: string): boolean => isOrdinary(name, largest.get(name) ?? 0)
+const ordered = [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
+const rows = ordered.map((place) => {
   const { id, kind, latitude, longitude, population, maxNames } = place
-  const isUnsuitable = (name: string): boolean => isOrdinary(name, largest.get(name) ?? 0) || name.length >= 50
+  const isUnsuitable = (name: string): boolean => isAmbiguous(name) || name.length >= 50
   const names = place.names.filter((name, at) =>
     at === 0 || !place.adjectives.includes(name) &&
       (ours.has(`${id} ${name}`) || !isUnsuitable(name) && !((owners.get(name) ?? 0) > population && kind === 'city'))
   ).slice(0, maxNames)
   const adjectives = place.adjectives.filter((adjective) => adjective !== place.names[0])
-  const ambiguous = [...names, ...adjectives].filter((name) => isOrdinary(name, largest.get(name) ?? 0))
+  const ambiguous = [...names, ...adjectives].filter(isAmbiguous)
   const parents = [...new Set(place.parents)].filter((parent) => parent !== id)
   const at = (degrees?: number): string => degrees === undefined ? '' : String(Number(degrees.toFixed(2)))
-  rows.push(
-    [
-      id,
-      kind,
-      parents.join(','),
-      names.join('|'),
-      ambiguous.join('|'),
-      adjectives.join('|'),
-      at(latitude),
-      at(longitude),
-      population || '',
-      zoneOf(place),
-    ].join('\t'),
-  )
-  counts[kind] = (counts[kind] ?? 0) + 1
-  counts.names = (counts.names ?? 0) + names.length
-}
+  const lists = [names, ambiguous, adjectives].map((list) => list.join('|'))
+  return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zoneOf(place)].join('\t')
+})
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
 # id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people,
 # time zone
 `
 const file = new URL('../../sql/data/places.tsv', import.meta.url)
-Deno.mkdirSync(new URL('.', file), { recursive: true })
 Deno.writeTextFileSync(file, header + rows.join('\n') + '\n')
-console.log(counts, `${Deno.statSync(file).size} bytes`)
-Deno.exit()
+console.log(`${rows.length} places, ${Deno.statSync(file).size} bytes`)

@@ -16,19 +16,13 @@ const scripts: [RegExp, string[]][] = [
   [/^\p{Script=Hangul}+$/u, ['ko']],
   [/^[\p{Script=Thai}\p{M}]+$/u, ['th']],
 ]
-const local = new Map(Object.entries({
-  GE: /^\p{Script=Georgian}+$/u,
-  AM: /^\p{Script=Armenian}+$/u,
-  IR: /^[\p{Script=Arabic}\p{M} ]+$/u,
-  PK: /^[\p{Script=Arabic}\p{M} ]+$/u,
-  AF: /^[\p{Script=Arabic}\p{M} ]+$/u,
-  RS: /^[\p{Script=Cyrillic} ]+$/u,
-  MK: /^[\p{Script=Cyrillic} ]+$/u,
-  BG: /^[\p{Script=Cyrillic} ]+$/u,
-  BY: /^[\p{Script=Cyrillic} ]+$/u,
-  KZ: /^[\p{Script=Cyrillic} ]+$/u,
-  MN: /^[\p{Script=Cyrillic} ]+$/u,
-}))
+/** Those whose names are kept for places of these countries. */
+const local: [RegExp, string][] = [
+  [/^\p{Script=Georgian}+$/u, 'GE'],
+  [/^\p{Script=Armenian}+$/u, 'AM'],
+  [/^[\p{Script=Arabic}\p{M} ]+$/u, 'IR PK AF'],
+  [/^[\p{Script=Cyrillic} ]+$/u, 'RS MK BG BY KZ MN'],
+]
 
 const allGiven = new Set([...readGivenNames(5000), 'nico'])
 const lower = (name: string): string => name.normalize('NFC').toLowerCase()
@@ -37,6 +31,10 @@ const frequency = (name: string, language: string): number => {
   const words = lower(name).split(/[ '-]+/).filter((word) => word.length > 2 || !/^\p{Script=Latin}/u.test(word))
   return words.length === 0 ? 0 : Math.min(...words.map((word) => frequencies.get(language)!.get(word) ?? 0))
 }
+/** The one of these names that is written most in a language, and how often. */
+const mostFrequent = (names: string[], language: string): [name: string, score: number] =>
+  names.map((name): [string, number] => [name, frequency(name, language)])
+    .reduce((one, other) => other[1] > one[1] ? other : one, ['', 0])
 
 const noise = new RegExp(
   '\\b(city|town|of|the|commune|municip\\w*|lungsod|kota|estat|stad|stadt|sity|grad|gorod|osh|urbs|civitas|ville de|' +
@@ -65,26 +63,25 @@ export const namesInUse = (
   const isKnown = population >= 100_000
   const latin = [main, ...others.filter((name) => isWritten(name) && isAlike(name, main, isRegion))]
   const known = Math.max(...languages.map((language) => frequency(main, language)), 2)
-  const own = localLanguages.concat(languages).filter((language) => spoken.includes(language))
-  for (const language of new Set(['en', ...own, ...isKnown ? languages : []])) {
+  const official = localLanguages.concat(languages).filter((language) => spoken.includes(language))
+  for (const language of new Set(['en', ...official, ...isKnown ? languages : []])) {
     if (/ru|uk|el|ar|he|ja|zh|ko|bg|sr|th/.test(language)) continue
-    const scored = latin.map((name): [string, number] => [name, frequency(name, language)])
-    const [best, score] = scored.reduce((one, other) => other[1] > one[1] ? other : one)
+    const [best, score] = mostFrequent(latin, language)
     // A word that is far more frequent than the place is another word.
     if (score > 0 && score < known + 1 && !allGiven.has(lower(best))) found.push(best)
   }
   for (const [script, written] of scripts) {
     const names = others.filter((name) => script.test(name) && name.length > 1)
     for (const language of isKnown ? written : written.filter((language) => spoken.includes(language))) {
-      const scored = names.map((name): [string, number] => [name, frequency(name, language)])
-      const [best, score] = scored.reduce((one, other) => other[1] > one[1] ? other : one, ['', 0])
+      const [best, score] = mostFrequent(names, language)
       if (score > 0) found.push(best)
       else if ((population > 300_000 || spoken.includes(language)) && names.length > 0) {
         found.push([...names].sort((one, other) => one.length - other.length)[0]!)
       }
     }
   }
-  const written = others.find((name) => local.get(country)?.test(name))
+  const own = local.find(([, countries]) => countries.includes(country))
+  const written = others.find((name) => own?.[0].test(name))
   return written ? [written, ...found] : found
 }
 

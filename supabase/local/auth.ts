@@ -70,7 +70,7 @@ export const auth = (
     if (!wanted || c.res.status !== 200) return
     const { email, new_email } = await c.res.clone().json()
     if (!email || new_email !== `${wanted}`.toLowerCase()) return
-    await sendMail({
+    sendMail({
       to: email,
       subject: 'Your e-mail address is about to change',
       text: `Your account gets the address ${new_email} once that is confirmed by the code that was sent there.\n\n` +

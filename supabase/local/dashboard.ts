@@ -1,18 +1,14 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isLoopback } from '../../functions/_shared/addresses.ts'
-import { originOf, type Settings } from './settings.ts'
-
-const random = (): string => randomBytes(32).toString('base64url')
+import { hostOf, isLoopback } from '../../functions/_shared/addresses.ts'
+import { random } from './data_dir.ts'
+import { isLoopbackHost, originOf, type Settings } from './settings.ts'
 
 /** Compares in constant time. */
 export const equals = (given: string, expected: string): boolean => {
   const [one, other] = [given, expected].map((text) => new TextEncoder().encode(text))
   return one!.byteLength === other!.byteLength && timingSafeEqual(one!, other!)
 }
-
-const isLoopbackHostname = (name: string): boolean =>
-  name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 
 const proxyHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP', 'Via']
 
@@ -22,7 +18,7 @@ const proxyHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Rea
  */
 export const isLocal = (request: Request, url: URL, peerAddress: string): boolean => {
   const host = request.headers.get('Host')
-  return isLoopback(peerAddress) && isLoopbackHostname(url.hostname) &&
+  return isLoopback(peerAddress) && isLoopbackHost(hostOf(url)) &&
     (host === null || URL.parse(`http://${host}`)?.host === url.host) &&
     !proxyHeaders.some((name) => request.headers.has(name))
 }
@@ -51,10 +47,10 @@ const openHtml = `<!doctype html>
  * settings must be final.
  */
 export const openDashboard = (settings: Settings) => {
-  const token = random()
+  const token = random(32)
   // The cookie is not the token: browsers send cookies to every port of the host, so another server may see it, and
   // URLs with the token stay in the history.
-  const session = random()
+  const session = random(32)
   // Cookies ignore ports; without the port in the name, two stacks on one host would overwrite each other's.
   const name = `dashboard_${settings.port}`
   const origin = originOf(settings)
@@ -85,7 +81,7 @@ export const openDashboard = (settings: Settings) => {
     /** The same, to end the access of this browser. */
     expiredCookie: `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
     /** Null if the stack listens on no loopback address, where the link would not work. */
-    link: isLoopbackHostname(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
+    link: isLoopbackHost(hostOf(new URL(origin))) ? `${origin}/?token=${token}` : null,
     isAuthorized,
     frontPage,
     /** Handles `/`; null means that the dashboard's own page should be served. */

@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { CannotStart } from './cannot_start.ts'
 import type { Keys } from './settings.ts'
 
-const random = (bytes: number): string =>
-  crypto.getRandomValues(new Uint8Array(bytes)).toBase64({ alphabet: 'base64url', omitPadding: true })
+export const random = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
 const makeKeys = (): Keys => ({
   jwtSecret: random(32),

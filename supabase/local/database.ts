@@ -14,7 +14,6 @@ import { createMutex, type Mutex } from './mutex.ts'
 import { patchConnection } from './patched_connection.ts'
 import { CannotStart } from './cannot_start.ts'
 
-/** The database of the stack. */
 export interface Database {
   /** For @supabase/lite: Auth, Data API, dashboard. */
   connection: App['connection']

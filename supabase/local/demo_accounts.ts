@@ -1,4 +1,4 @@
-import { isLoopback, type Settings } from './settings.ts'
+import { isLoopbackHost, type Settings } from './settings.ts'
 
 /** Seeded users who can log in (sql/seed/demo_conversations.sql sets the password). */
 const accounts = [
@@ -11,4 +11,4 @@ export const demoAccounts = ({ seed }: Settings): ((typeof accounts)[number] & {
   seed === 'demo' ? accounts.map((account) => ({ ...account, password })) : []
 
 /** The demo page shows the passwords only where no other machine can reach it. */
-export const accountsForPage = (settings: Settings) => isLoopback(settings) ? demoAccounts(settings) : []
+export const accountsForPage = (settings: Settings) => isLoopbackHost(settings.host) ? demoAccounts(settings) : []

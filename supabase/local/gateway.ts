@@ -10,16 +10,17 @@ import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import type { auth } from './auth.ts'
 import { BodyError, readBody } from './body.ts'
-import { contentPolicy } from './content_policy.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
+import { formHeaders, pageHeaders, self } from './page_headers.ts'
 import { admin, demo, reference } from './pages.ts'
 import type { EdgeFunction } from './edge_functions.ts'
 import type { Inbox } from './inbox.ts'
 import { keyForm } from './key_form.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
+import { inSchemas } from './patched_connection.ts'
 import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
 import type { openRealtime } from './realtime/server.ts'
@@ -35,49 +36,32 @@ const dashboardFiles = fileURLToPath(new URL('../', import.meta.resolve('@supaba
  * The dashboard runs its own files and calls this server. It shows what users wrote, so inline scripts and scripts made
  * from strings are forbidden. Inline styles are allowed, because its libraries insert style sheets.
  */
-const policy = contentPolicy({
-  'script-src': "'self'",
-  'style-src': "'self' 'unsafe-inline'",
-  'img-src': "'self' data:",
-  'font-src': "'self'",
-  'connect-src': "'self'",
-  'require-trusted-types-for': "'script'",
-})
-
-const withPolicy = createMiddleware(async (c, next) => {
-  await next()
-  if (c.res.headers.has('Content-Security-Policy') || c.res.status === 101) return
-  c.header('Content-Security-Policy', policy)
-  c.header('X-Frame-Options', 'DENY')
-  c.header('X-Content-Type-Options', 'nosniff')
-  c.header('Referrer-Policy', 'no-referrer')
-})
-
-const preflight = cors({ origin: '*', maxAge: 86_400 })
-const exposedHeaders =
-  'Content-Range, Content-Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Sb-Error-Code'
+const headers = pageHeaders({
+  scriptSrc: self,
+  styleSrc: [...self, "'unsafe-inline'"],
+  imgSrc: [...self, 'data:'],
+  fontSrc: self,
+  connectSrc: self,
+  requireTrustedTypesFor: ["'script'"],
+  // Pages of other origins show files of Storage.
+}, { crossOriginResourcePolicy: false })
 
 /** Every origin may read every answer, errors included: keys and tokens authorize, cookies do not. */
-const crossOrigin = createMiddleware(async (c, next) => {
-  if (c.req.method === 'OPTIONS') return preflight(c, next)
-  await next()
-  // A WebSocket upgrade.
-  if (c.res.status === 101) return
-  c.header('Access-Control-Allow-Origin', '*')
-  c.header('Access-Control-Expose-Headers', exposedHeaders)
+const crossOrigin = cors({
+  origin: '*',
+  maxAge: 86_400,
+  exposeHeaders: [
+    ...['Content-Range', 'Content-Location', 'Preference-Applied', 'Retry-After', 'WWW-Authenticate'],
+    'X-Sb-Error-Code',
+  ],
 })
 
 /**
  * What the table editor lists, of the introspection of @supabase/lite: the schema of the Data API alone, as it matches
  * columns by table name and would show those of auth.users as ours; and the views, which it can read, as tables.
  */
-const shownTables = (found: Record<string, { name: string; schema?: string }[]>) => {
-  const shown = Object.fromEntries(
-    Object.entries(found).map(([kind, entries]) => [
-      kind,
-      Array.isArray(entries) ? entries.filter(({ schema = 'public' }) => schema === 'public') : entries,
-    ]),
-  )
+const shownTables = (found: object) => {
+  const shown = inSchemas(found, (schema) => schema === 'public')
   const [tables = [], views = []] = [shown.tables, shown.views]
   return {
     ...shown,
@@ -85,7 +69,6 @@ const shownTables = (found: Record<string, { name: string; schema?: string }[]>)
   }
 }
 
-/** What the gateway routes to. */
 interface Parts {
   platform: App
   database: Database
@@ -101,7 +84,6 @@ interface Parts {
 
 type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
 
-/** Calls the function that the path names. */
 const openFunctions = ({ functions }: Parts) => {
   const unknownFunction = createApp('unknown')
   return (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
@@ -145,7 +127,8 @@ const limitDataApi = ({ secretKey }: Keys) =>
     return limitError ? c.json(limitError, 400) : await next()
   })
 
-const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
+/** An error that no part of the stack has answered. */
+export const reject = (status: 400 | 405 | 503, error: string, headers: Record<string, string> = {}): Response =>
   Response.json({ error }, {
     status,
     headers: { 'Access-Control-Allow-Origin': '*', 'X-Error-Code': codeOf(status), ...headers },
@@ -162,8 +145,8 @@ export const openGateway = (parts: Parts) => {
     log('error', 'Unhandled error', describeError(error))
     return c.json({ error: 'Internal server error' }, 500)
   })
-  gateway.use(withPolicy)
-  for (const root of ['/auth/v1', '/rest/v1', '/realtime/v1', '/storage/v1']) gateway.use(`${root}/*`, crossOrigin)
+  gateway.use(headers)
+  for (const api of ['auth', 'rest', 'realtime', 'storage']) gateway.use(`/${api}/v1/*`, crossOrigin)
   gateway.use('/rest/v1/*', limitDataApi(keys))
   gateway.route('/auth/v1', authRoutes)
   gateway.all('/auth/v1/*', toPlatform)
@@ -178,6 +161,7 @@ export const openGateway = (parts: Parts) => {
   gateway.route('/docs', reference())
   gateway.get('/admin/', (c) => c.redirect('/admin'))
   gateway.route('/admin', admin(dashboard, keys))
+  gateway.use('/mail/*', formHeaders)
   gateway.route('/mail', keyForm(dashboard, keys, '*'))
 
   // What follows is the dashboard's.

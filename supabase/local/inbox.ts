@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { contentPolicy } from './content_policy.ts'
+import { pageHeaders } from './page_headers.ts'
 
 interface Mail {
   id: number
@@ -11,8 +11,8 @@ interface Mail {
   to: string
   subject: string
   text: string
-  html: string | null
-  headers: { key: string; value: string }[]
+  html?: string | undefined
+  headers?: { key: string; value: string }[]
 }
 
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
@@ -61,14 +61,12 @@ const mailPage = (mail: Mail): Html =>
     html`<p><a href="/mail">All mails</a></p>
 <p>To ${mail.to}</p>
 ${
-      mail.html !== null && html`<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"
+      mail.html && html`<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"
   srcdoc="${`<base target="_blank">${mail.html}`}"></iframe>`
     }
 <pre>${mail.text}</pre>
-<pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
+<pre>${mail.headers?.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
-
-const policy = contentPolicy({ 'style-src': "'unsafe-inline'" })
 
 /**
  * The mails that would have been sent, as the Supabase CLI's inbox shows them: a mail server that delivers to pages
@@ -86,7 +84,7 @@ export const openInbox = async () => {
     size: megabyte,
     onData: async (stream, { envelope }, done) => {
       try {
-        const { subject = '', text = '', html = null, headers } = await PostalMime.parse(
+        const { subject = '', text = '', html, headers } = await PostalMime.parse(
           Readable.toWeb(stream) as never,
         )
         add({ to: envelope.rcptTo.map(({ address }) => address).join(', '), subject, text, html, headers })
@@ -101,12 +99,10 @@ export const openInbox = async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as { port: number }
   const routes = new Hono()
+  routes.use(pageHeaders({ styleSrc: ["'unsafe-inline'"] }))
   routes.use(async (c, next) => {
-    await next()
-    c.header('Content-Security-Policy', policy)
-    c.header('X-Content-Type-Options', 'nosniff')
-    c.header('Referrer-Policy', 'no-referrer')
     c.header('Cache-Control', 'no-store')
+    await next()
   })
   routes.get('/', (c) => c.html(listPage(mails)))
   routes.get('/:id{[0-9]+}', (c) => {
@@ -116,7 +112,7 @@ export const openInbox = async () => {
   return {
     /** Where the function notify sends its mails. */
     smtpUrl: `smtp://127.0.0.1:${port}`,
-    add: (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>) => add({ ...mail, headers: [] }),
+    add,
     routes,
   }
 }

@@ -1,13 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { type Context, Hono } from 'hono'
-import { secureHeaders } from 'hono/secure-headers'
 import { readBody } from './body.ts'
-import { contentPolicy } from './content_policy.ts'
 import { type Dashboard, equals, isLocal } from './dashboard.ts'
 import type { Keys } from './settings.ts'
-
-/** This server's own files. The form is the one for the key. */
-const policy = contentPolicy({ 'style-src': "'self'", 'img-src': "'self'", 'form-action': "'self'" })
 
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
@@ -20,7 +15,6 @@ export const keyForm = (dashboard: Dashboard, keys: Keys, at: '/' | '*') => {
   const askForKey = async (c: Context<Env>, error = '') => {
     const alert = error && `<p class="notice" role="alert">${error}</p>`
     const page = await readFile(new URL('../../admin/key.html', import.meta.url), 'utf8')
-    c.header('Content-Security-Policy', policy)
     c.header('Cache-Control', 'no-store')
     return c.html(page.replace('<!-- error -->', alert), error ? 401 : 200)
   }
@@ -28,8 +22,6 @@ export const keyForm = (dashboard: Dashboard, keys: Keys, at: '/' | '*') => {
     const { url, peerAddress } = c.env
     return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.frontPage(404)
   })
-  // With no-referrer browsers hide the origin of a form, which the gateway compares.
-  form.use(at, secureHeaders({ strictTransportSecurity: false, referrerPolicy: 'same-origin' }))
   form.post(at, async (c) => {
     const { url, peerAddress } = c.env
     const cookie = dashboard.cookieFor(c.req.raw, url, peerAddress)

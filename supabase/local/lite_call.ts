@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { App } from '@supabase/lite'
 import { describeError, isDatabaseError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
+import type { SendMail } from './platform.ts'
 import { databaseErrorResponse, limitSingular, singularError } from './postgrest.ts'
 
 interface Call {
@@ -23,15 +24,8 @@ for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const) {
 }
 
 /** Prints an e-mail instead of delivering it. */
-export const printMail = (
-  { to, subject, text }: { to: string; subject: string; text: string },
-): Promise<void> =>
-  calls.exit(() => {
-    console.info(
-      ['E-mail (not delivered by the local stack)', `To: ${to}`, `Subject: ${subject}`, '', text].join('\n'),
-    )
-    return Promise.resolve()
-  })
+export const printMail: SendMail = ({ to, subject, text }) =>
+  calls.exit(() => console.info(`E-mail (not delivered by the local stack)\nTo: ${to}\nSubject: ${subject}\n\n${text}`))
 
 export const authError = (status: number, code: string, msg: string): Response =>
   Response.json({ code: status, error_code: code, msg }, { status, headers: { 'X-Sb-Error-Code': code } })

@@ -7,7 +7,7 @@ import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres, retryOnConflict } from './database.ts'
 import { type EdgeFunctions, openEdgeFunctions } from './edge_functions.ts'
-import { openGateway } from './gateway.ts'
+import { openGateway, reject } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { startJobs } from './jobs.ts'
 import { printMail } from './lite_call.ts'
@@ -63,11 +63,7 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
-const unavailable = (error: string, headers = {}): Response =>
-  Response.json({ error }, {
-    status: 503,
-    headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable', ...headers },
-  })
+const unavailable = (error: string, headers = {}): Response => reject(503, error, { 'Retry-After': '1', ...headers })
 
 /** For people, who would reload it. */
 const startingPage = (): Response =>
@@ -95,8 +91,8 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
   const inbox = await openInbox()
   const sendMail: SendMail = (mail) => {
-    inbox.add({ ...mail, html: mail.html ?? null })
-    return printMail(mail)
+    inbox.add(mail)
+    printMail(mail)
   }
   const platform = await openPlatform(database, keys, settings, sendMail).catch((error) => {
     if (error instanceof CannotStart) throw error

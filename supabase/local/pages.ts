@@ -3,16 +3,15 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
 import { compress } from 'hono/compress'
-import { secureHeaders } from 'hono/secure-headers'
 import { getMimeType } from 'hono/utils/mime'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { BodyError } from './body.ts'
-import { contentPolicy } from './content_policy.ts'
-import { type Dashboard, isLocal } from './dashboard.ts'
+import type { Dashboard } from './dashboard.ts'
 import { accountsForPage } from './demo_accounts.ts'
 import { keyForm } from './key_form.ts'
+import { formReferrer, pageHeaders, type Policy, self } from './page_headers.ts'
 import type { Keys, Settings } from './settings.ts'
 
 /** Bundles a page's script with what it imports. The bundler is loaded on the first request. */
@@ -43,23 +42,18 @@ const openBundles = (folder: URL, build = bundle) => {
 type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
 /** A page that asks its own server only; `more` is what it may beyond its files. */
-const openPage = (
-  more: Record<string, string> | ((host: string) => Record<string, string>),
-  referrerPolicy: 'no-referrer' | 'same-origin' = 'no-referrer',
-) => {
+const openPage = (title: string, more: Policy, referrer = {}) => {
   const page = new Hono<Env>()
-  page.use(secureHeaders({ strictTransportSecurity: false, referrerPolicy }))
+  const policy = { scriptSrc: self, styleSrc: self, imgSrc: self, connectSrc: self, ...more }
+  page.use(pageHeaders({ ...policy, requireTrustedTypesFor: ["'script'"] }, referrer))
+  page.onError((error, c) => {
+    if (error instanceof BodyError) throw error
+    log('error', `${title} could not be built`, describeError(error))
+    return c.text(`${title} could not be built, everything else works: ${error.message}\n`, 500)
+  })
   page.use(compress())
   page.use(async (c, next) => {
     await next()
-    const policy = contentPolicy({
-      'script-src': "'self'",
-      'style-src': "'self'",
-      'img-src': "'self'",
-      'connect-src': "'self'",
-      ...(typeof more === 'function' ? more(new URL(c.req.url).host) : more),
-    })
-    c.header('Content-Security-Policy', policy)
     c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : 'no-store')
   })
   return page
@@ -72,7 +66,6 @@ const withVersions = (html: string, files: Record<string, string>): string =>
     return page.replaceAll(`${name}"`, `${name}?v=${version}"`)
   }, html)
 
-/** The content of a file with this name. */
 const send = (c: Context, name: string, content: string | Uint8Array<ArrayBuffer>): Response => {
   c.header('Content-Type', getMimeType(name)!)
   return c.body(content)
@@ -91,17 +84,13 @@ const addresses = ['/', '/side-by-side', '/people', '/people/:id', '/c/:id', '/m
 export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   const read = (name: string) => readFile(new URL(name, demoFolder))
   const bundled = openBundles(demoFolder, build)
-  const page = openPage((host) => ({
+  const hostOf = (c: Context) => new URL(c.req.url).host
+  const page = openPage('The demo page', {
     // The WebSocket is named because not every browser includes it in 'self'.
-    'connect-src': `'self' ws://${host} wss://${host}`,
-    'worker-src': "'self'",
-    'form-action': "'self'",
-    'require-trusted-types-for': "'script'",
-    'trusted-types': 'service-worker',
-  }))
-  page.onError((error, c) => {
-    log('error', 'The demo page could not be built', describeError(error))
-    return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
+    connectSrc: [...self, (c) => `ws://${hostOf(c)}`, (c) => `wss://${hostOf(c)}`],
+    workerSrc: self,
+    formAction: self,
+    trustedTypes: ['service-worker'],
   })
   const readStyles = async () => (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
   const sendPage = async (c: Context) => {
@@ -149,22 +138,9 @@ const adminFolder = new URL('../../admin/', import.meta.url)
 export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
   const read = (name: string) => readFile(new URL(name, adminFolder))
   const bundled = openBundles(adminFolder, build)
-  // With no-referrer browsers hide the origin of a form, which the gateway compares. The form is the one to log out.
-  const page = openPage({
-    'form-action': "'self'",
-    'require-trusted-types-for': "'script'",
-    'trusted-types': "'none'",
-  }, 'same-origin')
-  page.onError((error, c) => {
-    if (error instanceof BodyError) throw error
-    log('error', "The admin's page could not be built", describeError(error))
-    return c.text("The admin's page could not be built, everything else works\n", 500)
-  })
+  // The forms are those for the key and to log out.
+  const page = openPage("The admin's page", { formAction: self, trustedTypes: ["'none'"] }, formReferrer)
   page.get('/style.css', async (c) => send(c, 'style.css', await read('style.css')))
-  page.use(async (c, next) => {
-    const { url, peerAddress } = c.env
-    return isLocal(c.req.raw, url, peerAddress) ? await next() : dashboard.frontPage(404)
-  })
   page.route('/', keyForm(dashboard, keys, '/'))
   // Also with the cookie of an earlier start, which opens nothing any more.
   page.post('/logout', (c) => {
@@ -195,7 +171,7 @@ export const referenceFiles: Record<string, URL> = {
 /** The API reference: docs/openapi.json as a page, which sends requests to this server alone. */
 export const reference = () => {
   // Its icon is empty data.
-  const page = openPage({ 'img-src': 'data:', 'require-trusted-types-for': "'script'", 'trusted-types': "'none'" })
+  const page = openPage('The API reference', { imgSrc: ['data:'], trustedTypes: ["'none'"] })
   page.get('/openapi.json', async (c) => {
     const document = JSON.parse(await readFile(referenceFiles['openapi.json']!, 'utf8'))
     return c.json({ ...document, servers: [{ url: new URL('/functions/v1', c.req.url).href }] })

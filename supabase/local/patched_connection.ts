@@ -1,13 +1,14 @@
 // The schemas of Realtime and Storage are hidden from @supabase/lite, which looks up embedded tables by name alone:
 // `conversations?select=messages(*)` found realtime.messages.
 const hidden = ['realtime', 'local_realtime', 'storage']
-const withoutHidden = (found: object): object =>
+
+type Introspection = Record<string, { name: string; schema?: string }[]>
+/** What an introspection has found in these schemas. */
+export const inSchemas = (found: object, isShown: (schema: string) => boolean): Introspection =>
   Object.fromEntries(
-    Object.entries(found).map(([kind, entries]) => [
+    Object.entries(found as Introspection).map(([kind, entries]) => [
       kind,
-      Array.isArray(entries)
-        ? entries.filter(({ schema }: { schema?: string }) => !hidden.includes(schema ?? 'public'))
-        : entries,
+      Array.isArray(entries) ? entries.filter(({ schema = 'public' }) => isShown(schema)) : entries,
     ]),
   )
 
@@ -24,7 +25,7 @@ export const patchConnection = <Connection extends { introspect: (options?: neve
     ensureRlsContext: () => Promise.resolve(true),
     introspect: async (options?: never) => {
       const found = await introspect(options)
-      const shown = cache.get(found) ?? withoutHidden(found)
+      const shown = cache.get(found) ?? inSchemas(found, (schema) => !hidden.includes(schema))
       cache.set(found, shown)
       return shown
     },

@@ -14,5 +14,4 @@ export const readPath = (request: Request, url: URL): string | null => {
   }
 }
 
-/** Whether a path is this one or below it. */
 export const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)

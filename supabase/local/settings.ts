@@ -1,3 +1,4 @@
+import { isLoopback } from '../../functions/_shared/addresses.ts'
 import {
   allSettings,
   type Environment,
@@ -12,9 +13,8 @@ export interface Keys {
   secretKey: string
 }
 
-/** Whether only this machine can reach the stack. */
-export const isLoopback = ({ host }: Settings): boolean =>
-  host === 'localhost' || host === '::1' || host.startsWith('127.')
+/** Whether this name or address is of this machine alone. */
+export const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopback(host)
 
 const isAnyAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { readOrMake } from './data_dir.ts'
 
 export interface VapidKeys {
@@ -5,15 +6,10 @@ export interface VapidKeys {
   privateKey: string
 }
 
-const toBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true })
-
 const makeKeys = async (): Promise<VapidKeys> => {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
-  const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey))
-  return {
-    publicKey: toBase64Url(publicKey),
-    privateKey: (await crypto.subtle.exportKey('jwk', pair.privateKey)).d!,
-  }
+  const publicKey = Buffer.from(await crypto.subtle.exportKey('raw', pair.publicKey)).toString('base64url')
+  return { publicKey, privateKey: (await crypto.subtle.exportKey('jwk', pair.privateKey)).d! }
 }
 
 /** The keys of Web Push: as configured, else as stored, else new. Subscriptions are bound to the public one. */

@@ -209,7 +209,9 @@ describe('an attachment', () => {
       await can(ana.attachments.upload(url, 'See you at eight', options))
       expect((await send(ana, { url, mime_type: 'text/plain', size: 16 })).status).toBe(201)
     }
-    await can(put(ana.attachments, newPath(), form()))
+    const path = newPath()
+    await can(put(ana.attachments, path, form()))
+    expect(await bytesOf(ana.attachments.download(path))).toEqual(png)
     const both = (
       bytes: Uint8Array | Blob,
       type?: string,
@@ -295,23 +297,16 @@ describe.skipIf(supplied)('on one machine, a request', () => {
     for (const name of ['../x.png', `${ana.account}/../x.png`, 'a//b', '/x', 'x/', 'a\\b', 'größe.png', 'a\0b']) {
       await expectOutcome(`400 Invalid key: ${name}`, avatars.move(path, name))
     }
-    const about = (value: unknown) => ana.avatars.upload(ana.newPhoto(), form(), { metadata: { value } })
-    const nested = (depth: number): unknown => depth ? [nested(depth - 1)] : 1
-    const invalid = expect.stringMatching(/^400/)
-    await expectOutcome(invalid, about(nested(1000)))
     for (const text of ['a\0b', '\ud800']) {
-      await expectOutcome(invalid, about(text), ana.avatars.remove([text]), ana.avatars.list(text))
+      await expectOutcome(expect.stringMatching(/^400/), ana.avatars.remove([text]), ana.avatars.list(text))
     }
-    await can(about(nested(90)))
     const [longest, longer] = [1024, 1025].map((length) => `${ana.account}/`.padEnd(length, 'x')) as [string, string]
     await can(put(ana.avatars, longest))
     expect((await ana.avatars.remove([longest])).data).toHaveLength(1)
     await expectOutcome(`400 Invalid key: ${longer}`, put(ana.avatars, longer))
   })
 
-  test('takes metadata with a file, and sets an avatar as the photo of a profile', async () => {
-    const path = newPath()
-    await can(ana.attachments.upload(path, form(), { metadata: { a: 1 } }))
+  test('sets an avatar as the photo of a profile', async () => {
     const image_url = publicUrl(ana.newPhoto())
     expect(await ana.call('PATCH', '/users/profile', { image_url })).toMatchObject({ status: 200 })
     expect((await ana.call('GET', '/users/me')).body.Profile.image_url).toBe(image_url)
@@ -398,6 +393,8 @@ describe.skipIf(supplied)('on one machine, a request', () => {
     const head = await get({}, 'HEAD')
     expect([head.headers.get('Content-Length'), head.bytes.length]).toEqual([`${png.length}`, 0])
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+    // Pages of other origins show it.
+    expect(headers.get('Cross-Origin-Resource-Policy')).toBe(null)
     expect(headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'.*; sandbox$/)
     expect(headers.get('Content-Disposition')).toBe(null)
     await expectOutcome(expect.stringMatching(/^415/), put(service.from('avatars'), 'x.html', '<b>', 'text/html'))

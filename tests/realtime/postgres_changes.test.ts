@@ -109,22 +109,20 @@ test.each([
 test('a filter passes the changes that match and no others', async () => {
   const { ana, ben, conversation } = await openPair()
   const end = await openConversation(ana, await signUp('Cat'))
-  const [both, anas, bens] = [['Hello', 'a, "b" (c)'], ['Hello'], ['a, "b" (c)']]
+  const [both, anas, bens] = [['Hello', "It's (c)"], ['Hello'], ["It's (c)"]]
   const isFirst = ana.id < ben.id
   // deno-fmt-ignore
   const filters: [string, string[]][] = [
-    ['', both], [`user_id=eq.${ana.id}`, anas], [`user_id=neq.${ana.id}`, bens], [`user_id=not.eq.${ana.id}`, bens],
-    [`user_id=lt.${ben.id}`, isFirst ? anas : []], [`user_id=gt.${ana.id}`, isFirst ? bens : []],
-    [`user_id=lte.${Math.max(ana.id, ben.id)},user_id=gte.${Math.min(ana.id, ben.id)}`, both],
-    [`user_id=in.(${ana.id},${ben.id})`, both], ['content=in.(Hello,Bye)', anas],
-    ['content=eq."a, \\"b\\" (c)"', bens], ['content=like.H%', anas], ['content=ilike.h%', anas],
-    ['content=match.^[A-Z]', anas], ['content=imatch.^hello$', anas], ['read=is.false', both],
-    ['attachment=not.is.null', []], ['content=not.in.(Hello,"b,)")', bens], ['content=isdistinct.Hello', bens],
+    [of(conversation), both], ['', [...both, 'The end']], ['content=eq.Bye', []],
+    [`user_id=eq.${ben.id}`, bens], [`user_id=neq.${ben.id}`, [...anas, 'The end']],
+    [`user_id=gt.${ana.id}`, isFirst ? bens : []], [`user_id=lt.${ana.id}`, isFirst ? [] : bens],
+    [`conversation_id=lte.${conversation}`, both], [`conversation_id=gte.${end}`, ['The end']],
+    [`user_id=in.(${ben.id},0)`, bens], ['content=in.(Hello, Bye)', anas], ["content=eq.It's (c)", bens],
   ]
-  const bindings = filters.map(([filter]) => `${of(conversation)}${filter && ','}${filter}`).concat(of(end))
+  const bindings = filters.map(([filter]) => filter).concat(of(end))
   const { changes, reply } = await subscribe(ana, ...bindings.map((filter) => ({ event: 'INSERT' as const, filter })))
   expect(reply.status).toBe('ok')
-  for (const [who, text] of [[ana, 'Hello'], [ben, 'a, "b" (c)']] as const) await sendMessage(who, conversation, text)
+  for (const [who, text] of [[ana, 'Hello'], [ben, "It's (c)"]] as const) await sendMessage(who, conversation, text)
   await sendMessage(ana, end, 'The end')
   await until(() => changes.at(-1)!.length > 0)
   const got = filters.map(([filter], index) => [filter, changes[index]!.map((change) => change.new.content)])
@@ -135,11 +133,10 @@ test.each([
   ['a table that is not published', { table: 'users' }],
   ['an unknown column', { filter: 'colour=eq.red' }],
   ['a value of the wrong type', { filter: 'id=eq.red' }],
-  ['a null that is a word', { filter: 'client_id=isdistinct.null' }],
   ['an unknown operator', { filter: 'id=almost.3' }],
   ['SQL in a value', { filter: `id=eq.1';drop table public.messages;--` }],
   ['SQL in a column', { filter: `id" is null; drop table public.messages; --=eq.1` }],
-  ['a pattern that is slow to match', { filter: 'content=match.((a{1,255}){1,255}){1,255}' }],
+  ['two conditions', { filter: 'id=eq.1,id=eq.2' }],
 ])('a subscription to %s is rejected, and the channel stays open', async (_, binding) => {
   const { reply, channel } = await subscribe(await signUp('Ana'), binding)
   expect(reply).toMatchObject({ status: 'error', message: expect.stringContaining('Unable to subscribe to changes') })

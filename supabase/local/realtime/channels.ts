@@ -13,7 +13,7 @@ export const presenceWindow = 30_000
 const maxChannels = 100
 const maxPendingFrames = 1000
 
-/** What one connection has joined, by the topic of its frames. */
+/** What one connection joins and leaves, by the topic of its frames. */
 const openMembers = (services: Services, connection: Connection) => {
   const { hub, presence, postgresChanges } = services
   const channels = new Map<string, Channel>()
@@ -58,19 +58,13 @@ const openMembers = (services: Services, connection: Connection) => {
     await refreshPermissions(channel)
   }
 
-  return { services, connection, channels, isMember, reply, leave, close, refreshPermissions, renewToken }
-}
-type Members = ReturnType<typeof openMembers>
-
-const openJoins = ({ services, connection, channels, isMember, reply, leave, close, refreshPermissions }: Members) => {
-  const { hub, presence, postgresChanges } = services
   let joining = 0
 
   const subscribe = async (frame: Frame): Promise<void> => {
     if (channels.size + joining >= maxChannels) throw new RealtimeError('ChannelRateLimitReached: Too many channels')
     const bindings = bindingsOf(frame)
-    joining++
     const before = services.permissionChanges()
+    joining++
     const channel = await openChannel(services, connection, frame).finally(() => joining--)
     if (!connection.isOpen()) return
     channels.set(channel.phxTopic, channel)
@@ -111,8 +105,9 @@ const openJoins = ({ services, connection, channels, isMember, reply, leave, clo
     }
     before?.push('phx_close', {}, before.joinRef)
   }
-  return join
+  return { services, channels, reply, leave, close, renewToken, join }
 }
+type Members = ReturnType<typeof openMembers>
 
 /** Counts a call of presence; returns whether there were too many. */
 const exceedsPresence = ({ presenceCalls: calls }: Channel): boolean => {
@@ -147,8 +142,7 @@ const handleFrame = async (
 /** The channels of one connection. Frames of the same topic are handled in order. */
 export const openChannels = (services: Services, connection: Connection, onOverflow: () => void) => {
   const members = openMembers(services, connection)
-  const { channels, reply, leave } = members
-  const join = openJoins(members)
+  const { channels, reply, leave, join } = members
   const queues = new Map<string, Promise<void>>()
   let pendingFrames = 0
 

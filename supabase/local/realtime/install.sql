@@ -120,45 +120,30 @@ begin
 end
 $$;
 
--- A filter [{column, operator, not, value}] as a condition on "row"; raises if it does not fit the table.
+-- A filter {column, operator, values} as a condition on "row", without one true; raises if it does not fit the table.
 create or replace function local_realtime.filter_condition(on_table regclass, filter jsonb)
 returns text
 language plpgsql stable set search_path = ''
 as $$
 declare
   comparisons constant jsonb :=
-    '{"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "isdistinct": "is distinct from"}';
-  patterns constant jsonb := '{"like": "like", "ilike": "ilike", "match": "~", "imatch": "~*"}';
-  condition jsonb;
-  conditions text[] := '{}';
-  operator text;
-  col text;
+    '{"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "in": "="}';
   kind text;
 begin
-  for condition in select value from jsonb_array_elements(filter) loop
-    operator := condition ->> 'operator';
-    select format('"row".%I', attname), format_type(atttypid, atttypmod)
-    into strict col, kind
-    from pg_catalog.pg_attribute
-    where attrelid = on_table and attname = condition ->> 'column' and attnum > 0 and not attisdropped;
-    conditions := conditions || (
-      case when (condition -> 'not')::boolean then 'not ' else '' end
-      || '('
-      || case
-        when operator = 'in' then format(
-          '%s = any (array[%s]::%s[])',
-          col,
-          (select string_agg(quote_literal(item), ', ') from jsonb_array_elements_text(condition -> 'value') as item),
-          kind
-        )
-        when operator = 'is' then format('%s is %s', col, condition ->> 'value')
-        when patterns ? operator then format('%s::text %s %L', col, patterns ->> operator, condition ->> 'value')
-        else format('%s %s %L::%s', col, comparisons ->> operator, condition ->> 'value', kind)
-      end
-      || ')'
-    );
-  end loop;
-  return coalesce(nullif(array_to_string(conditions, ' and '), ''), 'true');
+  if filter = 'null' then
+    return 'true';
+  end if;
+  select format_type(atttypid, atttypmod)
+  into strict kind
+  from pg_catalog.pg_attribute
+  where attrelid = on_table and attname = filter ->> 'column' and attnum > 0 and not attisdropped;
+  return format(
+    '"row".%I %s any (array[%s]::%s[])',
+    filter ->> 'column',
+    comparisons ->> (filter ->> 'operator'),
+    (select string_agg(quote_literal(item), ', ') from jsonb_array_elements_text(filter -> 'values') as item),
+    kind
+  );
 end
 $$;
 
@@ -209,10 +194,10 @@ exception
 end
 $$;
 
--- For each subscriber {claims, filter} a list: those of the changes {id, type, key} of one table that it may see, as
--- {id, record}. The record is the present row, which the filter asks too, and not that of the change, with the columns
--- that the subscriber may read; null of a deleted one.
-create or replace function local_realtime.visible_changes(on_table regclass, changes jsonb, subscribers jsonb)
+-- Those of the changes [{id, type, key}] of one table that a subscriber may see, as [{id, record}]. The record is the
+-- present row, which the filter asks too, and not that of the change, with the columns that the subscriber may read;
+-- null of a deleted one.
+create or replace function local_realtime.visible_changes(on_table regclass, changes jsonb, claims jsonb, filter jsonb)
 returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
@@ -221,49 +206,39 @@ declare
   same_key constant text := (
     select string_agg(format('"row".%1$I = wanted.%1$I', key), ' and ') from unnest(keys) as key
   );
-  subscriber jsonb;
-  condition text;
+  condition constant text := local_realtime.filter_condition(on_table, filter);
   columns text;
   visible jsonb;
-  answer jsonb := '[]';
 begin
-  for subscriber in select value from jsonb_array_elements(subscribers) loop
-    visible := null;
-    begin
-      condition := local_realtime.filter_condition(on_table, subscriber -> 'filter');
-      perform local_realtime.act_as(subscriber -> 'claims', '');
-      select string_agg(format('"row".%I', attname), ', ' order by attnum) into columns
-      from pg_catalog.pg_attribute
-      where attrelid = on_table and attnum > 0 and not attisdropped
-        and has_column_privilege(on_table, attnum, 'select');
-      -- Of a deleted row only the key is published, so a filter on another column does not match it.
-      execute format(
-        'select jsonb_agg(jsonb_build_object(''id'', change -> ''id'', ''record'', found.record))
-         from jsonb_array_elements($1) as change
-         cross join lateral jsonb_populate_record(null::%1$s, change -> ''key'') as wanted
-         cross join lateral (
-           select (select to_jsonb(shown) from (select %2$s) as shown) as record
-           from %1$s as "row"
-           where change ->> ''type'' <> ''DELETE'' and %3$s and %4$s
-           union all
-           select null from (select (wanted).*) as "row" where change ->> ''type'' = ''DELETE'' and $2 and %4$s
-         ) as found',
-        on_table, columns, same_key, condition
-      )
-      into visible
-      using changes, not exists (
-        select from jsonb_array_elements(subscriber -> 'filter') as filtered
-        where filtered ->> 'column' <> all (keys)
-      );
-      raise sqlstate 'PROBE';
-    exception
-      when sqlstate 'PROBE' then null;
-      -- Without select on the table a subscriber sees no change, not even a delete.
-      when others then visible := null;
-    end;
-    answer := answer || jsonb_build_array(coalesce(visible, '[]'));
-  end loop;
-  return answer;
+  begin
+    perform local_realtime.act_as(claims, '');
+    select string_agg(format('"row".%I', attname), ', ' order by attnum) into columns
+    from pg_catalog.pg_attribute
+    where attrelid = on_table and attnum > 0 and not attisdropped
+      and has_column_privilege(on_table, attnum, 'select');
+    -- Of a deleted row only the key is published, so a filter on another column does not match it.
+    execute format(
+      'select jsonb_agg(jsonb_build_object(''id'', change -> ''id'', ''record'', found.record))
+       from jsonb_array_elements($1) as change
+       cross join lateral jsonb_populate_record(null::%1$s, change -> ''key'') as wanted
+       cross join lateral (
+         select (select to_jsonb(shown) from (select %2$s) as shown) as record
+         from %1$s as "row"
+         where change ->> ''type'' <> ''DELETE'' and %3$s and %4$s
+         union all
+         select null from (select (wanted).*) as "row" where change ->> ''type'' = ''DELETE'' and %4$s
+       ) as found',
+      on_table, columns, same_key, condition
+    )
+    into visible
+    using changes;
+    raise sqlstate 'PROBE';
+  exception
+    when sqlstate 'PROBE' then null;
+    -- Without select on the table a subscriber sees no change, not even a delete.
+    when others then visible := null;
+  end;
+  return coalesce(visible, '[]');
 end
 $$;
 

@@ -21,7 +21,8 @@ export interface Subscription {
   id: number
   channel: Channel
   binding: Binding
-  filter: Condition[] | null
+  /** Undefined if there is none, null if it is invalid. */
+  filter: Condition | null | undefined
   /** The tables that the binding matches and their columns; empty until the database has accepted it. */
   tables: Map<string, Column[]>
 }
@@ -66,32 +67,34 @@ const rejection = ({ event, schema, table, filter }: Binding): string =>
 
 let lastId = 0
 
+/** As local_realtime.visible_changes takes it; subscriptions with the same one see the same. */
+const subscriberOf = ({ channel, filter }: Subscription) => JSON.stringify([channel.identity.claims, filter])
+
 /** For each subscription to one table, the changes that it may see, by their ids, and the rows as it may see them. */
 const visibleTo = async (
   database: Database,
   changes: Change[],
   subscriptions: Subscription[],
 ): Promise<Map<Subscription, Map<number, Row>>> => {
-  const subscribers = subscriptions.map(({ channel, filter }) =>
-    JSON.stringify({ claims: channel.identity.claims, filter })
-  )
-  const distinct = [...new Set(subscribers)]
+  const visible = new Map<Subscription, Map<number, Row>>()
   const { schema, table } = changes[0]!
-  const visible: Map<number, Row>[] = []
-  while (visible.length < distinct.length) {
-    if (visible.length > 0) await yieldToEventLoop()
-    const batch = distinct.slice(visible.length, visible.length + maxPerStatement)
-    const [row] = await database.query(
+  const subscribers = [...Map.groupBy(subscriptions, subscriberOf)]
+  for (let at = 0; at < subscribers.length; at += maxPerStatement) {
+    if (at > 0) await yieldToEventLoop()
+    const batch = subscribers.slice(at, at + maxPerStatement)
+    const rows = await database.query(
       `select local_realtime.visible_changes(
-         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, ($4::text)::jsonb
-       ) as visible`,
-      [schema, table, JSON.stringify(changes), `[${batch.join()}]`],
+         format('%I.%I', $1::text, $2::text)::regclass, ($3::text)::jsonb, subscriber -> 0, subscriber -> 1
+       ) as visible
+       from jsonb_array_elements(($4::text)::jsonb) as subscriber`,
+      [schema, table, JSON.stringify(changes), `[${batch.map(([subscriber]) => subscriber).join()}]`],
     )
-    for (const seen of row?.visible as { id: number; record: Row }[][]) {
-      visible.push(new Map(seen.map(({ id, record }) => [id, record])))
+    for (const [index, [, alike]] of batch.entries()) {
+      const seen = rows[index]!.visible as { id: number; record: Row }[]
+      for (const one of alike) visible.set(one, new Map(seen.map(({ id, record }) => [id, record])))
     }
   }
-  return new Map(subscriptions.map((one, index) => [one, visible[distinct.indexOf(subscribers[index]!)]!]))
+  return visible
 }
 
 /**
@@ -152,7 +155,7 @@ export const openPostgresChanges = (database: Database, onLoss: () => void) => {
         id: ++lastId,
         channel,
         binding,
-        filter: typeof binding.filter === 'string' ? readFilter(binding.filter) : [],
+        filter: binding.filter ? readFilter(String(binding.filter)) : undefined,
         tables: new Map(),
       }))
       // Add all of them before the first await, so that a channel which leaves meanwhile removes all of them.
@@ -168,7 +171,7 @@ export const openPostgresChanges = (database: Database, onLoss: () => void) => {
         const { schema, table } = binding
         const [row] = filter === null ? [] : await database.query(
           'select local_realtime.subscribe(($1::text)::jsonb) as tables',
-          [JSON.stringify({ schema, table, filter })],
+          [JSON.stringify({ schema, table, filter: filter ?? null })],
         )
         const tables = row?.tables as { table: string; columns: Column[] }[] | null | undefined
         subscription.tables = new Map(tables?.map(({ table, columns }) => [table, columns]))

@@ -53,17 +53,13 @@ export const openRealtime = async (database: Database, keys: Keys) => {
     onLoss,
   )
 
-  const removeExpired = async (): Promise<void> => {
-    try {
-      await database.run(prune)
-      // PGlite has no autovacuum, and every permission check leaves dead rows behind.
-      await database.run('vacuum realtime.messages')
-    } catch (error) {
-      log('error', 'Expired broadcasts could not be removed', describeError(error))
-    }
+  const removeExpired = (): void => {
+    // PGlite has no autovacuum, and every permission check leaves dead rows behind.
+    database.run(prune).then(() => database.run('vacuum realtime.messages'))
+      .catch((error) => log('error', 'Expired broadcasts could not be removed', describeError(error)))
   }
   const schedule = setInterval(removeExpired, tenMinutes)
-  void removeExpired()
+  removeExpired()
 
   const routes = new Hono()
   routes.get('/websocket', async (c) => {

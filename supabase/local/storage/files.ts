@@ -25,43 +25,36 @@ export const openFiles = async (folder: string, open = fs.open) => {
     const handle = await fs.open(folder)
     await handle.sync().finally(() => handle.close())
   }
-  /** Fills a file beside the others, which takes its place once it is whole and on the disk. */
-  const place = async (fill: (file: fs.FileHandle) => Promise<void>): Promise<string> => {
-    const version = randomUUID()
-    const path = join(incoming, version)
-    try {
-      const file = await open(path, 'wx', 0o600)
-      try {
-        await fill(file)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await fs.rename(path, pathOf(version))
-      await syncFolder()
-      return version
-    } catch (error) {
-      await fs.rm(path, { force: true })
-      throw error
-    }
-  }
   const remove = async (versions: string[]): Promise<void> => {
     for (const version of versions) await fs.rm(pathOf(version), { force: true })
   }
 
   return {
-    /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
+    /** Stores what arrives, or nothing at all: beside the others, until it is whole and on the disk. */
     async write(body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) {
+      const version = randomUUID()
+      const path = join(incoming, version)
       const hash = createHash('md5')
       let size = 0
-      const version = await place(async (file) => {
-        for await (const chunk of body) {
-          size += chunk.byteLength
-          if (size > max) throw tooLarge()
-          hash.update(chunk)
-          await file.writeFile(chunk)
+      try {
+        const file = await open(path, 'wx', 0o600)
+        try {
+          for await (const chunk of body) {
+            size += chunk.byteLength
+            if (size > max) throw tooLarge()
+            hash.update(chunk)
+            await file.writeFile(chunk)
+          }
+          await file.sync()
+        } finally {
+          await file.close()
         }
-      })
+        await fs.rename(path, pathOf(version))
+        await syncFolder()
+      } catch (error) {
+        await fs.rm(path, { force: true })
+        throw error
+      }
       // As S3's: the MD5 of the content, in quotes.
       return { version, size, eTag: `"${hash.digest('hex')}"` }
     },

@@ -31,11 +31,11 @@ export const openRows = ({ query }: Database) => {
 }
 
 const columns = `
-  (id, bucket_id, name, owner, owner_id, version, metadata, user_metadata)
+  (id, bucket_id, name, owner, owner_id, version, metadata)
   values (
     ($1 ->> 'id')::uuid, $1 ->> 'bucket', $1 ->> 'name',
     case when $1 ->> 'owner' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ($1 ->> 'owner')::uuid end,
-    $1 ->> 'owner', $1 ->> 'version', $1 -> 'metadata', nullif($1 -> 'user_metadata', 'null')
+    $1 ->> 'owner', $1 ->> 'version', $1 -> 'metadata'
   )`
 
 /** No `returning`, which would need the right to read: who may only upload, may upload. */
@@ -51,7 +51,7 @@ export const upsertObject = `
     insert into storage.objects as existing ${columns}
     on conflict (bucket_id, name) do update set
       owner = excluded.owner, owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata,
-      user_metadata = excluded.user_metadata, updated_at = now()
+      updated_at = now()
     returning id
   )
   select jsonb_build_object('id', id, 'replaced', (select version from old)) from written`

@@ -73,10 +73,8 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
   const routes = new Hono()
   routes.onError(onError)
   // What supabase-js can ask of a project beyond these.
-  for (const path of ['copy', 'upload/*', 'list-v2/*', 'info/*']) {
-    routes.all(`/object/${path}`, () => notHere().response())
-  }
-  for (const path of ['/upload/*', '/render/*', '/bucket/*']) routes.all(path, () => notHere().response())
+  const others = 'object/copy object/upload/* object/list-v2/* object/info/* upload/* render/* bucket/*'
+  for (const path of others.split(' ')) routes.all(path, () => notHere().response())
 
   /** Null without a valid token. */
   const callerOf = async (c: Context): Promise<Claims | null> => {

@@ -33,7 +33,7 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
   const write = (
     run: typeof rows.run,
     { bucket, name, claims, operation, isUpsert }: Target,
-    more: { version: string; metadata: object; user_metadata?: unknown },
+    more: { version: string; metadata: object },
   ) => {
     const values = { id: randomUUID(), bucket, name, owner: claims.sub, ...more }
     return run(claims, operation, isUpsert ? upsertObject : insertObject, values)
@@ -63,10 +63,10 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
       const incoming = declared ?? await readUpload(request, max)
       check(incoming)
       const { version, size, eTag } = await files.write(incoming.body, max, refusals.tooLarge)
-      const { type: mimetype, cacheControl, userMetadata: user_metadata } = incoming
+      const { type: mimetype, cacheControl } = incoming
       const lastModified = new Date().toISOString()
       const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
-      const [written] = await write(rows.run, target, { version, metadata, user_metadata }).catch(async (error) => {
+      const [written] = await write(rows.run, target, { version, metadata }).catch(async (error) => {
         await removeBytes([version])
         throw error
       })

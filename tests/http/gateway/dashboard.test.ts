@@ -80,9 +80,12 @@ test('keys and tokens are no cookie: with them there is the form for the key', a
   const bearers = [userToken, secretKey].map((key): Headers => ({ Authorization: `Bearer ${key}` }))
   for (const headers of [{ apikey: publishableKey }, { apikey: secretKey }, ...bearers] as Headers[]) {
     for (const path of ['/admin', '/mail', '/mail/1']) {
-      const { text } = await send(path, headers)
+      const { text, headers: answered } = await send(path, headers)
       expect(text).toContain('Secret key')
       expect(text).not.toContain('/admin/main.js')
+      // Otherwise the form could not be sent, or not be told from one of another origin.
+      expect(answered['content-security-policy']).toContain("form-action 'self'")
+      expect(answered['referrer-policy']).toBe('same-origin')
     }
     for (const path of ['/admin/main.js', '/admin/index.html', '/admin/main.ts', '/_system/info']) {
       expect([path, await statusOf(path, headers)]).toEqual([path, 404])
