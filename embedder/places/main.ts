@@ -28,7 +28,7 @@ interface Place {
   latitude?: number
   longitude?: number
   population: number
-  timeZone?: string
+  timezone?: string
   /** How many names it may have. */
   maxNames: number
 }
@@ -110,23 +110,12 @@ for (const { index, name, iso, code, id, others, level, parent } of subdivisions
 // Cities, which have more names the larger they are.
 const nameCounts = [[1_000_000, 24], [300_000, 16], [100_000, 10], [40_000, 5], [0, 3]] as const
 for (const city of cities) {
-  const { name, latitude, longitude, population, countrycode: code } = city
+  const { geonameid: id, name, latitude, longitude, population, countrycode: code, timezone } = city
   const [, maxNames] = nameCounts.find(([people]) => population >= people)!
   const parents = [...ofCity(city)].map((index) => regions.get(index)?.id).filter((id) => id !== undefined)
   if (parents.length === 0) parents.push(countries.get(code)!.id)
   const names = [...name.split(' / '), ...namesInUse(name, city.alternatenames, spoken.get(code)!, code, population)]
-  add({
-    id: city.geonameid,
-    kind: 'city',
-    code,
-    parents,
-    names,
-    latitude,
-    longitude,
-    population,
-    timeZone: city.timezone,
-    maxNames,
-  })
+  add({ id, kind: 'city', code, parents, names, latitude, longitude, population, timezone, maxNames })
 }
 
 // What is asked for by name: the one of the kind, or the largest.
@@ -232,19 +221,13 @@ for (const { names, population } of places.values()) {
   for (const name of names) largest.set(name, Math.max(largest.get(name) ?? 0, population))
 }
 // A time zone stands at the widest place that has a single one.
-const wider = ({ parents }: Place): Place[] =>
-  parents.map((id) => places.get(id)!).filter(({ kind }) => kind === 'region' || kind === 'country')
-    .flatMap((place) => [place, ...wider(place)])
-const zones = new Map<Place, Set<string>>()
-for (const place of places.values()) {
-  for (const each of place.timeZone ? [place, ...wider(place)] : []) {
-    zones.set(each, (zones.get(each) ?? new Set()).add(place.timeZone!))
-  }
+const zones = new Map<number, Set<string>>()
+const addZone = (id: number, zone: string): void => {
+  zones.set(id, (zones.get(id) ?? new Set()).add(zone))
+  places.get(id)!.parents.forEach((parent) => addZone(parent, zone))
 }
-const zoneOf = (place: Place): string => {
-  const isWhole = (each: Place) => zones.get(each)?.size === 1
-  return isWhole(place) && !wider(place).some(isWhole) ? [...zones.get(place)!][0]! : ''
-}
+places.forEach(({ timezone }, id) => timezone && addZone(id, timezone))
+const isWhole = (id: number): boolean => zones.get(id)?.size === 1
 
 const isAmbiguous = (name: string): boolean => isOrdinary(name, largest.get(name) ?? 0)
 const ordered = [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
@@ -260,7 +243,8 @@ const rows = ordered.map((place) => {
   const parents = [...new Set(place.parents)].filter((parent) => parent !== id)
   const at = (degrees?: number): string => degrees === undefined ? '' : String(Number(degrees.toFixed(2)))
   const lists = [names, ambiguous, adjectives].map((list) => list.join('|'))
-  return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zoneOf(place)].join('\t')
+  const zone = isWhole(id) && !parents.some(isWhole) ? [...zones.get(id)!][0] : ''
+  return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zone].join('\t')
 })
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
 # id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people,
