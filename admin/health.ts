@@ -69,7 +69,7 @@ const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTM
 
 /** What waits, for how long, and when the schedule ran. */
 export const openHealth = (): View => {
-  const view: View = openView([], async () => {
+  return openView([], async (view) => {
     const [queues, jobs] = await Promise.all([rpc<Queue[]>('describe_queues'), rpc<Job[]>('describe_schedule')])
     const waiting = queues.map((queue): (string | Node)[] => [
       names[queue.queue] ?? queue.queue,
@@ -93,5 +93,4 @@ export const openHealth = (): View => {
       button('Refresh', () => view.load('Refreshed')),
     ]
   })
-  return view
 }

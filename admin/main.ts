@@ -30,8 +30,7 @@ const show = (): void => {
   const name = Object.hasOwn(views, wanted) ? wanted : 'today'
   const { title, open } = views[name]!
   for (const link of document.querySelectorAll('nav a')) {
-    if (link.getAttribute('href') === `#${name}`) link.setAttribute('aria-current', 'page')
-    else link.removeAttribute('aria-current')
+    link.ariaCurrent = link.getAttribute('href') === `#${name}` ? 'page' : null
   }
   document.title = `${title} – Admin`
   const heading = el('h2', { tabindex: '-1' }, title)

@@ -116,7 +116,7 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
 
 /** The open reports, oldest first. */
 export const openReports = (): View => {
-  const view: View = openView([], async () => {
+  return openView([], async (view) => {
     const reports = await dataApi<Report[]>('GET', `moderation_queue?order=report&limit=${pageSize}`)
     const limit = reports.length === pageSize ? el('p.hint', `These are the oldest ${pageSize}.`) : null
     const ids = reports.map(({ person_id }) => person_id)
@@ -125,5 +125,4 @@ export const openReports = (): View => {
     const cards = reports.map((report) => card(report, profileOf(report), view))
     return reports.length ? [...cards, limit] : [empty('No report is open.')]
   })
-  return view
 }

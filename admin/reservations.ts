@@ -68,7 +68,7 @@ export const openReservations = (query: URLSearchParams): View => {
   const filter = select({ '': 'all', ...statuses }, status)
   filter.addEventListener('change', () => go({ status: filter.value }))
   const form = el('div.filter', field('Status', filter))
-  const view: View = openView([form], async () => {
+  return openView([form], async (view) => {
     const conditions = (status && `&status=eq.${encodeURIComponent(status)}`) + (before ? `&id=lt.${before}` : '')
     const path = `reservations?select=${columns}&order=id.desc&limit=${pageSize}${conditions}`
     const found = await dataApi<Reservation[]>('GET', path)
@@ -76,5 +76,4 @@ export const openReservations = (query: URLSearchParams): View => {
     const older = found.length === pageSize ? button('Older', () => go({ status, before: `${last}` })) : null
     return found.length ? [...found.map((each) => card(each, view)), older] : [empty('There are none.')]
   })
-  return view
 }

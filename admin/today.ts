@@ -6,8 +6,8 @@ import { openView, type View } from './view.ts'
 const hour = 3_600_000
 const kept = 1000
 
-/** How many rows each of the last 24 hours has. Reads the newest alone, because a count would read the whole table. */
-const countByHour = async (table: string): Promise<{ hours: number[]; isCut: boolean }> => {
+/** Draws how many rows each of the last 24 hours has. Reads the newest: a count would read the whole table. */
+const plot = async (title: string, table: string): Promise<HTMLElement> => {
   const rows = await dataApi<{ created_at: string }[]>('GET', `${table}?select=created_at&order=id.desc&limit=${kept}`)
   const current = Math.floor(Date.now() / hour)
   const hours = Array.from({ length: 24 }, () => 0)
@@ -15,10 +15,6 @@ const countByHour = async (table: string): Promise<{ hours: number[]; isCut: boo
     const index = 23 - (current - Math.floor(Date.parse(created_at) / hour))
     if (index in hours) hours[index]!++
   }
-  return { hours, isCut: hours.reduce((sum, count) => sum + count, 0) === kept }
-}
-
-const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
   const total = hours.reduce((sum, count) => sum + count, 0)
   const highest = Math.max(1, ...hours)
   const bars = hours.map((count, index) => {
@@ -27,7 +23,7 @@ const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
   })
   return el(
     'figure.card.plot',
-    el('figcaption', el('strong', title), ` ${isCut ? 'over ' : ''}${total}`),
+    el('figcaption', el('strong', title), ` ${total === kept ? 'over ' : ''}${total}`),
     drawn('svg', { viewBox: '0 0 240 48', 'aria-hidden': 'true' }, ...bars),
     el('p.hint', total ? `at most ${Math.max(...hours)} in an hour` : 'none'),
   )
@@ -47,22 +43,17 @@ const waits = (queue: Queue): HTMLElement => {
 
 /** What waits, and the last 24 hours. */
 export const openToday = (): View => {
-  const view: View = openView([], async () => {
-    const [queues, messages, people, reports] = await Promise.all([
+  return openView([], async (view) => {
+    const [queues, ...plots] = await Promise.all([
       rpc<Queue[]>('describe_queues'),
-      countByHour('messages'),
-      countByHour('users'),
-      countByHour('reports'),
+      plot('Messages', 'messages'),
+      plot('Sign-ups', 'users'),
+      plot('Reports', 'reports'),
     ])
     return [
       el('div.card', el('h3', 'Waiting'), el('ul', ...queues.map(waits))),
       el('h3', 'The last 24 hours'),
-      el(
-        'div.plots',
-        plot('Messages', messages.hours, messages.isCut),
-        plot('Sign-ups', people.hours, people.isCut),
-        plot('Reports', reports.hours, reports.isCut),
-      ),
+      el('div.plots', ...plots),
       el('p.hint', 'An hour each, this one last.'),
       button('Refresh', () => view.load('Refreshed')),
       el(
@@ -73,5 +64,4 @@ export const openToday = (): View => {
       ),
     ]
   })
-  return view
 }

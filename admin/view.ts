@@ -27,7 +27,7 @@ export interface View {
 }
 
 /** A view whose content `draw` loads. `fixed` stays above it. */
-export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement | null)[]>): View => {
+export const openView = (fixed: HTMLElement[], draw: (view: View) => Promise<(HTMLElement | null)[]>): View => {
   const alert = el('p.notice', { role: 'alert', hidden: true })
   const status = el('p.found', { role: 'status' })
   const content = el('div.loaded')
@@ -38,7 +38,7 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
     const number = ++latest
     content.setAttribute('aria-busy', 'true')
     try {
-      const drawn = await draw()
+      const drawn = await draw(view)
       if (number !== latest) return
       content.replaceChildren(...drawn.filter((node) => node !== null))
       setText(alert, '')
@@ -52,7 +52,8 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
     if (done && document.activeElement === document.body) document.querySelector<HTMLElement>('main h2')?.focus()
   }
   const node = el('section', ...fixed, status, alert, content)
-  return { node, load, signal: closed.signal, close: () => closed.abort() }
+  const view = { node, load, signal: closed.signal, close: () => closed.abort() }
+  return view
 }
 
 export const empty = (text: string): HTMLElement => el('p.empty', text)

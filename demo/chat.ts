@@ -1,5 +1,6 @@
 import { dataOf } from '../clients/api_client.ts'
 import type { Conversation } from '../clients/inbox.ts'
+import type { components } from '../clients/openapi.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { isOffline } from './conversations.ts'
@@ -7,7 +8,7 @@ import { avatar, backButton, button, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatAsOf } from './format.ts'
 import { openMessages } from './messages.ts'
-import { type Home, openReservations } from './reservations.ts'
+import { openReservations } from './reservations.ts'
 import { unblockPerson } from './safety.ts'
 import type { Session } from './session.ts'
 import { ownPhoto } from './storage.ts'
@@ -73,16 +74,14 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
     return listed()?.partner ?? (other && { ...other, profile: null })
   }
   const nameOfOther = (): string => partner()?.name ?? ''
-  let home: Home | null = null
+  let home: components['schemas']['PublicProfile'] | null = null
   let asked = 0
   /** Where the partner lives matters to when they meet. */
   const readHome = async (profile: number) => {
     asked = profile
     const params = { path: { id: profile }, query: { more: true } }
-    const read = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal })).catch(() => null)
-    if (!read?.profile.city || !read.time_zone) return
-    home = { city: read.profile.city, zone: read.time_zone }
-    update()
+    home = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal })).catch(() => null)
+    if (home) update()
   }
   let drawn = ''
   const drawFace = () => {

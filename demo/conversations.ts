@@ -39,10 +39,8 @@ export const openConversations = (inbox: Inbox, states: ReturnType<typeof openSt
       el(
         'span.name.clipped',
         name,
-        isPinned && icon('pin'),
-        isPinned && visuallyHidden(' pinned'),
-        isMuted && icon('muted'),
-        isMuted && visuallyHidden(' muted'),
+        ...isPinned ? [icon('pin'), visuallyHidden(' pinned')] : [],
+        ...isMuted ? [icon('muted'), visuallyHidden(' muted')] : [],
       ),
       el('time.hint.when', { title: formatWhole(when), datetime: when }, formatShort(when)),
       el(

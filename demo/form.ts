@@ -23,9 +23,10 @@ export const formField = (label: string, control: Control, hint = '') => {
 type Field = ReturnType<typeof formField>
 
 /** A checkbox as a switch, with a sentence that says what it means. */
-export const formSwitch = (label: string, sentence: string, change: () => void = () => {}) => {
+export const formSwitch = (label: string, sentence: string, checked: boolean, change: () => void = () => {}) => {
   const id = uniqueId('field')
-  const control = el('input', { type: 'checkbox', role: 'switch', id, 'aria-describedby': `${id}-hint`, change })
+  const described = { id, 'aria-describedby': `${id}-hint` }
+  const control = el('input', { type: 'checkbox', role: 'switch', checked, change, ...described })
   const note = el('span.hint', { id: `${id}-hint` }, sentence)
   return { control, node: el('div.switch', control, el('label', { for: id }, label), note) }
 }

@@ -53,18 +53,17 @@ const momentOptions = (moments: Date[]): Intl.DateTimeFormatOptions => ({
   ...clock,
 })
 
-const period = (from: string, until: string | null, options: Intl.DateTimeFormatOptions): string => {
+const zoneName: Intl.DateTimeFormatOptions = { timeZoneName: 'short' }
+/** The beginning, and the end if there is one, with the time zone of the browser. */
+export const formatPeriod = (from: string, until: string | null, options = zoneName): string => {
   const [begin, end] = [new Date(from), new Date(until ?? from)]
   const format = dateFormat({ ...momentOptions([begin, end]), ...options })
   return until ? format.formatRange(begin, end) : format.format(begin)
 }
-/** The beginning, and the end if there is one, with the time zone of the browser. */
-export const formatPeriod = (from: string, until: string | null): string =>
-  period(from, until, { timeZoneName: 'short' })
 /** The same by the clocks of another time zone; null where they show what this one's show. */
 export const formatPeriodIn = (zone: string, from: string, until: string | null): string | null => {
-  const there = period(from, until, { timeZone: zone })
-  return there === period(from, until, {}) ? null : there
+  const there = formatPeriod(from, until, { timeZone: zone })
+  return there === formatPeriod(from, until, {}) ? null : there
 }
 
 /** Writes these timestamps so that they can be told apart: within six days by the day of the week. */
@@ -77,11 +76,11 @@ export const momentFormat = (timestamps: string[]) => {
 }
 
 /** "Today", "Yesterday" or the date, for the separators between messages. */
-export const formatDay = (timestamp: string): string => {
+export const formatDay = (timestamp: string, ofThisYear = day): string => {
   const moment = new Date(timestamp)
   const ago = daysAgo(moment)
   if (ago === 0 || ago === 1) return capitalize(relative.format(-ago, 'day'))
-  return isThisYear(moment) ? day.format(moment) : shortDayOfYear.format(moment)
+  return (isThisYear(moment) ? ofThisYear : shortDayOfYear).format(moment)
 }
 
 /** As of when what is shown without a network was read, and why it is not newer. */
@@ -92,13 +91,8 @@ export const formatAsOf = (timestamp: string): string => {
 }
 
 /** The time, "Yesterday" or a short date, for the list of conversations. */
-export const formatShort = (timestamp: string): string => {
-  const moment = new Date(timestamp)
-  const ago = daysAgo(moment)
-  if (ago === 0) return formatTime(timestamp)
-  if (ago === 1) return capitalize(relative.format(-1, 'day'))
-  return (isThisYear(moment) ? shortDay : shortDayOfYear).format(moment)
-}
+export const formatShort = (timestamp: string): string =>
+  daysAgo(new Date(timestamp)) === 0 ? formatTime(timestamp) : formatDay(timestamp, shortDay)
 
 /** A timestamp as a datetime-local control has it, in the time zone of the browser, and back. */
 export const toLocal = (timestamp: string | null): string => {

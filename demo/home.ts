@@ -9,11 +9,12 @@ import { unsavedAbout } from './me/about.ts'
 import type { OwnChange } from './me/page.ts'
 import { openMessageSearch } from './message_search.ts'
 import { link, type Navigation } from './navigation.ts'
+import { openNotice } from './notices.ts'
 import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
 import { everybody, type Route } from './router.ts'
 import { openStates } from './states.ts'
-import { openWarning } from './warnings.ts'
+import { showWarning } from './warnings.ts'
 import type { Files } from './storage.ts'
 
 export interface HomeView {
@@ -95,10 +96,8 @@ export const openHome = (
   const showSide = (showsPeople: boolean) => {
     people.node.hidden = !showsPeople
     list.hidden = showsPeople
-    for (const [index, entry] of [toInbox, toPeople].entries()) {
-      if (showsPeople === (index === 1)) entry.setAttribute('aria-current', 'page')
-      else entry.removeAttribute('aria-current')
-    }
+    toInbox.ariaCurrent = showsPeople ? null : 'page'
+    toPeople.ariaCurrent = showsPeople ? 'page' : null
   }
   const moveFocus = (route: Route, before: Route | null) => {
     // Whoever searches beside a profile is still typing, or at the filters.
@@ -120,7 +119,7 @@ export const openHome = (
   const conversations = openConversations(inbox, states, navigation)
   const steps = openFirstSteps(navigation)
   const found = openMessageSearch(api, inbox, navigation, conversations.node)
-  const warning = openWarning()
+  const warning = openNotice(true)
   const list = el('div.panel', warning.node, steps.node, found.node, conversations.node)
   const people = openPeople(api, navigation)
   const onMe = (change: OwnChange) => {
@@ -131,7 +130,7 @@ export const openHome = (
   const readOwn = async () => {
     const me = await dataOf(api.GET('/users/me', { params: { query: { more: true } }, signal: closed.signal }))
     steps.show(me)
-    warning.show(me)
+    showWarning(warning, me)
     own = { photo: me.Profile.image_url, ...own }
     update()
   }

@@ -92,14 +92,8 @@ export const openMessages = (
     const { loaded, hasOlder } = conversation.view
     if (!loaded || !hasOlder || isLoadingOlder) return
     isLoadingOlder = true
-    try {
-      await conversation.older()
-      setText(alert, '')
-    } catch (error) {
-      setText(alert, errorText(error))
-    } finally {
-      isLoadingOlder = false
-    }
+    setText(alert, await conversation.older().then(() => '', errorText))
+    isLoadingOlder = false
   }
 
   const older = button('Older messages', loadOlder, 'link older', { hidden: true })

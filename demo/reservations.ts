@@ -1,5 +1,6 @@
 import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { type Conversation, type OwnReservation, type ReservationStep, ServiceError } from '../clients/inbox.ts'
+import type { components } from '../clients/openapi.ts'
 import { field, openDialog } from './dialog.ts'
 import { button, el, saveFile, setText } from './dom.ts'
 import { errorText } from './errors.ts'
@@ -44,13 +45,10 @@ interface Failure {
   wasOffline: boolean
 }
 
-/** Where the partner lives, if their profile says it. */
-export interface Home {
-  city: string
-  zone: string
-}
-const thereOf = ({ city, zone }: Home, { date, ends_at }: OwnReservation): string => {
-  const period = formatPeriodIn(zone, date, ends_at)
+type Home = components['schemas']['PublicProfile'] | null
+const thereOf = (home: Home, { date, ends_at }: OwnReservation): string => {
+  const city = home?.profile.city
+  const period = city && home.time_zone && formatPeriodIn(home.time_zone, date, ends_at)
   return period ? `${period} in ${city}` : ''
 }
 
@@ -119,7 +117,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       host_id === undefined ? '' : await overlapOf(api, me, { id: card?.id, host_id, date, ends_at })
     openOffer(api, conversation.id, card, overlap, conversation.refresh, signal)
   }
-  const actions = (card: Card): Partial<Record<ReservationStep, [string, () => void]>> => {
+  const actions = (card: Card): Record<ReservationStep, [string, () => void]> => {
     const { id: rid, revision } = card
     const params = { path: { id: conversation.id, rid } }
     const accept = () => dataOf(api.POST(`${base}/accept`, { params, body: { revision } }))
@@ -172,10 +170,9 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
         card.error && el('p.notice', { role: 'alert' }, card.error),
         el(
           'span.actions',
-          ...steps.flatMap((step) => {
-            const [label, click] = byStep[step] ?? []
-            const kind = step === 'accept' ? 'strong' : 'quiet'
-            return click ? [button(label!, click, kind, about(label!))] : []
+          ...steps.map((step) => {
+            const [label, click] = byStep[step]
+            return button(label, click, step === 'accept' ? 'strong' : 'quiet', about(label))
           }),
           card.status === 'accepted' &&
             button('Add to calendar', () => tryTo(card, () => saveCalendar(card)), 'quiet', about('Add to calendar')),
@@ -183,7 +180,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
       )
     },
     /** The cards for this user, and the line above for the next of them. */
-    show(reader: number, partner: string, home: Home | null): Card[] {
+    show(reader: number, partner: string, home: Home): Card[] {
       me = reader
       offer.hidden = conversation.view.blocked
       const cards = conversation.view.reservations.map((now): Card => ({
@@ -196,7 +193,7 @@ export const openReservations = ({ api, conversation, local, showCard, onChange,
         changes: changesSince(now.history, me, partner),
         outcome: outcomeOf(now.history, me, partner),
         error: failureOf(now),
-        there: home ? thereOf(home, now) : '',
+        there: thereOf(home, now),
       }))
       const byDate = cards.toSorted((one, other) => Date.parse(one.date) - Date.parse(other.date))
       waiting = byDate.find(({ can }) => can.includes('accept')) ?? byDate.find(({ status }) => status === 'pending') ??

@@ -2,7 +2,7 @@ import { el } from './dom.ts'
 import { section } from './form.ts'
 import { formatDay } from './format.ts'
 import type { Me } from './me/types.ts'
-import { openNotice } from './notices.ts'
+import type { openNotice } from './notices.ts'
 import { reasons } from './safety.ts'
 
 /** Why, as it is said to whom it was said of. */
@@ -22,20 +22,14 @@ export const warningsSection = ({ warnings = [] }: Me): HTMLElement | null => {
   return section('Warnings', el('ul.fields', ...entries))
 }
 
-/** The latest warning, until it is put away on this device. */
-export const openWarning = () => {
-  const notice = openNotice(true)
-  return {
-    node: notice.node,
-    show({ id, warnings: [latest] = [] }: Me) {
-      const key = `warning-read-${id}`
-      if (!latest || localStorage.getItem(key) === latest.createdAt) return
-      notice.show(`${formatDay(latest.createdAt)} a moderator warned you: ${said[latest.reason]}.`, {
-        Understood: () => {
-          localStorage.setItem(key, latest.createdAt)
-          notice.show('')
-        },
-      })
+/** Shows the latest warning, until it is put away on this device. */
+export const showWarning = (notice: ReturnType<typeof openNotice>, { id, warnings: [latest] = [] }: Me) => {
+  const key = `warning-read-${id}`
+  if (!latest || localStorage.getItem(key) === latest.createdAt) return
+  notice.show(`${formatDay(latest.createdAt)} a moderator warned you: ${said[latest.reason]}.`, {
+    Understood: () => {
+      localStorage.setItem(key, latest.createdAt)
+      notice.show('')
     },
-  }
+  })
 }

@@ -34,10 +34,10 @@ const pushButton = (api: ApiClient): HTMLElement => {
 /** What the user is told while away, and when not. */
 export const notificationsSection = (api: ApiClient, settings: NotificationSettings): HTMLElement => {
   const { push, email, previews, delay_minutes, quiet_hours } = settings
-  const pushes = formSwitch('Push', 'To every browser in which you have asked for it.')
-  const mails = formSwitch('E-mail', 'One mail for what you have not read, and none more until you have.')
-  const texts = formSwitch('With the text', 'Pushes and mails quote the latest message.')
-  const quiet = formSwitch('Quiet hours', 'Nothing is sent in these hours.', () => drawHours())
+  const pushes = formSwitch('Push', 'To every browser in which you have asked for it.', push)
+  const mails = formSwitch('E-mail', 'One mail for what you have not read, and none more until you have.', email)
+  const texts = formSwitch('With the text', 'Pushes and mails quote the latest message.', previews)
+  const quiet = formSwitch('Quiet hours', 'Nothing is sent in these hours.', quiet_hours !== null, () => drawHours())
   const delay = formField('A mail comes', delayChoice(delay_minutes))
   const from = formField('From', el('input', { type: 'time' }))
   const to = formField('Until', el('input', { type: 'time' }))
@@ -49,11 +49,6 @@ export const notificationsSection = (api: ApiClient, settings: NotificationSetti
   const zone = formField('In the time zone', el('input', { list: zones.id, autocomplete: 'off' }))
   const hours = el('div.hours', from.node, to.node, zone.node, zones)
   const drawHours = () => hours.hidden = !quiet.control.checked
-  for (
-    const [{ control }, isOn] of [[pushes, push], [mails, email], [texts, previews], [quiet, quiet_hours]] as const
-  ) {
-    control.checked = Boolean(isOn)
-  }
   from.control.value = quiet_hours?.from ?? '22:00'
   to.control.value = quiet_hours?.to ?? '08:00'
   zone.control.value = quiet_hours?.time_zone ?? timeZone

@@ -29,8 +29,7 @@ export const visibilitySection = (api: ApiClient, me: Me, onSaved: () => void): 
       }
       isSaving = false
     }
-    const { control, node } = formSwitch(label, sentence, change)
-    control.checked = saved
+    const { control, node } = formSwitch(label, sentence, saved, change)
     return node
   }
   const search = savedSwitch('Others can find me', sentence, me.Profile.is_searchable, async (is_searchable) => {
