@@ -99,11 +99,8 @@ for (const { index, name, iso, code, id, others, level, parent } of subdivisions
   const above = level === '2' ? [...regions.get(parent) ? [regions.get(parent)!.id] : [], country.id] : [country.id]
   const population = inside.reduce((sum, city) => sum + city.population, 0)
   const english = shortNames(englishNames[iso.replace('-', '').toLowerCase()] ?? '')
-  const names = [
-    main,
-    ...english,
-    ...namesInUse(main, others.flatMap(shortNames), spoken.get(country.code)!, country.code, population, true),
-  ]
+  const local = namesInUse(main, others.flatMap(shortNames), spoken.get(country.code)!, country.code, population, true)
+  const names = [main, ...english, ...local]
   regions.set(index, add({ id, kind: 'region', code, parents: above, names, population, maxNames: 10 }))
 }
 
@@ -247,8 +244,7 @@ const rows = ordered.map((place) => {
   return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zone].join('\t')
 })
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
-# id, kind, what it lies in, names, those of them that are also ordinary words, adjectives, latitude, longitude, people,
-# time zone
+# id, kind, what it lies in, names, those that are also ordinary words, adjectives, latitude, longitude, people, zone
 `
 const file = new URL('../../sql/data/places.tsv', import.meta.url)
 Deno.writeTextFileSync(file, header + rows.join('\n') + '\n')

@@ -68,8 +68,8 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
     await expectSoon(waiting).toBe(1)
     expect(await buttons(tomas)).toEqual(['Accept', 'Decline', 'Change'])
     await tomas.find('.next').getByRole('button', { name: /^Your answer\?/ }).click()
-    expect(await of(tomas).find('p').allTextContents())
-      .toEqual([expect.stringMatching(/^Wed,? 14 May 2031,? 18:00.20:30 \S+$/), '€12.50'])
+    const terms = await of(tomas).find('p').allTextContents()
+    expect([terms[0], terms.at(-1)]).toEqual([expect.stringMatching(/^Wed,? 14 May 2031,? 18:00.20:30 \S+$/), '€12.50'])
     await expectSoon(() => buttons(ines)).toEqual(['Change', 'Cancel…'])
 
     const change = async (Price: string) => {
