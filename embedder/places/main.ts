@@ -29,7 +29,6 @@ interface Place {
   longitude?: number
   population: number
   timezone?: string
-  /** How many names it may have. */
   maxNames: number
 }
 const fold = (name: string): string => wordsOf(name).join(' ')
@@ -230,10 +229,10 @@ const isAmbiguous = (name: string): boolean => isOrdinary(name, largest.get(name
 const ordered = [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
 const rows = ordered.map((place) => {
   const { id, kind, latitude, longitude, population, maxNames } = place
-  const isUnsuitable = (name: string): boolean => isAmbiguous(name) || name.length >= 50
   const names = place.names.filter((name, at) =>
     at === 0 || !place.adjectives.includes(name) &&
-      (ours.has(`${id} ${name}`) || !isUnsuitable(name) && !((owners.get(name) ?? 0) > population && kind === 'city'))
+      (ours.has(`${id} ${name}`) ||
+        name.length < 50 && !isAmbiguous(name) && !((owners.get(name) ?? 0) > population && kind === 'city'))
   ).slice(0, maxNames)
   const adjectives = place.adjectives.filter((adjective) => adjective !== place.names[0])
   const ambiguous = [...names, ...adjectives].filter(isAmbiguous)
@@ -246,6 +245,5 @@ const rows = ordered.map((place) => {
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
 # id, kind, what it lies in, names, those that are also ordinary words, adjectives, latitude, longitude, people, zone
 `
-const file = new URL('../../sql/data/places.tsv', import.meta.url)
-Deno.writeTextFileSync(file, header + rows.join('\n') + '\n')
-console.log(`${rows.length} places, ${Deno.statSync(file).size} bytes`)
+Deno.writeTextFileSync(new URL('../../sql/data/places.tsv', import.meta.url), `${header}${rows.join('\n')}\n`)
+console.log(`${rows.length} places`)
