@@ -7,6 +7,7 @@ import {
   beforeLanguages,
   beforePlaces,
   behindLanguages,
+  denials,
   deniers,
   deniersBehind,
   fillerWords,
@@ -205,6 +206,16 @@ const variantsOf = (word: string): string[] => {
   return english ? [english] : []
 }
 
+/** A denied word, or the commonest of those that mean it, and the others (private.read_denial). */
+const deniedAs = (words: string[]) => {
+  const word = words.map(fold).join(' ')
+  const [has = [], lacks = []] = denials.find((group) => group.some((forms) => forms.includes(word))) ?? []
+  return {
+    text: lacks.includes(word) && !has.includes(word) ? has[0]! : words.join(' '),
+    ...has.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] },
+  }
+}
+
 const unspacedLetter = new RegExp(`^[${unspaced}]`, 'u')
 
 /**
@@ -289,7 +300,7 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
   const searchTokens = [
     ...wantedTokens,
     ...excluded.map(({ words, isPlace }): SearchToken => ({
-      text: words.join(' '),
+      ...deniedAs(words),
       excluded: true,
       is_denied: true,
       ...isPlace && { is_where: true },

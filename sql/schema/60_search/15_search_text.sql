@@ -149,6 +149,79 @@ $$;
 comment on function private.facet(text, text) is
   'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
 
+create function private.denied_words(biography text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  said text := private.fold(biography);
+  -- What denies nothing is taken out, and what denies in other ways is written with a word that does.
+  spelled_out constant text[] := array[
+    '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|niente|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
+      '\m(without|ohne|sin|sans|senza|sem|zonder)\M', ' ',
+    '\mnot (only|just|mind|miss|forget|wait|worry|hesitate|stop|get enough|(too |so |very |that )?far|sure|afraid|scared)\M'
+      '|\mnever (miss|mind|say|get enough|tire)\M|\mno (problem|worries|excuse|limit|matter|doubt|need|wonder|one)\w*'
+      '|\m(why|or) not\M|\mnothing (but|beats|better)\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno (solo|solamente)\M'
+      '|\mpas (seulement|loin|mal)\M|\mnon (solo|lontano)\M|\mniet (alleen|ver)\M|\mnao (so|longe)\M'
+      '|\mnot (a |an |really )?(vegan|vegetari)\w*', ' ',
+    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*|\mflexitar\w*', '. no meat fish .',
+    '\m(teetotal\w*|sober|abstemi\w*|nuchter)\M', '. no alcohol .', '\m(childless|childfree|kinderlos\w*)\M', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)', 'no ',
+    '\m(\w{3,})(-free|-?frei\w{0,2}|-los|less| free(?! to| time| spirit))\M', '. no \1 .',
+    '\m(is|are) not (really |exactly )?(for me|my|welcome|allowed|permitted)\M|\mnothing for me\M|\mnichts fur mich\M'
+      '|\m(makes?|gives?) me (sneeze|cough|ill|sick|nervous|headache)\w*|\m(bores?|scares?|frightens?|bothers?) me\M'
+      '|\moff my (plate|menu)\M|\mme (aburre|molesta|asusta)n?\M|\mpas pour moi\M|\mniets voor mij\M', ' forbidden '
+  ];
+  -- They deny what follows …
+  before constant text[] := string_to_array(
+    'no not never without neither nor non quit stopped avoid avoids hate hates detest dislike dislikes loathe allergic '
+    'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
+    'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
+    'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '
+    'nao sem nem parei deixei bez nie', ' '
+  );
+  -- … and what stands before them.
+  behind constant text[] := string_to_array(
+    'forbidden prohibited nicht niet allergisch verboten tabu interdit interdite prohibido vietato verboden proibido yok '
+    'degil', ' '
+  );
+  ends constant text[] := string_to_array(
+    '. but only just except because since so although instead aber sondern nur weil dafur pero sino solo porque mais '
+    'seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' '
+  );
+  subjects constant text[] := string_to_array('i we ich wir je j nous yo nosotros io noi eu ik wij', ' ');
+begin
+  for place in 1..cardinality(spelled_out) by 2 loop
+    said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
+  end loop;
+  said := regexp_replace(said, '\m(gave|given|giving) up\M|\mfree (of|from)\M|\mnot stand\M', ' no ', 'g');
+  return array(
+    select distinct '~no ' || left(word, 60)
+    from (
+      select
+        word, place,
+        max(place) filter (where word = any (before)) over ahead as denied_at,
+        max(place) filter (where word = any (ends || subjects)) over ahead as ended_at,
+        min(place) filter (where word = any (behind)) over back as denies_at,
+        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+      from regexp_matches(
+        regexp_replace(said, '[!?;:()…–—\n]| - ', '.', 'g') collate pg_catalog.pg_c_utf8, '[[:alnum:]]+|[.,]', 'g'
+      ) with ordinality as matches (words, place)
+      cross join lateral (select words[1] as word) as matched
+      window
+        ahead as (order by place rows between 5 preceding and current row),
+        back as (order by place rows between current row and 4 following)
+    ) as listed
+    where word !~ '^[.,]$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
+      or denies_at < coalesce(begins_at, place + 9) and denies_at > place)
+  );
+end
+$$;
+comment on function private.denied_words(text) is
+  'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
+forbidden", in seven languages, but not beyond a sentence or a "but".';
+
 create function private.words_vector(profile public.profiles, name text, interests text[])
 returns tsvector
 language plpgsql stable security invoker set search_path = ''
@@ -159,7 +232,9 @@ declare
     select spelling
     from unnest(array[name, profile.first_name, profile.last_name]) as value
     cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
-    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    cross join lateral (
+      values (private.romaji(word)), (private.consonants(word)), (private.consonants(substring(word from '^ال(.+)')))
+    ) as spellings (spelling)
     -- One consonant is no name.
     where spelling !~ '^~\w+ .?$'
   );
@@ -195,6 +270,8 @@ begin
     from words
   )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select unnest(private.denied_words(profile.biography))
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))
     union

@@ -935,6 +935,81 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.denied_words (
+  biography text
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  said text := private.fold(biography);
+  -- What denies nothing is taken out, and what denies in other ways is written with a word that does.
+  spelled_out constant text[] := array[
+    '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|niente|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
+      '\m(without|ohne|sin|sans|senza|sem|zonder)\M', ' ',
+    '\mnot (only|just|mind|miss|forget|wait|worry|hesitate|stop|get enough|(too |so |very |that )?far|sure|afraid|scared)\M'
+      '|\mnever (miss|mind|say|get enough|tire)\M|\mno (problem|worries|excuse|limit|matter|doubt|need|wonder|one)\w*'
+      '|\m(why|or) not\M|\mnothing (but|beats|better)\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno (solo|solamente)\M'
+      '|\mpas (seulement|loin|mal)\M|\mnon (solo|lontano)\M|\mniet (alleen|ver)\M|\mnao (so|longe)\M'
+      '|\mnot (a |an |really )?(vegan|vegetari)\w*', ' ',
+    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*|\mflexitar\w*', '. no meat fish .',
+    '\m(teetotal\w*|sober|abstemi\w*|nuchter)\M', '. no alcohol .', '\m(childless|childfree|kinderlos\w*)\M', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)', 'no ',
+    '\m(\w{3,})(-free|-?frei\w{0,2}|-los|less| free(?! to| time| spirit))\M', '. no \1 .',
+    '\m(is|are) not (really |exactly )?(for me|my|welcome|allowed|permitted)\M|\mnothing for me\M|\mnichts fur mich\M'
+      '|\m(makes?|gives?) me (sneeze|cough|ill|sick|nervous|headache)\w*|\m(bores?|scares?|frightens?|bothers?) me\M'
+      '|\moff my (plate|menu)\M|\mme (aburre|molesta|asusta)n?\M|\mpas pour moi\M|\mniets voor mij\M', ' forbidden '
+  ];
+  -- They deny what follows …
+  before constant text[] := string_to_array(
+    'no not never without neither nor non quit stopped avoid avoids hate hates detest dislike dislikes loathe allergic '
+    'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
+    'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
+    'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '
+    'nao sem nem parei deixei bez nie', ' '
+  );
+  -- … and what stands before them.
+  behind constant text[] := string_to_array(
+    'forbidden prohibited nicht niet allergisch verboten tabu interdit interdite prohibido vietato verboden proibido yok '
+    'degil', ' '
+  );
+  ends constant text[] := string_to_array(
+    '. but only just except because since so although instead aber sondern nur weil dafur pero sino solo porque mais '
+    'seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' '
+  );
+  subjects constant text[] := string_to_array('i we ich wir je j nous yo nosotros io noi eu ik wij', ' ');
+begin
+  for place in 1..cardinality(spelled_out) by 2 loop
+    said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
+  end loop;
+  said := regexp_replace(said, '\m(gave|given|giving) up\M|\mfree (of|from)\M|\mnot stand\M', ' no ', 'g');
+  return array(
+    select distinct '~no ' || left(word, 60)
+    from (
+      select
+        word, place,
+        max(place) filter (where word = any (before)) over ahead as denied_at,
+        max(place) filter (where word = any (ends || subjects)) over ahead as ended_at,
+        min(place) filter (where word = any (behind)) over back as denies_at,
+        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+      from regexp_matches(
+        regexp_replace(said, '[!?;:()…–—\n]| - ', '.', 'g') collate pg_catalog.pg_c_utf8, '[[:alnum:]]+|[.,]', 'g'
+      ) with ordinality as matches (words, place)
+      cross join lateral (select words[1] as word) as matched
+      window
+        ahead as (order by place rows between 5 preceding and current row),
+        back as (order by place rows between current row and 4 following)
+    ) as listed
+    where word !~ '^[.,]$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
+      or denies_at < coalesce(begins_at, place + 9) and denies_at > place)
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.describe_query (
   asked      private.search_query,
   hidden_ids bigint[]
@@ -1218,55 +1293,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.forms_of (
-  words text[]
-)
-  RETURNS tsquery
-  LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
-  SET search_path TO ''
-  AS $function$
-begin
-  return (
-    select private.any_of(form)
-    from (
-      select private.phrase(words) as form
-      union all
-      select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
-      union all
-      -- Not in names, which look like many a word.
-      select (private.lexeme(other) || ':BCD')::tsquery
-      from (
-        -- smoker, smokes, smoking
-        select inflected.forms
-        from unnest(ts_lexize('english_stem', words[1])) as stem
-        cross join lateral regexp_replace(stem, 'er?$', '') as root
-        cross join lateral (
-          select array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])) as forms
-        ) as inflected
-        where char_length(root) >= 4
-        union all
-        -- What people deny most, in other languages.
-        values
-          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cani,hond,honden,cachorro,cachorros}'::text[]),
-          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,katten}'),
-          ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
-          ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-          (
-            '{smoke,smokes,smoker,smokers,smoking,smoked,rauche,rauchen,raucher,raucht,fumo,fumar,fumador,fumer,fumeur,
-              fumeurs,roken,rookt,gerookt}'
-          ),
-          ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-          ('{car,cars,auto,coche,voiture,macchina}'), ('{tv,television,fernseher,televisor,televisione,televisie}')
-      ) as known (others)
-      cross join unnest(others) as other
-      where cardinality(words) = 1 and words[1] = any (others)
-    ) as forms
-  );
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.hash_message (
   message public.messages
 )
@@ -1363,43 +1389,6 @@ begin
     order by min(steps.step)
     limit max_results
   );
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.lacking (
-  words text[]
-)
-  RETURNS tsquery
-  LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
-  SET search_path TO ''
-  AS $function$
-declare
-  form constant tsquery := private.forms_of(words);
-  -- "no meat" …
-  deniers constant tsquery := 'no | without | non | kein | keine | keinen | ohne | sin | sans | senza | sem | nao | geen
-    | zonder | bez | stopped | quit'::tsquery;
-  -- … and with more between: "I don't have a car".
-  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | avoid | nie | nicht | nunca | pas | jamais
-    | niet'::tsquery;
-  -- "I can't live without", "not only", "I don't mind"
-  denies_nothing constant tsquery := (
-    select private.any_of(tsquery_phrase(verb_deniers, 'without | ohne | sans | sin'::tsquery, distance))
-    from generate_series(1, 4) as distance
-  ) || tsquery_phrase('t | not'::tsquery, 'only | just | mind'::tsquery);
-begin
-  return (
-    select private.any_of(said)
-    from (
-      values
-        (tsquery_phrase(form, 'free'::tsquery)), (tsquery_phrase('(gave | given) <-> up'::tsquery, form)),
-        (tsquery_phrase(deniers || verb_deniers, form)),
-        (tsquery_phrase(deniers || verb_deniers, form, 2)), (tsquery_phrase(verb_deniers, form, 3)),
-        (case when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery end),
-        (case when words && '{alcohol,alkohol,alcool,alcolici,drink}' then 'sober | teetotal:*'::tsquery end)
-    ) as ways (said)
-  ) && !!denies_nothing;
 end
 $function$;
 
@@ -1818,6 +1807,41 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.read_denial (
+  phrase   text[],
+  variants text[],
+  OUT      held tsquery,
+  OUT      lacking tsquery
+)
+  RETURNS record
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  -- smoker, smokes, smoking
+  forms constant text[] := variants || private.either_number(phrase[1]) || array(
+    select form
+    from unnest(ts_lexize('english_stem', phrase[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
+      as form
+    where char_length(root) >= 4
+  );
+begin
+  held := private.phrase(phrase);
+  lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+  if cardinality(phrase) = 1 then
+    -- Not in names, which look like many a word.
+    held := held || (
+      select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+    );
+    lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.read_exclusion (
   part    private.query_word,
   phrase  text[],
@@ -1835,7 +1859,7 @@ begin
     from (
       values (case
         when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then coalesce(private.forms_of(phrase) && !!lacking, private.forms_of(phrase))
+        when not part.is_where then (private.read_denial(phrase, part.variants)).held && !!lacking
       end)
       union all
       select private.any_term(private.tags_of(ids))
@@ -1942,7 +1966,6 @@ declare
   phrase text[];
   pieces text[];
   lacking tsquery;
-  denials integer := 0;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -1952,16 +1975,12 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      lacking := case when part.is_denied and not part.is_where then private.lacking(phrase) end;
+      lacking := case when part.is_denied and not part.is_where then (private.read_denial(phrase, part.variants)).lacking end;
       asked.excluded := (
         select private.any_of(query)
         from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
       );
-      -- Of the first two things only: each is looked for in all who have the word.
-      if denials < 2 then
-        asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
-      end if;
-      denials := denials + 1;
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -2463,7 +2482,9 @@ declare
     select spelling
     from unnest(array[name, profile.first_name, profile.last_name]) as value
     cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
-    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    cross join lateral (
+      values (private.romaji(word)), (private.consonants(word)), (private.consonants(substring(word from '^ال(.+)')))
+    ) as spellings (spelling)
     -- One consonant is no name.
     where spelling !~ '^~\w+ .?$'
   );
@@ -2499,6 +2520,8 @@ begin
     from words
   )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select unnest(private.denied_words(profile.biography))
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))
     union
@@ -2573,6 +2596,9 @@ what is written before: {interests, cities, names}. First those that begin with 
 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
+COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
+forbidden", in seven languages, but not beyond a sentence or a "but".';
+
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
@@ -2594,16 +2620,12 @@ COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibilit
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
-COMMENT ON FUNCTION "private"."forms_of"(text[]) IS 'Finds the profiles that have a denied word in any form, or a phrase.';
-
 COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat of a message from another one with its client_id.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
 
 COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
 (api.send_message).';
-
-COMMENT ON FUNCTION "private"."lacking"(text[]) IS 'Finds whoever says of themselves that they have no such thing.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
@@ -2625,6 +2647,8 @@ COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded p
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
+
+COMMENT ON FUNCTION "private"."read_denial"(text[], text[]) IS 'Finds whoever has a denied word in any form, or a phrase, and whoever denies it (private.denied_words).';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) IS 'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
 
@@ -2722,6 +2746,10 @@ REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."denied_words"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."denied_words"(text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."export_account"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."export_account"() TO "postgres";
@@ -2730,10 +2758,6 @@ REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUB
 
 GRANT EXECUTE ON FUNCTION "private"."export_conversations"(bigint[], text) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."forms_of"(text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."forms_of"(text[]) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
@@ -2741,10 +2765,6 @@ GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres
 REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."lacking"(text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."lacking"(text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
@@ -2761,6 +2781,10 @@ GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."read_denial"(text[], text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."read_denial"(text[], text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) FROM PUBLIC;
 
