@@ -14,6 +14,7 @@ import {
   functionWords,
   habits,
   idioms,
+  lacking,
   type Language,
   languages,
   nearWords,
@@ -143,6 +144,12 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
         places.add(more)
         place = more
       }
+      // "no spicy food", "not on social media": a thing of two words, if it is all that follows.
+      const isThing = /^(no|not|a|an|on)$/.test(tokens[place - 1]!.word) && !/(s|ing)$/.test(word) && !endsClause
+      if (isThing && next && !tokens[place + 2] && !isFunctionWord(next.word) && next.word !== '') {
+        words.push(next.word)
+        places.add(++place)
+      }
       excluded.push({ words, isPlace })
       const after = tokens[place + 1]
       if (!after || !alternatives.has(after.word) && (endsClause || !objects.has(after.word))) return
@@ -156,8 +163,12 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
     }
-    const isOpen = openers.has(before) || before === 'i' && ownVerbs.has(after)
-    if (places.has(place) || !isDenier(word, place) || isOpen || idioms.has(after)) return
+    const isOpen = openers.has(before) || before === 'i' && (ownVerbs.has(after) || /^(can|quit|stop)/.test(word))
+    if (places.has(place) || !isDenier(word, place) || isOpen) return
+    if (idioms.has(after)) {
+      if (tokens[place + 2]) places.add(place).add(place + 1)
+      return
+    }
     if (after === '' && habits.has(before)) {
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
@@ -198,8 +209,9 @@ const findWhere = (tokens: Token[]) => {
 
 const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
 
-/** Other ways to write a number. */
+/** Other ways to write a number, and who lacks what a word says to lack. */
 const variantsOf = (word: string): string[] => {
+  if (Object.hasOwn(lacking, word)) return lacking[word]!
   const digits = numbers.get(word)
   if (digits) return [digits]
   const english = [...numbers].find(([, each]) => each === word)?.[0]
@@ -209,7 +221,7 @@ const variantsOf = (word: string): string[] => {
 /** A denied word, or the commonest of those that mean it, and the others (private.read_denial). */
 const deniedAs = (words: string[]) => {
   const word = words.map(fold).join(' ')
-  const [has = [], lacks = []] = denials.find((group) => group.some((forms) => forms.includes(word))) ?? []
+  const [has = [], lacks = []] = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))[0] ?? []
   return {
     text: lacks.includes(word) && !has.includes(word) ? has[0]! : words.join(' '),
     ...has.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] },
@@ -256,9 +268,11 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
   })
 }
 
-/** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known, but for phrases. */
+/** "just outside Paris", "anything but jazz", "smoke-free", "can't live without" in known words, but for phrases. */
 const spellOut = (query: string): string =>
   query.includes('"') ? query : query.replace(/\bjust outside(?: of)?\b/gi, 'near')
+    .replace(/\b(?:(\p{L}+)-|(dairy|gluten|sugar|smoke|alcohol|meat|nut) )free(?!\p{L})/giu, 'without $1$2')
+    .replace(/\b(?:can(?:no|['’])?t|never|not) (?:\p{L}+ )?without\b/giu, 'with')
     .replace(/\banything but\b|(?<![\p{L}\p{N}-])non-(?=smok|drink)/giu, 'without ')
 
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */

@@ -175,7 +175,7 @@ declare
   ];
   -- They deny what follows …
   before constant text[] := string_to_array(
-    'no not never without neither nor non quit stopped avoid avoids hate hates detest dislike dislikes loathe allergic '
+    'no not never without neither nor non zero quit stopped deleted sold avoid avoids hate hates detest dislike dislikes loathe allergic '
     'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
     'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
     'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '

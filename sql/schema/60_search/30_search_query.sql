@@ -427,6 +427,10 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
+      -- "never been to Japan", but "allergic to cats"
+      part.is_where := part.is_where and exists (
+        select from unnest(places) where candidate = array_to_string(phrase, ' ') and not is_adjective
+      );
       lacking := case when part.is_denied and not part.is_where then (private.read_denial(phrase, part.variants)).lacking end;
       asked.excluded := (
         select private.any_of(query)

@@ -154,6 +154,8 @@ begin
       select
         matches.*, is_compared, keyword, cosine, semantic, context,
         case
+          -- Whoever does not mention what alone is denied may have it.
+          when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
           when asked.home is null or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
           when lives then 0.5 + 0.5 * own_score

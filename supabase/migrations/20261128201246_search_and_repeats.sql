@@ -966,7 +966,7 @@ declare
   ];
   -- They deny what follows …
   before constant text[] := string_to_array(
-    'no not never without neither nor non quit stopped avoid avoids hate hates detest dislike dislikes loathe allergic '
+    'no not never without neither nor non zero quit stopped deleted sold avoid avoids hate hates detest dislike dislikes loathe allergic '
     'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
     'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
     'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '
@@ -1975,6 +1975,10 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
+      -- "never been to Japan", but "allergic to cats"
+      part.is_where := part.is_where and exists (
+        select from unnest(places) where candidate = array_to_string(phrase, ' ') and not is_adjective
+      );
       lacking := case when part.is_denied and not part.is_where then (private.read_denial(phrase, part.variants)).lacking end;
       asked.excluded := (
         select private.any_of(query)
@@ -2295,6 +2299,8 @@ begin
       select
         matches.*, is_compared, keyword, cosine, semantic, context,
         case
+          -- Whoever does not mention what alone is denied may have it.
+          when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
           when asked.home is null or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
           when lives then 0.5 + 0.5 * own_score
