@@ -59,7 +59,8 @@ export const nearWords = listed(`near nearby around close outskirts surroundings
 /** What stands before something that is not wanted. */
 export const deniers: Record<Language, ReadonlySet<string>> = {
   en: listed(`not no without except excluding excepting nor isn't aren't don't doesn't isnt arent
-    dont doesnt outside avoids avoid hates hate detests dislikes dislike never can't cannot cant quit stopped allergic`),
+    dont doesnt outside avoids avoid hates hate detests dislikes dislike never can't cannot cant quit stopped
+    allergic`),
   de: listed('nicht kein keine keinen keinem keiner ohne außer ausser außerhalb'),
   es: listed('no sin excepto salvo ni fuera'),
   fr: listed('sans pas sauf excepté ni hors'),
@@ -89,8 +90,8 @@ export const denials = `
   kid kids child children kinder kindern hijos ninos enfants bambini figli kinderen filhos
   smoke smokes smoker smokers smoking smoked cigarette cigarettes rauche rauchen raucher raucht fumo fumar fumador fumer
     fumeur fumeurs roken rookt gerookt | tobacco rauch zigaretten humo fumee fume fuma fumare cigarros rook
-  alcohol alkohol alcool alcolici | drink drinks drinking drinker drinkers trinke trinken trinkt bebo beber bebe bois boire boit
-    bevo bere beve drinkt drinken booze
+  alcohol alkohol alcool alcolici | drink drinks drinking drinker drinkers trinke trinken trinkt bebo beber bebe bois
+    boire boit bevo bere beve drinkt drinken booze
   meat fleisch carne viande vlees
   car cars auto coche voiture macchina carro | drive driving licence
   tv television fernseher televisor televisione televisie
@@ -99,14 +100,10 @@ export const denials = `
   instagram facebook tiktok | social
 `.trim().split(/\n {2}(?! )/).map((line) => line.split('|').map((words) => words.trim().split(/\s+/)))
 
-/** What says by itself to lack something, and the lexemes of whoever does. */
-export const lacking: Record<string, string[]> = {
-  sober: ['~no alcohol', '~no drink'],
-  teetotal: ['~no alcohol', '~no drink'],
-  vegetarian: ['~no meat'],
-  vegan: ['~no dairy'],
-  childless: ['~no children', '~no kids'],
-}
+/** What says by itself to lack something, and what. */
+export const lacking = new Map(
+  Object.entries({ sober: 'alcohol', teetotal: 'alcohol', vegetarian: 'meat', vegan: 'dairy', childless: 'children' }),
+)
 
 /** What people do in German and Dutch, where the denier follows the verb: "isst kein Fleisch", "raucht nicht". */
 export const habits = listed('trinkt isst raucht drinkt eet rookt')
@@ -126,8 +123,8 @@ export const openers = listed('if or why whether oder o ou of')
 /** Between a denier and what it denies: verbs and adjectives that say little by themselves. */
 export const fillerWords = listed(`like likes want wants have has had having eat eats own owns keep keeps need needs
     love loves enjoy enjoys use uses live lives living based interested into small big large little loud noisy young
-    old heavy strong wild crowded strict any kind sort too longer learned learnt stand drinking eating anymore mag mögen will lebt wohnt gusta gustan vive aime vit
-    piace ama gosta houdt woont kleine große grosse laute grote luide`)
+    old heavy strong wild crowded strict any kind sort too longer learned learnt stand drinking eating anymore mag mögen
+    will lebt wohnt gusta gustan vive aime vit piace ama gosta houdt woont kleine große grosse laute grote luide`)
 
 /** What one lacks oneself excludes nobody: "I don't have a car". */
 export const ownVerbs = listed('have speak know understand own drive need mind')

@@ -209,9 +209,10 @@ const findWhere = (tokens: Token[]) => {
 
 const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
 
-/** Other ways to write a number, and who lacks what a word says to lack. */
+/** Other ways to write a number, and how the index says that somebody lacks what "sober" says to lack. */
 const variantsOf = (word: string): string[] => {
-  if (Object.hasOwn(lacking, word)) return lacking[word]!
+  const lacks = lacking.get(word)
+  if (lacks) return deniedAs([lacks]).variants?.map((form) => `~no ${form.replace('~', '')}`) ?? [`~no ${lacks}`]
   const digits = numbers.get(word)
   if (digits) return [digits]
   const english = [...numbers].find(([, each]) => each === word)?.[0]
@@ -221,7 +222,8 @@ const variantsOf = (word: string): string[] => {
 /** A denied word, or the commonest of those that mean it, and the others (private.read_denial). */
 const deniedAs = (words: string[]) => {
   const word = words.map(fold).join(' ')
-  const [has = [], lacks = []] = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))[0] ?? []
+  const [has = [], lacks = []] = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))[0] ??
+    []
   return {
     text: lacks.includes(word) && !has.includes(word) ? has[0]! : words.join(' '),
     ...has.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] },

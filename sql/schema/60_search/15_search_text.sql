@@ -155,56 +155,45 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   said text := private.fold(biography);
-  -- What denies nothing is taken out, and what denies in other ways is written with a word that does.
+  -- What denies nothing is taken out, and other ways to deny are written with words that do.
   spelled_out constant text[] := array[
     '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
-    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|niente|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
-      '\m(without|ohne|sin|sans|senza|sem|zonder)\M', ' ',
-    '\mnot (only|just|mind|miss|forget|wait|worry|hesitate|stop|get enough|(too |so |very |that )?far|sure|afraid|scared)\M'
-      '|\mnever (miss|mind|say|get enough|tire)\M|\mno (problem|worries|excuse|limit|matter|doubt|need|wonder|one)\w*'
-      '|\m(why|or) not\M|\mnothing (but|beats|better)\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno (solo|solamente)\M'
-      '|\mpas (seulement|loin|mal)\M|\mnon (solo|lontano)\M|\mniet (alleen|ver)\M|\mnao (so|longe)\M'
-      '|\mnot (a |an |really )?(vegan|vegetari)\w*', ' ',
-    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*|\mflexitar\w*', '. no meat fish .',
-    '\m(teetotal\w*|sober|abstemi\w*|nuchter)\M', '. no alcohol .', '\m(childless|childfree|kinderlos\w*)\M', '. no children .',
-    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)', 'no ',
-    '\m(\w{3,})(-free|-?frei\w{0,2}|-los|less| free(?! to| time| spirit))\M', '. no \1 .',
-    '\m(is|are) not (really |exactly )?(for me|my|welcome|allowed|permitted)\M|\mnothing for me\M|\mnichts fur mich\M'
-      '|\m(makes?|gives?) me (sneeze|cough|ill|sick|nervous|headache)\w*|\m(bores?|scares?|frightens?|bothers?) me\M'
-      '|\moff my (plate|menu)\M|\mme (aburre|molesta|asusta)n?\M|\mpas pour moi\M|\mniets voor mij\M', ' forbidden '
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
+      '\m(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
+      'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
+      'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
+      '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
+    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*', '. no meat fish .',
+    '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
+    '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
+    '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
+      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
   ];
   -- They deny what follows …
-  before constant text[] := string_to_array(
-    'no not never without neither nor non zero quit stopped deleted sold avoid avoids hate hates detest dislike dislikes loathe allergic '
-    'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
-    'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
-    'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '
-    'nao sem nem parei deixei bez nie', ' '
-  );
+  before constant text := '^(no|not|never|without|neither|nor|non|zero|quit|stopped|deleted|sold|avoids?|hates?|detest|'
+    'dislikes?|allergic|afraid|scared|kein(e[nmr]?)?|ohne|nie|niemals|nicht|weder|hasse|vermeide|allergisch|aufgehort|'
+    'pas|jamais|sans|ni|aucune?|deteste|evite|allergique|arrete|sin|nunca|tampoco|ninguna?|odio|detesto|evito|deje|'
+    'alergic[oa]|senza|mai|niente|ne|allergic[oa]|smesso|geen|zonder|niet|nooit|haat|gestopt|nao|sem|nem|parei|bez)$';
   -- … and what stands before them.
-  behind constant text[] := string_to_array(
-    'forbidden prohibited nicht niet allergisch verboten tabu interdit interdite prohibido vietato verboden proibido yok '
-    'degil', ' '
-  );
-  ends constant text[] := string_to_array(
-    '. but only just except because since so although instead aber sondern nur weil dafur pero sino solo porque mais '
-    'seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' '
-  );
-  subjects constant text[] := string_to_array('i we ich wir je j nous yo nosotros io noi eu ik wij', ' ');
+  behind constant text := '^(forbidden|nicht|niet|allergisch|verboten|interdit|prohibido|vietato|verboden|yok|degil)$';
+  ends constant text := '^(\.|but|only|just|except|because|since|so|although|instead|aber|sondern|nur|weil|dafur|pero|'
+    'sino|solo|porque|mais|seulement|sauf|parce|ma|perche|maar|alleen|wel|omdat|mas|apenas)$';
 begin
   for place in 1..cardinality(spelled_out) by 2 loop
     said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
   end loop;
-  said := regexp_replace(said, '\m(gave|given|giving) up\M|\mfree (of|from)\M|\mnot stand\M', ' no ', 'g');
   return array(
     select distinct '~no ' || left(word, 60)
     from (
       select
         word, place,
-        max(place) filter (where word = any (before)) over ahead as denied_at,
-        max(place) filter (where word = any (ends || subjects)) over ahead as ended_at,
-        min(place) filter (where word = any (behind)) over back as denies_at,
-        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+        -- In Portuguese, "no" is "in the".
+        max(place) filter (where word ~ before and (word <> 'no' or said !~ '\m(nao|uma|sou|moro|gosto|meu)\M'))
+          over ahead as denied_at,
+        max(place) filter (where word ~ ends or word ~ '^(i|we|ich|wir|j|je|nous|yo|io|eu|ik)$') over ahead as ended_at,
+        min(place) filter (where word ~ behind) over back as denies_at,
+        min(place) filter (where word ~ ends or word = ',') over back as begins_at
       from regexp_matches(
         regexp_replace(said, '[!?;:()…–—\n]| - ', '.', 'g') collate pg_catalog.pg_c_utf8, '[[:alnum:]]+|[.,]', 'g'
       ) with ordinality as matches (words, place)

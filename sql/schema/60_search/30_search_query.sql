@@ -155,34 +155,6 @@ $$;
 comment on function private.either_number(text) is
   'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
 
-create function private.read_denial(phrase text[], variants text[], out held tsquery, out lacking tsquery)
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  -- smoker, smokes, smoking
-  forms constant text[] := variants || private.either_number(phrase[1]) || array(
-    select form
-    from unnest(ts_lexize('english_stem', phrase[1])) as stem
-    cross join lateral regexp_replace(stem, 'er?$', '') as root
-    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
-      as form
-    where char_length(root) >= 4
-  );
-begin
-  held := private.phrase(phrase);
-  lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
-  if cardinality(phrase) = 1 then
-    -- Not in names, which look like many a word.
-    held := held || (
-      select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
-    );
-    lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
-  end if;
-end
-$$;
-comment on function private.read_denial(text[], text[]) is
-  'Finds whoever has a denied word in any form, or a phrase, and whoever denies it (private.denied_words).';
-
 create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
@@ -342,29 +314,45 @@ comment on function private.complete_word(text, private.search_unit[]) is
 that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_exclusion(
-  part private.query_word, phrase text[], places private.place_name[], lacking tsquery
+  part private.query_word, phrase text[], places private.place_name[], out excluded tsquery, out lacking tsquery
 )
-returns tsquery
-language plpgsql stable security invoker set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-begin
-  return (
-    select private.any_of(query)
-    from (
-      values (case
-        when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then (private.read_denial(phrase, part.variants)).held && !!lacking
-      end)
-      union all
-      select private.any_term(private.tags_of(ids))
-      from unnest(places)
-      where candidate = array_to_string(phrase, ' ') and not is_adjective
-    ) as exclusions (query)
+declare
+  living constant tsquery := (
+    select private.any_of(private.any_term(private.tags_of(ids)))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
+  -- smoker, smokes, smoking
+  forms constant text[] := part.variants || private.either_number(phrase[1]) || array(
+    select form
+    from unnest(ts_lexize('english_stem', phrase[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
+      as form
+    where char_length(root) >= 4
+  );
+begin
+  if not part.is_denied then
+    excluded := private.phrase(phrase);
+  elsif living is null or not part.is_where then
+    lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+    if cardinality(phrase) = 1 then
+      lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+      -- Not in names, which look like many a word.
+      excluded := (
+        select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+      );
+    end if;
+    excluded := coalesce(private.phrase(phrase) || excluded, private.phrase(phrase)) && !!lacking;
+  end if;
+  excluded := coalesce(excluded || living, excluded, living);
 end
 $$;
-comment on function private.read_exclusion(private.query_word, text[], private.place_name[], tsquery) is
-  'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
+comment on function private.read_exclusion(private.query_word, text[], private.place_name[]) is
+  'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
+lack it; and who says so (private.denied_words).';
 
 create function private.rarity_of(unit private.search_unit, profiles double precision)
 returns double precision
@@ -417,7 +405,7 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  lacking tsquery;
+  exclusion record;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -427,16 +415,9 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      -- "never been to Japan", but "allergic to cats"
-      part.is_where := part.is_where and exists (
-        select from unnest(places) where candidate = array_to_string(phrase, ' ') and not is_adjective
-      );
-      lacking := case when part.is_denied and not part.is_where then (private.read_denial(phrase, part.variants)).lacking end;
-      asked.excluded := (
-        select private.any_of(query)
-        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
-      );
-      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
+      exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
+      asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);

@@ -53,7 +53,7 @@ begin
   end if;
   return array(
     select found.profile_id
-    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
+    from unnest(array[asked.called_so, all_words, rare_words, asked.lacking]) with ordinality as steps (query, step)
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored

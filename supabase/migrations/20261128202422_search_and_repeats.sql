@@ -946,56 +946,45 @@ CREATE OR REPLACE FUNCTION private.denied_words (
   AS $function$
 declare
   said text := private.fold(biography);
-  -- What denies nothing is taken out, and what denies in other ways is written with a word that does.
+  -- What denies nothing is taken out, and other ways to deny are written with words that do.
   spelled_out constant text[] := array[
     '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
-    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|niente|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
-      '\m(without|ohne|sin|sans|senza|sem|zonder)\M', ' ',
-    '\mnot (only|just|mind|miss|forget|wait|worry|hesitate|stop|get enough|(too |so |very |that )?far|sure|afraid|scared)\M'
-      '|\mnever (miss|mind|say|get enough|tire)\M|\mno (problem|worries|excuse|limit|matter|doubt|need|wonder|one)\w*'
-      '|\m(why|or) not\M|\mnothing (but|beats|better)\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno (solo|solamente)\M'
-      '|\mpas (seulement|loin|mal)\M|\mnon (solo|lontano)\M|\mniet (alleen|ver)\M|\mnao (so|longe)\M'
-      '|\mnot (a |an |really )?(vegan|vegetari)\w*', ' ',
-    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*|\mflexitar\w*', '. no meat fish .',
-    '\m(teetotal\w*|sober|abstemi\w*|nuchter)\M', '. no alcohol .', '\m(childless|childfree|kinderlos\w*)\M', '. no children .',
-    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)', 'no ',
-    '\m(\w{3,})(-free|-?frei\w{0,2}|-los|less| free(?! to| time| spirit))\M', '. no \1 .',
-    '\m(is|are) not (really |exactly )?(for me|my|welcome|allowed|permitted)\M|\mnothing for me\M|\mnichts fur mich\M'
-      '|\m(makes?|gives?) me (sneeze|cough|ill|sick|nervous|headache)\w*|\m(bores?|scares?|frightens?|bothers?) me\M'
-      '|\moff my (plate|menu)\M|\mme (aburre|molesta|asusta)n?\M|\mpas pour moi\M|\mniets voor mij\M', ' forbidden '
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
+      '\m(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
+      'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
+      'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
+      '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
+    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*', '. no meat fish .',
+    '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
+    '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
+    '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
+      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
   ];
   -- They deny what follows …
-  before constant text[] := string_to_array(
-    'no not never without neither nor non zero quit stopped deleted sold avoid avoids hate hates detest dislike dislikes loathe allergic '
-    'afraid scared kein keine keinen keinem keiner ohne nie niemals nicht weder hasse vermeide allergisch aufgehort pas '
-    'jamais sans ni aucun aucune deteste evite allergique arrete sin nunca jamas tampoco ningun ninguna odio detesto '
-    'evito alergico alergica deje senza mai niente ne allergico allergica smesso geen zonder niet nooit haat gestopt '
-    'nao sem nem parei deixei bez nie', ' '
-  );
+  before constant text := '^(no|not|never|without|neither|nor|non|zero|quit|stopped|deleted|sold|avoids?|hates?|detest|'
+    'dislikes?|allergic|afraid|scared|kein(e[nmr]?)?|ohne|nie|niemals|nicht|weder|hasse|vermeide|allergisch|aufgehort|'
+    'pas|jamais|sans|ni|aucune?|deteste|evite|allergique|arrete|sin|nunca|tampoco|ninguna?|odio|detesto|evito|deje|'
+    'alergic[oa]|senza|mai|niente|ne|allergic[oa]|smesso|geen|zonder|niet|nooit|haat|gestopt|nao|sem|nem|parei|bez)$';
   -- … and what stands before them.
-  behind constant text[] := string_to_array(
-    'forbidden prohibited nicht niet allergisch verboten tabu interdit interdite prohibido vietato verboden proibido yok '
-    'degil', ' '
-  );
-  ends constant text[] := string_to_array(
-    '. but only just except because since so although instead aber sondern nur weil dafur pero sino solo porque mais '
-    'seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' '
-  );
-  subjects constant text[] := string_to_array('i we ich wir je j nous yo nosotros io noi eu ik wij', ' ');
+  behind constant text := '^(forbidden|nicht|niet|allergisch|verboten|interdit|prohibido|vietato|verboden|yok|degil)$';
+  ends constant text := '^(\.|but|only|just|except|because|since|so|although|instead|aber|sondern|nur|weil|dafur|pero|'
+    'sino|solo|porque|mais|seulement|sauf|parce|ma|perche|maar|alleen|wel|omdat|mas|apenas)$';
 begin
   for place in 1..cardinality(spelled_out) by 2 loop
     said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
   end loop;
-  said := regexp_replace(said, '\m(gave|given|giving) up\M|\mfree (of|from)\M|\mnot stand\M', ' no ', 'g');
   return array(
     select distinct '~no ' || left(word, 60)
     from (
       select
         word, place,
-        max(place) filter (where word = any (before)) over ahead as denied_at,
-        max(place) filter (where word = any (ends || subjects)) over ahead as ended_at,
-        min(place) filter (where word = any (behind)) over back as denies_at,
-        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+        -- In Portuguese, "no" is "in the".
+        max(place) filter (where word ~ before and (word <> 'no' or said !~ '\m(nao|uma|sou|moro|gosto|meu)\M'))
+          over ahead as denied_at,
+        max(place) filter (where word ~ ends or word ~ '^(i|we|ich|wir|j|je|nous|yo|io|eu|ik)$') over ahead as ended_at,
+        min(place) filter (where word ~ behind) over back as denies_at,
+        min(place) filter (where word ~ ends or word = ',') over back as begins_at
       from regexp_matches(
         regexp_replace(said, '[!?;:()…–—\n]| - ', '.', 'g') collate pg_catalog.pg_c_utf8, '[[:alnum:]]+|[.,]', 'g'
       ) with ordinality as matches (words, place)
@@ -1375,7 +1364,7 @@ begin
   end if;
   return array(
     select found.profile_id
-    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
+    from unnest(array[asked.called_so, all_words, rare_words, asked.lacking]) with ordinality as steps (query, step)
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored
@@ -1540,7 +1529,7 @@ begin
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
       offset 0
     ) as person
-    where words_matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
 end
 $function$;
 
@@ -1807,11 +1796,12 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.read_denial (
-  phrase   text[],
-  variants text[],
-  OUT      held tsquery,
-  OUT      lacking tsquery
+CREATE OR REPLACE FUNCTION private.read_exclusion (
+  part   private.query_word,
+  phrase text[],
+  places private.place_name[],
+  OUT    excluded tsquery,
+  OUT    lacking tsquery
 )
   RETURNS record
   LANGUAGE plpgsql
@@ -1820,8 +1810,13 @@ CREATE OR REPLACE FUNCTION private.read_denial (
   SET search_path TO ''
   AS $function$
 declare
+  living constant tsquery := (
+    select private.any_of(private.any_term(private.tags_of(ids)))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
+  );
   -- smoker, smokes, smoking
-  forms constant text[] := variants || private.either_number(phrase[1]) || array(
+  forms constant text[] := part.variants || private.either_number(phrase[1]) || array(
     select form
     from unnest(ts_lexize('english_stem', phrase[1])) as stem
     cross join lateral regexp_replace(stem, 'er?$', '') as root
@@ -1830,43 +1825,20 @@ declare
     where char_length(root) >= 4
   );
 begin
-  held := private.phrase(phrase);
-  lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
-  if cardinality(phrase) = 1 then
-    -- Not in names, which look like many a word.
-    held := held || (
-      select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
-    );
-    lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+  if not part.is_denied then
+    excluded := private.phrase(phrase);
+  elsif living is null or not part.is_where then
+    lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+    if cardinality(phrase) = 1 then
+      lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+      -- Not in names, which look like many a word.
+      excluded := (
+        select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+      );
+    end if;
+    excluded := coalesce(private.phrase(phrase) || excluded, private.phrase(phrase)) && !!lacking;
   end if;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.read_exclusion (
-  part    private.query_word,
-  phrase  text[],
-  places  private.place_name[],
-  lacking tsquery
-)
-  RETURNS tsquery
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-begin
-  return (
-    select private.any_of(query)
-    from (
-      values (case
-        when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then (private.read_denial(phrase, part.variants)).held && !!lacking
-      end)
-      union all
-      select private.any_term(private.tags_of(ids))
-      from unnest(places)
-      where candidate = array_to_string(phrase, ' ') and not is_adjective
-    ) as exclusions (query)
-  );
+  excluded := coalesce(excluded || living, excluded, living);
 end
 $function$;
 
@@ -1965,7 +1937,7 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  lacking tsquery;
+  exclusion record;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -1975,16 +1947,9 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      -- "never been to Japan", but "allergic to cats"
-      part.is_where := part.is_where and exists (
-        select from unnest(places) where candidate = array_to_string(phrase, ' ') and not is_adjective
-      );
-      lacking := case when part.is_denied and not part.is_where then (private.read_denial(phrase, part.variants)).lacking end;
-      asked.excluded := (
-        select private.any_of(query)
-        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
-      );
-      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
+      exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
+      asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -2315,6 +2280,7 @@ begin
           profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
           case
+            when has_words and asked.lacking is not null then ((2 * coverage + lacks::integer) / 3) ^ 2
             when has_words then coverage ^ 2
             when lacks then 1
             else (query_vector is null)::integer
@@ -2654,9 +2620,8 @@ COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'T
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
-COMMENT ON FUNCTION "private"."read_denial"(text[], text[]) IS 'Finds whoever has a denied word in any form, or a phrase, and whoever denies it (private.denied_words).';
-
-COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) IS 'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
+COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
+lack it; and who says so (private.denied_words).';
 
 COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
 
@@ -2788,13 +2753,9 @@ REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precisi
 
 GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."read_denial"(text[], text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."read_denial"(text[], text[]) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
 REVOKE ALL
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
