@@ -79,26 +79,19 @@ export const tellingDeniers = listed(
 /** What people drink and smoke: denied with the verb before it, "doesn't drink alcohol". */
 export const objects = listed('alcohol wine beer spirits cigarettes tobacco weed')
 
-/**
- * What people deny most, in the forms that it has; behind a bar, those by which they only say to lack it: whoever has a
- * drink need not have alcohol.
- */
-export const denials = `
-  dog dogs hund hunde hunden perro perros perra chien chiens cane cani hond honden cachorro cachorros caes
-  cat cats katze katzen gato gatos gata gatto gatti kat katten
-  pet pets animals haustier haustiere mascota mascotas animaux animali huisdier huisdieren animais | animal
-  kid kids child children kinder kindern hijos ninos enfants bambini figli kinderen filhos
-  smoke smokes smoker smokers smoking smoked cigarette cigarettes rauche rauchen raucher raucht fumo fumar fumador fumer
-    fumeur fumeurs roken rookt gerookt | tobacco rauch zigaretten humo fumee fume fuma fumare cigarros rook
-  alcohol alkohol alcool alcolici | drink drinks drinking drinker drinkers trinke trinken trinkt bebo beber bebe bois
-    boire boit bevo bere beve drinkt drinken booze
-  meat fleisch carne viande vlees
-  car cars auto coche voiture macchina carro | drive driving licence
-  tv television fernseher televisor televisione televisie
-  party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes | clubs bars
-  internet wifi wlan
-  instagram facebook tiktok | social
-`.trim().split(/\n {2}(?! )/).map((line) => line.split('|').map((words) => words.trim().split(/\s+/)))
+/** What people deny most, in all its forms; behind a bar, those that only count where they are denied ("a drink"). */
+export const denials =
+  `dog dogs hund hunde hunden perro perros perra chien chiens cane cani hond honden cachorro cachorros caes; cat cats
+  katze katzen gato gatos gata gatto gatti kat katten; pet pets animals haustier haustiere mascota mascotas animaux
+  animali huisdier huisdieren animais | animal; kid kids child children kinder kindern hijos ninos enfants bambini
+  figli kinderen filhos; smoke smokes smoker smokers smoking smoked cigarette cigarettes rauche rauchen raucher
+  raucht fumo fumar fumador fumer fumeur fumeurs roken rookt gerookt | tobacco rauch zigaretten humo fumee fume fuma
+  fumare cigarros rook; alcohol alkohol alcool alcolici | drink drinks drinking drinker drinkers trinke trinken
+  trinkt bebo beber bebe bois boire boit bevo bere beve drinkt drinken booze; meat fleisch carne viande vlees; car
+  cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor televisione
+  televisie; party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes | clubs bars;
+  internet wifi wlan; instagram facebook tiktok | social`
+    .split(';').map((group) => group.split('|').map((words) => words.trim().split(/\s+/)))
 
 /** What says by itself to lack something, and what. */
 export const lacking = new Map(

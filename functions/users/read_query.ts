@@ -146,7 +146,7 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       }
       // "no spicy food", "not on social media": a thing of two words, if it is all that follows.
       const isThing = /^(no|not|a|an|on)$/.test(tokens[place - 1]!.word) && !/(s|ing)$/.test(word) && !endsClause
-      if (isThing && next && !tokens[place + 2] && !isFunctionWord(next.word) && next.word !== '') {
+      if (isThing && next?.word && place + 2 === tokens.length && words.length === 1 && !isFunctionWord(next.word)) {
         words.push(next.word)
         places.add(++place)
       }
@@ -165,10 +165,7 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
     }
     const isOpen = openers.has(before) || before === 'i' && (ownVerbs.has(after) || /^(can|quit|stop)/.test(word))
     if (places.has(place) || !isDenier(word, place) || isOpen) return
-    if (idioms.has(after)) {
-      if (tokens[place + 2]) places.add(place).add(place + 1)
-      return
-    }
+    if (idioms.has(after)) return void (tokens[place + 2] && places.add(place).add(place + 1))
     if (after === '' && habits.has(before)) {
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
@@ -212,22 +209,20 @@ const isLight = (word: string): boolean => languages.some((language) => function
 /** Other ways to write a number, and how the index says that somebody lacks what "sober" says to lack. */
 const variantsOf = (word: string): string[] => {
   const lacks = lacking.get(word)
-  if (lacks) return deniedAs([lacks]).variants?.map((form) => `~no ${form.replace('~', '')}`) ?? [`~no ${lacks}`]
+  if (lacks) return (deniedAs([lacks]).variants ?? [lacks]).map((form) => `~no ${form.replace('~', '')}`)
   const digits = numbers.get(word)
   if (digits) return [digits]
   const english = [...numbers].find(([, each]) => each === word)?.[0]
   return english ? [english] : []
 }
 
-/** A denied word, or the commonest of those that mean it, and the others (private.read_denial). */
+/** A denied word with its forms, or what is meant by it (private.read_exclusion): "doesn't drink", alcohol. */
 const deniedAs = (words: string[]) => {
   const word = words.map(fold).join(' ')
-  const [has = [], lacks = []] = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))[0] ??
-    []
-  return {
-    text: lacks.includes(word) && !has.includes(word) ? has[0]! : words.join(' '),
-    ...has.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] },
-  }
+  const groups = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))
+  const [has = [word], lacks = []] = groups[0] ?? []
+  const text = has.includes(word) ? words.join(' ') : has[0]!
+  return { text, ...groups.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] } }
 }
 
 const unspacedLetter = new RegExp(`^[${unspaced}]`, 'u')

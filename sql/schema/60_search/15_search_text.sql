@@ -209,7 +209,7 @@ end
 $$;
 comment on function private.denied_words(text) is
   'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
-forbidden", in seven languages, but not beyond a sentence or a "but".';
+forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms.';
 
 create function private.words_vector(profile public.profiles, name text, interests text[])
 returns tsvector

@@ -1339,8 +1339,7 @@ CREATE OR REPLACE FUNCTION private.keyword_candidates (
   AS $function$
 declare
   profiles constant double precision := private.count_profiles();
-  -- Where nothing is wanted, who says to lack what is denied.
-  all_words constant tsquery := coalesce((select private.all_of(query) from unnest(asked.units)), asked.lacking);
+  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -1359,7 +1358,9 @@ begin
       select stored.profile_id
       from private.search_words as stored
       where stored.profile_id = any (filter.passing)
-        and ts_match_vq(stored.words, coalesce(all_words || rare_words, all_words))
+        and ts_match_vq(stored.words, (
+          select private.any_of(query) from unnest(array[all_words, rare_words, asked.lacking]) as query
+        ))
     );
   end if;
   return array(
@@ -2569,7 +2570,7 @@ what is written before: {interests, cities, names}. First those that begin with 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
-forbidden", in seven languages, but not beyond a sentence or a "but".';
+forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms.';
 
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
@@ -2598,6 +2599,9 @@ COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own
 
 COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
 (api.send_message).';
+
+COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
+with all the words, those with the rarest, and those who lack what is denied.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
@@ -2687,6 +2691,10 @@ COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any langua
 also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone`: that of all of it, where what
 it lies in has several. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+
+COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
+sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
+spell them and what biographies deny.';
 
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
 for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
