@@ -158,7 +158,7 @@ declare
   -- What denies nothing is taken out, and other ways to deny are written with words that do.
   spelled_out constant text[] := array[
     '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
-    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]{1,40}'
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]*'
       '\m(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
       'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
       'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
@@ -171,38 +171,38 @@ declare
       'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
   ];
   -- They deny what follows …
-  before constant text := '^(no|not|never|without|neither|nor|non|zero|quit|stopped|deleted|sold|avoids?|hates?|detest|'
-    'dislikes?|allergic|afraid|scared|kein(e[nmr]?)?|ohne|nie|niemals|nicht|weder|hasse|vermeide|allergisch|aufgehort|'
-    'pas|jamais|sans|ni|aucune?|deteste|evite|allergique|arrete|sin|nunca|tampoco|ninguna?|odio|detesto|evito|deje|'
-    'alergic[oa]|senza|mai|niente|ne|allergic[oa]|smesso|geen|zonder|niet|nooit|haat|gestopt|nao|sem|nem|parei|bez)$';
+  before constant text[] := string_to_array('no not never without neither nor non zero quit stopped deleted sold avoid '
+    'avoids hate hates detest dislike dislikes allergic afraid scared kein keine keinen keinem keiner ohne nie niemals '
+    'nicht weder hasse vermeide allergisch aufgehort pas jamais sans ni aucun aucune deteste allergique arrete sin '
+    'nunca tampoco ninguna odio detesto deje alergico alergica senza mai niente ne allergico allergica smesso geen '
+    'zonder niet nooit haat gestopt nao sem nem parei bez', ' ');
   -- … and what stands before them.
-  behind constant text := '^(forbidden|nicht|niet|allergisch|verboten|interdit|prohibido|vietato|verboden|yok|degil)$';
-  ends constant text := '^(\.|but|only|just|except|because|since|so|although|instead|aber|sondern|nur|weil|dafur|pero|'
-    'sino|solo|porque|mais|seulement|sauf|parce|ma|perche|maar|alleen|wel|omdat|mas|apenas)$';
+  behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,yok,degil}';
+  ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
+    'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
 begin
   for place in 1..cardinality(spelled_out) by 2 loop
     said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
   end loop;
+  -- In Portuguese, "no" is "in the".
+  said := case when said ~ '\m(nao|uma|sou|moro|gosto|meu)\M' then replace(said, ' no ', ' em ') else said end;
+  said := translate(replace(said, ' - ', '.'), e'!?;:()…–—\n', '..........');
+  said := regexp_replace(replace(replace(said, '.', ' . '), ',', ' , '), '[^[:alnum:].,]+', ' ', 'g');
   return array(
     select distinct '~no ' || left(word, 60)
     from (
       select
-        word, place,
-        -- In Portuguese, "no" is "in the".
-        max(place) filter (where word ~ before and (word <> 'no' or said !~ '\m(nao|uma|sou|moro|gosto|meu)\M'))
-          over ahead as denied_at,
-        max(place) filter (where word ~ ends or word ~ '^(i|we|ich|wir|j|je|nous|yo|io|eu|ik)$') over ahead as ended_at,
-        min(place) filter (where word ~ behind) over back as denies_at,
-        min(place) filter (where word ~ ends or word = ',') over back as begins_at
-      from regexp_matches(
-        regexp_replace(said, '[!?;:()…–—\n]| - ', '.', 'g') collate pg_catalog.pg_c_utf8, '[[:alnum:]]+|[.,]', 'g'
-      ) with ordinality as matches (words, place)
-      cross join lateral (select words[1] as word) as matched
+        word, place, max(place) filter (where word = any (before)) over ahead as denied_at,
+        max(place) filter (where word = any (ends) or word = any ('{i,we,ich,wir,je,j,nous,yo,io,eu,ik}')) over ahead
+          as ended_at,
+        min(place) filter (where word = any (behind)) over back as denies_at,
+        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+      from string_to_table(said, ' ') with ordinality as listed (word, place)
       window
         ahead as (order by place rows between 5 preceding and current row),
         back as (order by place rows between current row and 4 following)
     ) as listed
-    where word !~ '^[.,]$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
+    where word !~ '^[.,]?$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
       or denies_at < coalesce(begins_at, place + 9) and denies_at > place)
   );
 end
