@@ -268,7 +268,7 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
 /** "just outside Paris", "anything but jazz", "smoke-free", "can't live without" in known words, but for phrases. */
 const spellOut = (query: string): string =>
   query.includes('"') ? query : query.replace(/\bjust outside(?: of)?\b/gi, 'near')
-    .replace(/\b(?:(\p{L}+)-|(dairy|gluten|sugar|smoke|alcohol|meat|nut) )free(?!\p{L})/giu, 'without $1$2')
+    .replace(/\b(dairy|gluten|sugar|smoke|alcohol|meat|car|child|kid|pet)[- ]free\b/gi, 'without $1')
     .replace(/\b(?:can(?:no|['’])?t|never|not) (?:\p{L}+ )?without\b/giu, 'with')
     .replace(/\banything but\b|(?<![\p{L}\p{N}-])non-(?=smok|drink)/giu, 'without ')
 

@@ -144,7 +144,8 @@ select is(
   '{さくら sakura,ユウコ yuko,きょうこ kyoko,ホッタ hotta,サ-,sakura}', 'kana are written as Hepburn does, without long vowels'
 );
 update public.users set name = case email
-  when md5('Chess') || '@tests.example' then 'محمد الخطيب' when md5('Cheese') || '@tests.example' then 'さくら' else 'Mohammed'
+  when md5('Chess') || '@tests.example' then 'محمد الخطيب' when md5('Cheese') || '@tests.example' then 'さくら'
+  else 'Mohammed'
 end
 where email in (select md5(text) || '@tests.example' from unnest('{Cheese,Chess,More chess}'::text[]) as text);
 select is(pg_temp.found('Muhammad'), '{Chess}', 'a Latin name finds whoever writes it in Arabic');
