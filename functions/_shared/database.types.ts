@@ -294,6 +294,7 @@ export type Database = {
           id: number
           image_url: string | null
           is_searchable: boolean
+          languages: string | null
           last_name: string | null
           show_answers: boolean
           user_id: number
@@ -307,6 +308,7 @@ export type Database = {
           id?: never
           image_url?: string | null
           is_searchable?: boolean
+          languages?: string | null
           last_name?: string | null
           show_answers?: boolean
           user_id: number
@@ -320,6 +322,7 @@ export type Database = {
           id?: never
           image_url?: string | null
           is_searchable?: boolean
+          languages?: string | null
           last_name?: string | null
           show_answers?: boolean
           user_id?: number

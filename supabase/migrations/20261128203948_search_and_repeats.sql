@@ -968,7 +968,7 @@ declare
     'nunca tampoco ninguna odio detesto deje alergico alergica senza mai niente ne allergico allergica smesso geen '
     'zonder niet nooit haat gestopt nao sem nem parei bez', ' ');
   -- … and what stands before them.
-  behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,yok,degil}';
+  behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,degil}'::text[];
   ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
     'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
 begin
