@@ -18,19 +18,19 @@ export const functionWords = {
     vom zu zum zur im in am an auf aus bei nach wie wo wer was wen wem ist sind bin war ich du er sie wir ihr es
     mein meine meinen sein seine auch gern gerne sehr hat habe haben kann können könnte mag mögen möchte möchten
     würde suche suchen sucht jemand jemanden jemandem leute menschen person mir mich dir dich uns sich als wenn dass
-    ob um über liebt liebe interessiert zeigen zeigt finde finden bitte`),
+    ob um über liebt liebe interessiert zeigen zeigt finde finden bitte gastgeber`),
   es: listed(`el la los las lo un una unos unas y e o u de del al a en con por para que se su sus
     mi mis tu yo me te le les nos es son soy está están como donde cuando quien quién alguien persona personas gente
     busco buscar buscando quiero quisiera querría me gusta guste gustan gustaría encontrar conocer pueda puede muy
-    más también hay tiene tenga sea cerca favor`),
+    más también hay tiene tenga sea cerca favor pero anfitrión`),
   fr: listed(`le la les l un une des du de d et ou à au aux en dans sur avec pour par que qui qu je
     j tu il elle nous vous ils elles on mon ma mes ton ta son sa ses ce cette ces est sont suis être a ai avoir
     comme où quand très plus aussi quelqu'un quelqu quelquun personne personnes gens cherche chercher recherche
-    voudrais veux aime aimer aiment aimerais trouver rencontrer peut pourrait puisse chez s'il plaît`),
+    voudrais veux aime aimer aiment aimerais trouver rencontrer peut pourrait puisse chez s'il plaît mais`),
   it: listed(`il lo la i gli le l un uno una di del della dei degli delle a al alla ai in nel nella
     da dal dalla con su per tra fra e ed o che chi cui mi ti si ci vi io tu lui lei noi è sono sia ho ha come dove
     quando molto più anche qualcuno persona persone gente cerco cercare vorrei voglio piace piaccia piacciono ama
-    amano trovare incontrare conoscere può possa potrebbe`),
+    amano trovare incontrare conoscere può possa potrebbe ma`),
   pt: listed(`o a os as um uma uns umas de do da dos das em no na nos nas com por pelo pela para e
     ou que quem se eu tu ele ela nós me te lhe meu minha seu sua é são sou está como onde quando muito mais também
     alguém pessoa pessoas gente procuro procurar quero queria gostaria gosta goste gostam encontrar conhecer possa
@@ -59,7 +59,8 @@ export const nearWords = listed(`near nearby around close outskirts surroundings
 /** What stands before something that is not wanted. */
 export const deniers: Record<Language, ReadonlySet<string>> = {
   en: listed(`not no without except excluding excepting nor isn't aren't don't doesn't isnt arent
-    dont doesnt outside avoids avoid hates dislikes never`),
+    dont doesnt outside avoids avoid hates hate detests dislikes dislike never can't cannot cant quit stopped
+    allergic`),
   de: listed('nicht kein keine keinen keinem keiner ohne außer ausser außerhalb'),
   es: listed('no sin excepto salvo ni fuera'),
   fr: listed('sans pas sauf excepté ni hors'),
@@ -78,6 +79,25 @@ export const tellingDeniers = listed(
 /** What people drink and smoke: denied with the verb before it, "doesn't drink alcohol". */
 export const objects = listed('alcohol wine beer spirits cigarettes tobacco weed')
 
+/** What people deny most, in all its forms; behind a bar, those that only count where they are denied ("a drink"). */
+export const denials =
+  `dog dogs hund hunde hunden perro perros perra chien chiens cane cani hond honden cachorro cachorros caes; cat cats
+  katze katzen gato gatos gata gatto gatti kat katten; pet pets animals haustier haustiere mascota mascotas animaux
+  animali huisdier huisdieren animais | animal; kid kids child children kinder kindern hijos ninos enfants bambini
+  figli kinderen filhos; smoke smokes smoker smokers smoking smoked cigarette cigarettes rauche rauchen raucher
+  raucht fumo fumar fumador fumer fumeur fumeurs roken rookt gerookt | tobacco rauch zigaretten humo fumee fume fuma
+  fumare cigarros rook; alcohol alkohol alcool alcolici | drink drinks drinking drinker drinkers trinke trinken
+  trinkt bebo beber bebe bois boire boit bevo bere beve drinkt drinken booze; meat fleisch carne viande vlees; car
+  cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor televisione
+  televisie; party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes | clubs bars;
+  internet wifi wlan; instagram facebook tiktok | social`
+    .split(';').map((group) => group.split('|').map((words) => words.trim().split(/\s+/)))
+
+/** What says by itself to lack something, and what. */
+export const lacking = new Map(
+  Object.entries({ sober: 'alcohol', teetotal: 'alcohol', vegetarian: 'meat', vegan: 'dairy', childless: 'children' }),
+)
+
 /** What people do in German and Dutch, where the denier follows the verb: "isst kein Fleisch", "raucht nicht". */
 export const habits = listed('trinkt isst raucht drinkt eet rookt')
 
@@ -86,7 +106,7 @@ export const deniersBehind = listed('değil olmayan hariç istemeyen sevmeyen is
 
 /** After a denier: an idiom, which denies nothing (not only, no problem, not far). */
 export const idioms = listed(`only just too very so far afraid sure much necessarily really always yet more less
-    that mind bad shy matter problem problems one need idea worries longer doubt way rush limits fail known nur zu
+    that mind bad shy matter problem problems one need idea worries doubt way rush limits fail known allergic nur zu
     mehr weit problem zweifel solo sólo muy importa lejos duda problema problemas seulement trop loin doute problème
     solo troppo lontano dubbio só muito longe dúvida alleen te ver probleem twijfel`)
 
@@ -96,8 +116,8 @@ export const openers = listed('if or why whether oder o ou of')
 /** Between a denier and what it denies: verbs and adjectives that say little by themselves. */
 export const fillerWords = listed(`like likes want wants have has had having eat eats own owns keep keeps need needs
     love loves enjoy enjoys use uses live lives living based interested into small big large little loud noisy young
-    old heavy strong wild crowded strict any kind sort too mag mögen will lebt wohnt gusta gustan vive aime vit
-    piace ama gosta houdt woont kleine große grosse laute grote luide`)
+    old heavy strong wild crowded strict any kind sort too longer learned learnt stand drinking eating anymore mag mögen
+    will lebt wohnt gusta gustan vive aime vit piace ama gosta houdt woont kleine große grosse laute grote luide`)
 
 /** What one lacks oneself excludes nobody: "I don't have a car". */
 export const ownVerbs = listed('have speak know understand own drive need mind')

@@ -7,12 +7,14 @@ import {
   beforeLanguages,
   beforePlaces,
   behindLanguages,
+  denials,
   deniers,
   deniersBehind,
   fillerWords,
   functionWords,
   habits,
   idioms,
+  lacking,
   type Language,
   languages,
   nearWords,
@@ -142,6 +144,12 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
         places.add(more)
         place = more
       }
+      // "no spicy food", "not on social media": a thing of two words, if it is all that follows.
+      const isThing = /^(no|not|a|an|on)$/.test(tokens[place - 1]!.word) && !/(s|ing)$/.test(word) && !endsClause
+      if (isThing && next?.word && place + 2 === tokens.length && words.length === 1 && !isFunctionWord(next.word)) {
+        words.push(next.word)
+        places.add(++place)
+      }
       excluded.push({ words, isPlace })
       const after = tokens[place + 1]
       if (!after || !alternatives.has(after.word) && (endsClause || !objects.has(after.word))) return
@@ -155,8 +163,9 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
     }
-    const isOpen = openers.has(before) || before === 'i' && ownVerbs.has(after)
-    if (places.has(place) || !isDenier(word, place) || isOpen || idioms.has(after)) return
+    const isOpen = openers.has(before) || before === 'i' && (ownVerbs.has(after) || /^(can|quit|stop)/.test(word))
+    if (places.has(place) || !isDenier(word, place) || isOpen) return
+    if (idioms.has(after)) return void (tokens[place + 2] && places.add(place).add(place + 1))
     if (after === '' && habits.has(before)) {
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
@@ -197,12 +206,23 @@ const findWhere = (tokens: Token[]) => {
 
 const isLight = (word: string): boolean => languages.some((language) => functionWords[language].has(word))
 
-/** Other ways to write a number. */
+/** Other ways to write a number, and how the index says that somebody lacks what "sober" says to lack. */
 const variantsOf = (word: string): string[] => {
+  const lacks = lacking.get(word)
+  if (lacks) return (deniedAs([lacks]).variants ?? [lacks]).map((form) => `~no ${form.replace('~', '')}`)
   const digits = numbers.get(word)
   if (digits) return [digits]
   const english = [...numbers].find(([, each]) => each === word)?.[0]
   return english ? [english] : []
+}
+
+/** A denied word with its forms, or what is meant by it (private.read_exclusion): "doesn't drink", alcohol. */
+const deniedAs = (words: string[]) => {
+  const word = words.map(fold).join(' ')
+  const groups = [0, 1].flatMap((part) => denials.filter((group) => group[part]?.includes(word)))
+  const [has = [word], lacks = []] = groups[0] ?? []
+  const text = has.includes(word) ? words.join(' ') : has[0]!
+  return { text, ...groups.length > 0 && { variants: [...has, ...lacks.map((form) => `~${form}`)] } }
 }
 
 const unspacedLetter = new RegExp(`^[${unspaced}]`, 'u')
@@ -245,9 +265,11 @@ const firstOf = (tokens: SearchToken[]): SearchToken[] => {
   })
 }
 
-/** "just outside Paris", "anything but jazz" and "non-smoker" in words that are known, but for phrases. */
+/** "just outside Paris", "anything but jazz", "smoke-free", "can't live without" in known words, but for phrases. */
 const spellOut = (query: string): string =>
   query.includes('"') ? query : query.replace(/\bjust outside(?: of)?\b/gi, 'near')
+    .replace(/\b(dairy|gluten|sugar|smoke|alcohol|meat|car|child|kid|pet)[- ]free\b/gi, 'without $1')
+    .replace(/\b(?:can(?:no|['’])?t|never|not) (?:\p{L}+ )?without\b/giu, 'with')
     .replace(/\banything but\b|(?<![\p{L}\p{N}-])non-(?=smok|drink)/giu, 'without ')
 
 /** From this many words on, those without a meaning of their own are left out; beside an age or an exclusion always. */
@@ -289,7 +311,7 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
   const searchTokens = [
     ...wantedTokens,
     ...excluded.map(({ words, isPlace }): SearchToken => ({
-      text: words.join(' '),
+      ...deniedAs(words),
       excluded: true,
       is_denied: true,
       ...isPlace && { is_where: true },

@@ -51,6 +51,7 @@ const surprises: Surprise[] = [
       ['non-smoker', { first: ['Rajesh'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
       ["doesn't drink alcohol", { first: ['Rajesh'], found: ['Quiet', 'Bat-Erdene'] }],
       ['cook without a car', { first: ['Lan'] }],
+      ['sober', { first: ['Rajesh'] }],
       ['no cats or tv or meat', { found: ['Lan', 'Rajesh', 'Quiet'], missing: ['Bat-Erdene'] }],
       ['I am over 50, chess without meat', { found: ['Quiet'], missing: ['Bat-Erdene'] }],
     ],

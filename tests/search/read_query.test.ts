@@ -27,6 +27,11 @@ test.each([
   ['"non-smoker"', ['non', 'smoker'], []],
   ['-non-smoker', [], []],
   ['raucht nicht', [], ['raucht']],
+  ["people who can't swim", [], ['swim']],
+  ["can't live without coffee", ['with', 'coffee'], []],
+  ['smoke-free home', ['home'], ['smoke']],
+  ['no spicy food', [], ['spicy food']],
+  ['not only surfers', ['surfers'], []],
 ])('of %s %j is wanted, and %j denied', (query, wanted, denied) => {
   const { words, excluded } = readQuery(query, new Set(query.toLowerCase().split(' ')))
   expect(words.filter((word) => !word.excluded).map(({ word }) => word)).toEqual(wanted)

@@ -84,7 +84,7 @@ create table private.search_words (
 comment on table private.search_words is
   'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
 sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
-spell them.';
+spell them and what biographies deny.';
 -- Without a list of pending words, which each search would read from beginning to end.
 create index search_words_words_idx on private.search_words using gin (words) with (fastupdate = off);
 alter table private.search_words enable row level security;

@@ -155,85 +155,6 @@ $$;
 comment on function private.either_number(text) is
   'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
 
-create function private.forms_of(words text[])
-returns tsquery
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select private.any_of(form)
-    from (
-      select private.phrase(words) as form
-      union all
-      select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
-      union all
-      -- Not in names, which look like many a word.
-      select (private.lexeme(other) || ':BCD')::tsquery
-      from (
-        -- smoker, smokes, smoking
-        select inflected.forms
-        from unnest(ts_lexize('english_stem', words[1])) as stem
-        cross join lateral regexp_replace(stem, 'er?$', '') as root
-        cross join lateral (
-          select array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])) as forms
-        ) as inflected
-        where char_length(root) >= 4
-        union all
-        -- What people deny most, in other languages.
-        values
-          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cani,hond,honden,cachorro,cachorros}'::text[]),
-          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,katten}'),
-          ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
-          ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-          (
-            '{smoke,smokes,smoker,smokers,smoking,smoked,rauche,rauchen,raucher,raucht,fumo,fumar,fumador,fumer,fumeur,
-              fumeurs,roken,rookt,gerookt}'
-          ),
-          ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-          ('{car,cars,auto,coche,voiture,macchina}'), ('{tv,television,fernseher,televisor,televisione,televisie}')
-      ) as known (others)
-      cross join unnest(others) as other
-      where cardinality(words) = 1 and words[1] = any (others)
-    ) as forms
-  );
-end
-$$;
-comment on function private.forms_of(text[]) is
-  'Finds the profiles that have a denied word in any form, or a phrase.';
-
-create function private.lacking(words text[])
-returns tsquery
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  form constant tsquery := private.forms_of(words);
-  -- "no meat" …
-  deniers constant tsquery := 'no | without | non | kein | keine | keinen | ohne | sin | sans | senza | sem | nao | geen
-    | zonder | bez | stopped | quit'::tsquery;
-  -- … and with more between: "I don't have a car".
-  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | avoid | nie | nicht | nunca | pas | jamais
-    | niet'::tsquery;
-  -- "I can't live without", "not only", "I don't mind"
-  denies_nothing constant tsquery := (
-    select private.any_of(tsquery_phrase(verb_deniers, 'without | ohne | sans | sin'::tsquery, distance))
-    from generate_series(1, 4) as distance
-  ) || tsquery_phrase('t | not'::tsquery, 'only | just | mind'::tsquery);
-begin
-  return (
-    select private.any_of(said)
-    from (
-      values
-        (tsquery_phrase(form, 'free'::tsquery)), (tsquery_phrase('(gave | given) <-> up'::tsquery, form)),
-        (tsquery_phrase(deniers || verb_deniers, form)),
-        (tsquery_phrase(deniers || verb_deniers, form, 2)), (tsquery_phrase(verb_deniers, form, 3)),
-        (case when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery end),
-        (case when words && '{alcohol,alkohol,alcool,alcolici,drink}' then 'sober | teetotal:*'::tsquery end)
-    ) as ways (said)
-  ) && !!denies_nothing;
-end
-$$;
-comment on function private.lacking(text[]) is 'Finds whoever says of themselves that they have no such thing.';
-
 create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
@@ -393,29 +314,45 @@ comment on function private.complete_word(text, private.search_unit[]) is
 that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_exclusion(
-  part private.query_word, phrase text[], places private.place_name[], lacking tsquery
+  part private.query_word, phrase text[], places private.place_name[], out excluded tsquery, out lacking tsquery
 )
-returns tsquery
-language plpgsql stable security invoker set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-begin
-  return (
-    select private.any_of(query)
-    from (
-      values (case
-        when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then coalesce(private.forms_of(phrase) && !!lacking, private.forms_of(phrase))
-      end)
-      union all
-      select private.any_term(private.tags_of(ids))
-      from unnest(places)
-      where candidate = array_to_string(phrase, ' ') and not is_adjective
-    ) as exclusions (query)
+declare
+  living constant tsquery := (
+    select private.any_of(private.any_term(private.tags_of(ids)))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
+  -- smoker, smokes, smoking
+  forms constant text[] := part.variants || private.either_number(phrase[1]) || array(
+    select form
+    from unnest(ts_lexize('english_stem', phrase[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
+      as form
+    where char_length(root) >= 4
+  );
+begin
+  if not part.is_denied then
+    excluded := private.phrase(phrase);
+  elsif living is null or not part.is_where then
+    lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+    if cardinality(phrase) = 1 then
+      lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+      -- Not in names, which look like many a word.
+      excluded := (
+        select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+      );
+    end if;
+    excluded := coalesce(private.phrase(phrase) || excluded, private.phrase(phrase)) && !!lacking;
+  end if;
+  excluded := coalesce(excluded || living, excluded, living);
 end
 $$;
-comment on function private.read_exclusion(private.query_word, text[], private.place_name[], tsquery) is
-  'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
+comment on function private.read_exclusion(private.query_word, text[], private.place_name[]) is
+  'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
+lack it; and who says so (private.denied_words).';
 
 create function private.rarity_of(unit private.search_unit, profiles double precision)
 returns double precision
@@ -468,8 +405,7 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  lacking tsquery;
-  denials integer := 0;
+  exclusion record;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -479,16 +415,9 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      lacking := case when part.is_denied and not part.is_where then private.lacking(phrase) end;
-      asked.excluded := (
-        select private.any_of(query)
-        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
-      );
-      -- Of the first two things only: each is looked for in all who have the word.
-      if denials < 2 then
-        asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
-      end if;
-      denials := denials + 1;
+      exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
+      asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);

@@ -28,8 +28,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  -- Where nothing is wanted, who says to lack what is denied.
-  all_words constant tsquery := coalesce((select private.all_of(query) from unnest(asked.units)), asked.lacking);
+  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -48,12 +47,14 @@ begin
       select stored.profile_id
       from private.search_words as stored
       where stored.profile_id = any (filter.passing)
-        and ts_match_vq(stored.words, coalesce(all_words || rare_words, all_words))
+        and ts_match_vq(stored.words, (
+          select private.any_of(query) from unnest(array[all_words, rare_words, asked.lacking]) as query
+        ))
     );
   end if;
   return array(
     select found.profile_id
-    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
+    from unnest(array[asked.called_so, all_words, rare_words, asked.lacking]) with ordinality as steps (query, step)
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored
@@ -71,7 +72,7 @@ end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
-with all the words, and those with the rarest.';
+with all the words, those with the rarest, and those who lack what is denied.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec, query_model text, filter private.search_filter, max_results integer,

@@ -90,7 +90,7 @@ begin
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
       offset 0
     ) as person
-    where words_matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
 end
 $$;
 comment on function private.match_words(bigint[], bigint[], private.search_query) is
@@ -154,6 +154,8 @@ begin
       select
         matches.*, is_compared, keyword, cosine, semantic, context,
         case
+          -- Whoever does not mention what alone is denied may have it.
+          when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
           when asked.home is null or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
           when lives then 0.5 + 0.5 * own_score
@@ -168,6 +170,7 @@ begin
           profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
           case
+            when has_words and asked.lacking is not null then ((2 * coverage + lacks::integer) / 3) ^ 2
             when has_words then coverage ^ 2
             when lacks then 1
             else (query_vector is null)::integer

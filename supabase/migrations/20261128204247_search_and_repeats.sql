@@ -1177,6 +1177,70 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.denied_words (
+  biography text
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  said text := private.fold(biography);
+  -- What denies nothing is taken out, and other ways to deny are written with words that do.
+  spelled_out constant text[] := array[
+    '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]*'
+      '\m(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
+      'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
+      'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
+      '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
+    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*', '. no meat fish .',
+    '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
+    '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
+    '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
+      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
+  ];
+  -- They deny what follows …
+  before constant text[] := string_to_array('no not never without neither nor non zero quit stopped deleted sold avoid '
+    'avoids hate hates detest dislike dislikes allergic afraid scared kein keine keinen keinem keiner ohne nie niemals '
+    'nicht weder hasse vermeide allergisch aufgehort pas jamais sans ni aucun aucune deteste allergique arrete sin '
+    'nunca tampoco ninguna odio detesto deje alergico alergica senza mai niente ne allergico allergica smesso geen '
+    'zonder niet nooit haat gestopt nao sem nem parei bez', ' ');
+  -- … and what stands before them.
+  behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,degil}'::text[];
+  ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
+    'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
+begin
+  for place in 1..cardinality(spelled_out) by 2 loop
+    said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
+  end loop;
+  -- In Portuguese, "no" is "in the".
+  said := case when said ~ '\m(nao|uma|sou|moro|gosto|meu)\M' then replace(said, ' no ', ' em ') else said end;
+  said := translate(replace(said, ' - ', '.'), e'!?;:()…–—\n', '..........');
+  said := regexp_replace(replace(replace(said, '.', ' . '), ',', ' , '), '[^[:alnum:].,]+', ' ', 'g');
+  return array(
+    select distinct '~no ' || left(word, 60)
+    from (
+      select
+        word, place, max(place) filter (where word = any (before)) over ahead as denied_at,
+        max(place) filter (where word = any (ends) or word = any ('{i,we,ich,wir,je,j,nous,yo,io,eu,ik}')) over ahead
+          as ended_at,
+        min(place) filter (where word = any (behind)) over back as denies_at,
+        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+      from string_to_table(said, ' ') with ordinality as listed (word, place)
+      window
+        ahead as (order by place rows between 5 preceding and current row),
+        back as (order by place rows between current row and 4 following)
+    ) as listed
+    where word !~ '^[.,]?$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
+      or denies_at < coalesce(begins_at, place + 9) and denies_at > place)
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.describe_query (
   asked      private.search_query,
   hidden_ids bigint[]
@@ -1460,55 +1524,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.forms_of (
-  words text[]
-)
-  RETURNS tsquery
-  LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
-  SET search_path TO ''
-  AS $function$
-begin
-  return (
-    select private.any_of(form)
-    from (
-      select private.phrase(words) as form
-      union all
-      select private.lexeme(private.either_number(words[1]))::tsquery where cardinality(words) = 1
-      union all
-      -- Not in names, which look like many a word.
-      select (private.lexeme(other) || ':BCD')::tsquery
-      from (
-        -- smoker, smokes, smoking
-        select inflected.forms
-        from unnest(ts_lexize('english_stem', words[1])) as stem
-        cross join lateral regexp_replace(stem, 'er?$', '') as root
-        cross join lateral (
-          select array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])) as forms
-        ) as inflected
-        where char_length(root) >= 4
-        union all
-        -- What people deny most, in other languages.
-        values
-          ('{dog,dogs,hund,hunde,hunden,perro,perros,perra,chien,chiens,cani,hond,honden,cachorro,cachorros}'::text[]),
-          ('{cat,cats,katze,katzen,gato,gatos,gata,gatto,gatti,katten}'),
-          ('{pet,pets,haustier,haustiere,mascota,mascotas,animaux,animals,animali,huisdier,huisdieren,animais}'),
-          ('{kid,kids,child,children,kinder,kindern,hijos,ninos,enfants,bambini,figli,kinderen,filhos}'),
-          (
-            '{smoke,smokes,smoker,smokers,smoking,smoked,rauche,rauchen,raucher,raucht,fumo,fumar,fumador,fumer,fumeur,
-              fumeurs,roken,rookt,gerookt}'
-          ),
-          ('{alcohol,alkohol,alcool,alcolici}'), ('{meat,fleisch,carne,viande,vlees}'),
-          ('{car,cars,auto,coche,voiture,macchina}'), ('{tv,television,fernseher,televisor,televisione,televisie}')
-      ) as known (others)
-      cross join unnest(others) as other
-      where cardinality(words) = 1 and words[1] = any (others)
-    ) as forms
-  );
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.hash_message (
   message public.messages
 )
@@ -1566,8 +1581,7 @@ CREATE OR REPLACE FUNCTION private.keyword_candidates (
   AS $function$
 declare
   profiles constant double precision := private.count_profiles();
-  -- Where nothing is wanted, who says to lack what is denied.
-  all_words constant tsquery := coalesce((select private.all_of(query) from unnest(asked.units)), asked.lacking);
+  all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -1586,12 +1600,14 @@ begin
       select stored.profile_id
       from private.search_words as stored
       where stored.profile_id = any (filter.passing)
-        and ts_match_vq(stored.words, coalesce(all_words || rare_words, all_words))
+        and ts_match_vq(stored.words, (
+          select private.any_of(query) from unnest(array[all_words, rare_words, asked.lacking]) as query
+        ))
     );
   end if;
   return array(
     select found.profile_id
-    from unnest(array[asked.called_so, all_words, rare_words]) with ordinality as steps (query, step)
+    from unnest(array[asked.called_so, all_words, rare_words, asked.lacking]) with ordinality as steps (query, step)
     cross join lateral (
       select stored.profile_id
       from private.search_words as stored
@@ -1605,43 +1621,6 @@ begin
     order by min(steps.step)
     limit max_results
   );
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.lacking (
-  words text[]
-)
-  RETURNS tsquery
-  LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
-  SET search_path TO ''
-  AS $function$
-declare
-  form constant tsquery := private.forms_of(words);
-  -- "no meat" …
-  deniers constant tsquery := 'no | without | non | kein | keine | keinen | ohne | sin | sans | senza | sem | nao | geen
-    | zonder | bez | stopped | quit'::tsquery;
-  -- … and with more between: "I don't have a car".
-  verb_deniers constant tsquery := 't | not | never | nor | neither | hate | avoid | nie | nicht | nunca | pas | jamais
-    | niet'::tsquery;
-  -- "I can't live without", "not only", "I don't mind"
-  denies_nothing constant tsquery := (
-    select private.any_of(tsquery_phrase(verb_deniers, 'without | ohne | sans | sin'::tsquery, distance))
-    from generate_series(1, 4) as distance
-  ) || tsquery_phrase('t | not'::tsquery, 'only | just | mind'::tsquery);
-begin
-  return (
-    select private.any_of(said)
-    from (
-      values
-        (tsquery_phrase(form, 'free'::tsquery)), (tsquery_phrase('(gave | given) <-> up'::tsquery, form)),
-        (tsquery_phrase(deniers || verb_deniers, form)),
-        (tsquery_phrase(deniers || verb_deniers, form, 2)), (tsquery_phrase(verb_deniers, form, 3)),
-        (case when words && '{meat,fleisch,carne,viande,vlees}' then 'vegetari:* | vegan:*'::tsquery end),
-        (case when words && '{alcohol,alkohol,alcool,alcolici,drink}' then 'sober | teetotal:*'::tsquery end)
-    ) as ways (said)
-  ) && !!denies_nothing;
 end
 $function$;
 
@@ -1793,7 +1772,7 @@ begin
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
       offset 0
     ) as person
-    where words_matched > 0 or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
 end
 $function$;
 
@@ -2193,30 +2172,48 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.read_exclusion (
-  part    private.query_word,
-  phrase  text[],
-  places  private.place_name[],
-  lacking tsquery
+  part   private.query_word,
+  phrase text[],
+  places private.place_name[],
+  OUT    excluded tsquery,
+  OUT    lacking tsquery
 )
-  RETURNS tsquery
+  RETURNS record
   LANGUAGE plpgsql
-  STABLE
+  IMMUTABLE
+  PARALLEL SAFE
   SET search_path TO ''
   AS $function$
-begin
-  return (
-    select private.any_of(query)
-    from (
-      values (case
-        when not part.is_denied then private.phrase(phrase)
-        when not part.is_where then coalesce(private.forms_of(phrase) && !!lacking, private.forms_of(phrase))
-      end)
-      union all
-      select private.any_term(private.tags_of(ids))
-      from unnest(places)
-      where candidate = array_to_string(phrase, ' ') and not is_adjective
-    ) as exclusions (query)
+declare
+  living constant tsquery := (
+    select private.any_of(private.any_term(private.tags_of(ids)))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
+  -- smoker, smokes, smoking
+  forms constant text[] := part.variants || private.either_number(phrase[1]) || array(
+    select form
+    from unnest(ts_lexize('english_stem', phrase[1])) as stem
+    cross join lateral regexp_replace(stem, 'er?$', '') as root
+    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
+      as form
+    where char_length(root) >= 4
+  );
+begin
+  if not part.is_denied then
+    excluded := private.phrase(phrase);
+  elsif living is null or not part.is_where then
+    lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+    if cardinality(phrase) = 1 then
+      lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+      -- Not in names, which look like many a word.
+      excluded := (
+        select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+      );
+    end if;
+    excluded := coalesce(private.phrase(phrase) || excluded, private.phrase(phrase)) && !!lacking;
+  end if;
+  excluded := coalesce(excluded || living, excluded, living);
 end
 $function$;
 
@@ -2315,8 +2312,7 @@ declare
   place private.search_unit;
   phrase text[];
   pieces text[];
-  lacking tsquery;
-  denials integer := 0;
+  exclusion record;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -2326,16 +2322,9 @@ begin
     phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
       size := cardinality(phrase);
-      lacking := case when part.is_denied and not part.is_where then private.lacking(phrase) end;
-      asked.excluded := (
-        select private.any_of(query)
-        from unnest(array[asked.excluded, private.read_exclusion(part, phrase, places, lacking)]) as query
-      );
-      -- Of the first two things only: each is looked for in all who have the word.
-      if denials < 2 then
-        asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, lacking]) as query);
-      end if;
-      denials := denials + 1;
+      exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
+      asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
     else
       unit := private.read_place(words, at, places);
       size := cardinality(unit.words);
@@ -2650,6 +2639,8 @@ begin
       select
         matches.*, is_compared, keyword, cosine, semantic, context,
         case
+          -- Whoever does not mention what alone is denied may have it.
+          when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
           when asked.home is null or in_name then own_score
           -- Who lives in the place has .5 or more, the others less.
           when lives then 0.5 + 0.5 * own_score
@@ -2664,6 +2655,7 @@ begin
           profile_id = any (compared_ids) as is_compared,
           -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
           case
+            when has_words and asked.lacking is not null then ((2 * coverage + lacks::integer) / 3) ^ 2
             when has_words then coverage ^ 2
             when lacks then 1
             else (query_vector is null)::integer
@@ -2837,7 +2829,9 @@ declare
     select spelling
     from unnest(array[name, profile.first_name, profile.last_name]) as value
     cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
-    cross join lateral (values (private.romaji(word)), (private.consonants(word))) as spellings (spelling)
+    cross join lateral (
+      values (private.romaji(word)), (private.consonants(word)), (private.consonants(substring(word from '^ال(.+)')))
+    ) as spellings (spelling)
     -- One consonant is no name.
     where spelling !~ '^~\w+ .?$'
   );
@@ -2873,6 +2867,8 @@ begin
     from words
   )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select unnest(private.denied_words(profile.biography))
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))
     union
@@ -2961,6 +2957,9 @@ what is written before: {interests, cities, names}. First those that begin with 
 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
+COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
+forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms.';
+
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
@@ -2982,8 +2981,6 @@ COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibilit
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
-COMMENT ON FUNCTION "private"."forms_of"(text[]) IS 'Finds the profiles that have a denied word in any form, or a phrase.';
-
 COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat of a message from another one with its client_id.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
@@ -2991,7 +2988,8 @@ COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own
 COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
 (api.send_message).';
 
-COMMENT ON FUNCTION "private"."lacking"(text[]) IS 'Finds whoever says of themselves that they have no such thing.';
+COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
+with all the words, those with the rarest, and those who lack what is denied.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
@@ -3017,7 +3015,8 @@ COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'T
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
-COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) IS 'Finds whoever has an excluded word or phrase, but not who says to lack it, or lives in the place of that name.';
+COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
+lack it; and who says so (private.denied_words).';
 
 COMMENT ON FUNCTION "private"."read_filter"(jsonb, private.search_query, bigint) IS 'Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';
 
@@ -3085,6 +3084,10 @@ also ordinary words or given names (Nice, Sofia); and all that they lie in. `tim
 it lies in has several. Ids are those of GeoNames, or of UN M49 for
 parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
 
+COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
+sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
+spell them and what biographies deny.';
+
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
 for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
 what it describes.';
@@ -3114,6 +3117,10 @@ REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."denied_words"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."denied_words"(text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."export_account"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."export_account"() TO "postgres";
@@ -3122,10 +3129,6 @@ REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUB
 
 GRANT EXECUTE ON FUNCTION "private"."export_conversations"(bigint[], text) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."forms_of"(text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."forms_of"(text[]) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
@@ -3133,10 +3136,6 @@ GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres
 REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."lacking"(text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."lacking"(text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
@@ -3154,9 +3153,9 @@ REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precisi
 
 GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[], tsquery) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
 REVOKE ALL
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
