@@ -83,10 +83,6 @@ describe('a clause', () => {
   test('has a language of its own', () => {
     expect(similarity('I sing in a choir. Du pain et du fromage', 'bread')).toBeGreaterThan(0.3)
   })
-
-  test('may be empty', () => {
-    expect(embed('... harbour,, ')).toEqual(embed('harbour'))
-  })
 })
 
 describe('an unknown word', () => {
