@@ -29,6 +29,14 @@ const daysAgo = (moment: Date): number => {
 const isThisYear = (moment: Date): boolean => moment.getFullYear() === new Date().getFullYear()
 const capitalize = (text: string): string => text.charAt(0).toLocaleUpperCase() + text.slice(1)
 
+/** Whether this browser knows a time zone: Europe/Kyiv is younger than some. */
+export const isZone = (zone: string): boolean => {
+  try {
+    return Boolean(dateFormat({ timeZone: zone }))
+  } catch {
+    return false
+  }
+}
 export const formatTime = (timestamp: string, zone = timeZone): string =>
   dateFormat({ ...clock, timeZone: zone }).format(new Date(timestamp))
 /** The whole date and time with its zone, for a title. */

@@ -6,7 +6,7 @@ import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
-import { formatTime, timeZone } from './format.ts'
+import { formatTime, isZone } from './format.ts'
 import { everybody } from './router.ts'
 import { openBlock, openReport } from './safety.ts'
 import type { Session } from './session.ts'
@@ -105,6 +105,8 @@ export const openProfile = (
     const { age, biography, city, country, image_url, interests } = profile
     heading.replaceChildren('Profile', visuallyHidden(` of ${name}`))
     const place = [city, country].filter(Boolean).join(', ')
+    const now = new Date().toISOString()
+    const there = time_zone && isZone(time_zone) ? formatTime(now, time_zone) : formatTime(now)
     body.replaceChildren(
       el(
         'div.portrait',
@@ -113,8 +115,7 @@ export const openProfile = (
           'div',
           el('p.name', name),
           place !== '' && el('p.where', place),
-          time_zone && time_zone !== timeZone &&
-            el('p.where', `${formatTime(new Date().toISOString(), time_zone)} there now`),
+          there !== formatTime(now) && el('p.where', `${there} there now`),
           age !== null && el('p.where', `${age} years old`),
           languages && el('p.where', `Speaks ${languages}`),
           answers && el('p.where', `Usually answers ${answers}`),

@@ -4,7 +4,7 @@ import type { components } from '../clients/openapi.ts'
 import { field, openDialog } from './dialog.ts'
 import { button, el, saveFile, setText } from './dom.ts'
 import { errorText } from './errors.ts'
-import { formatPeriod, formatPeriodIn, formatPrice } from './format.ts'
+import { formatPeriod, formatPeriodIn, formatPrice, isZone } from './format.ts'
 import { changesSince, outcomeOf } from './reservation_history.ts'
 import { openOffer } from './offer.ts'
 import { overlapOf } from './overlap.ts'
@@ -48,7 +48,8 @@ interface Failure {
 type Home = components['schemas']['PublicProfile'] | null
 const thereOf = (home: Home, { date, ends_at }: OwnReservation): string => {
   const city = home?.profile.city
-  const period = city && home.time_zone && formatPeriodIn(home.time_zone, date, ends_at)
+  const zone = home?.time_zone
+  const period = city && zone && isZone(zone) && formatPeriodIn(zone, date, ends_at)
   return period ? `${period} in ${city}` : ''
 }
 

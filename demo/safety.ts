@@ -43,7 +43,7 @@ export const openReport: Ask = (api, person, notify, signal) => {
         block: block.checked,
       }
       await dataOf(api.POST('/users/me/reports', { body }))
-      notify(`Thank you. The moderators look at it, and ${person.name} is not told.`)
+      notify(`Thank you. The moderators look at it, and ${person.name} learns nothing but a warning of theirs.`)
     },
     signal,
   )

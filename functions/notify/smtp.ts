@@ -63,7 +63,8 @@ export const openMailServer = async (url: string): Promise<MailServer> => {
         ...mail,
         // RFC 8058: mail programs show a button that needs no log-in.
         headers: {
-          ...request,
+          // Who wrote may have chosen the words of the other id.
+          ...request?.traceparent && { traceparent: request.traceparent },
           'List-Unsubscribe': `<${unsubscribe}>`,
           'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
           'Auto-Submitted': 'auto-generated',

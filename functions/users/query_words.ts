@@ -56,7 +56,7 @@ export const beforePlaces = listed(`in from to at around near nearby outside ins
 export const nearWords = listed(`near nearby around close outskirts surroundings vicinity nahe nähe cerca près proche
     vicino perto buurt dichtbij yakın`)
 
-/** What stands before something that is not wanted. */
+/** What stands before something that is not wanted; in a biography private.denied_words looks for it. */
 export const deniers: Record<Language, ReadonlySet<string>> = {
   en: listed(`not no without except excluding excepting nor isn't aren't don't doesn't isnt arent
     dont doesnt outside avoids avoid hates hate detests dislikes dislike never can't cannot cant quit stopped

@@ -145,8 +145,12 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
         place = more
       }
       // "no spicy food", "not on social media": a thing of two words, if it is all that follows.
-      const isThing = /^(no|not|a|an|on)$/.test(tokens[place - 1]!.word) && !/(s|ing)$/.test(word) && !endsClause
-      if (isThing && next?.word && place + 2 === tokens.length && words.length === 1 && !isFunctionWord(next.word)) {
+      const isThing = /^(no|not|a|an|on)$/.test(tokens[place - 1]!.word) && !/(s|ing)$/.test(word) && !endsClause &&
+        !denials.some(([has]) => has!.includes(fold(word)))
+      if (
+        isThing && next?.word && place + 2 === tokens.length && words.length === 1 && !isFunctionWord(next.word) &&
+        !isCapital(next.typed)
+      ) {
         words.push(next.word)
         places.add(++place)
       }

@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
     await you.dialog.fill({ 'What happened?': 'Asked for money before we had met' })
     await you.dialog.node.getByLabel('Show the moderators').check()
     await you.dialog.press('Send the report')
-    await you.shows('is not told')
+    await you.shows('learns nothing but a warning')
     await you.block()
     await you.shows('You have blocked')
     await you.find('.chat-bar .face img').waitFor({ state: 'detached' })

@@ -80,7 +80,7 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   is([dataOf(await claimPushes()), (await claimMail()).conversations], [Array(4).fill({ text }), [{ text }, { text }]])
 })
 
-test('pushes and the mail name the newest request that they tell of', async () => {
+test('pushes and the mail name the newest request when they are planned', async () => {
   const { ana, ab } = await meet()
   const told = async (...ids: string[]) => {
     for (const id of ids) await ana.post(`${ab}/messages`, { content: id }, 201, undefined, { 'X-Request-Id': id })

@@ -8,7 +8,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- Whom an erasure or a report locks, so that neither a hash is left nor a reported file removed.
+  -- An erasure or a report locks this account as well: it waits, or has happened by now.
   perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.

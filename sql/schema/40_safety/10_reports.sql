@@ -18,7 +18,8 @@ create table public.reports (
   resolved_at timestamptz,
   purge_at timestamptz,
   constraint "nobody reports themselves" check (reporter_id <> user_id),
-  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null))
+  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null)),
+  is_told boolean not null default false
 );
 comment on table public.reports is
   'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
@@ -29,6 +30,8 @@ comment on column public.reports.message_id is
 comment on column public.reports.shares_messages is
   'Whether the reporter agreed to share the latest messages of the conversation.';
 comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
+comment on column public.reports.is_told is
+  'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 comment on column public.reports.purge_at is
   'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have an
 account, or it is done.';
@@ -181,7 +184,7 @@ comment on function api.report_person(jsonb) is
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
 metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
 again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
-must not learn of them.';
+learn of warnings alone.';
 grant execute on function api.report_person(jsonb) to edge_functions;
 
 create function api.list_my_reports(page jsonb)

@@ -204,7 +204,7 @@ begin
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
   update public.reports
-  set resolution = action, resolved_at = clock_timestamp()
+  set resolution = action, resolved_at = clock_timestamp(), is_told = action = 'warn'
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
@@ -231,7 +231,7 @@ begin
       '[]'
     )
     from public.reports
-    where user_id = person and resolution = 'warn'
+    where user_id = person and is_told
   );
 end
 $$;

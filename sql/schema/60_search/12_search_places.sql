@@ -15,9 +15,9 @@ create table private.search_places (
 );
 comment on table private.search_places is
   'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone`: that of all of it, where what
-it lies in has several. Ids are those of GeoNames, or of UN M49 for
-parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone` is stored where all of the place
+has one, unless what it lies in has it already. Ids are those of GeoNames, or of UN M49 for parts of the world; from
+1,000,000,000 on they are the operator''s (private.add_place).';
 create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
 create index search_places_latitude_idx on private.search_places (latitude);
 alter table private.search_places enable row level security;
@@ -219,7 +219,7 @@ declare
   taken bigint[] := array(
     select profile_id
     from private.search_entries
-    where profile_id > after and (city is not null or country is not null)
+    where profile_id > after
     order by profile_id
     limit max_profiles
   );
@@ -229,7 +229,7 @@ begin
 end
 $$;
 comment on function private.refresh_places(bigint, integer) is
-  'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
+  'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
 
 create function private.load_places(file text)
 returns void

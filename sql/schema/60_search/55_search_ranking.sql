@@ -96,7 +96,7 @@ $$;
 comment on function private.match_words(bigint[], bigint[], private.search_query) is
   'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
-in the place that the query asks for, true if it asks for none; `lacks`: says to have nothing of what it denies.';
+in the place that the query asks for, true if it asks for none; `lacks`: says to lack something that it denies.';
 
 create function private.score_profiles(
   ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,

@@ -47,8 +47,8 @@ comment on column private.outbox.attempts is
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 comment on column private.outbox.request is
-  'The headers x-request-id and traceparent of what caused it; of several requests the newest. Null after an admin or
-the clock.';
+  'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned. Null
+after an admin or the clock.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;

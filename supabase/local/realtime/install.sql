@@ -206,11 +206,12 @@ declare
   same_key constant text := (
     select string_agg(format('"row".%1$I = wanted.%1$I', key), ' and ') from unnest(keys) as key
   );
-  condition constant text := local_realtime.filter_condition(on_table, filter);
+  condition text;
   columns text;
   visible jsonb;
 begin
   begin
+    condition := local_realtime.filter_condition(on_table, filter);
     perform local_realtime.act_as(claims, '');
     select string_agg(format('"row".%I', attname), ', ' order by attnum) into columns
     from pg_catalog.pg_attribute

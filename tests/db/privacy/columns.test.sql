@@ -32,7 +32,7 @@ from (
     ('public.hidden_profiles', 'erase', 'user_id report_id hidden_at'),
     ('public.moderation_log', 'log', 'id action report_id user_id by_whom note created_at'),
     ('public.reports', 'export', 'id user_id message_id reason note shares_messages created_at resolved_at'),
-    ('public.reports', 'log', 'reporter_id resolution purge_at'),
+    ('public.reports', 'log', 'reporter_id resolution purge_at is_told'),
     ('private.search_completions', 'erase', 'profile_id keys'),
     ('private.search_contexts', 'erase', 'user_id content_hash model embedding'),
     ('private.search_entries', 'erase', 'profile_id user_id name biography city country interests image_url'),

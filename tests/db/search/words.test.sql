@@ -164,7 +164,9 @@ select is_empty(
         ('No meat, fish or eggs', 'eggs', true), ('A smoke-free house', 'smoke', true), ('Vegan', 'meat', true),
         ('Two dogs', 'dogs', false), ('I don''t drive. Dogs are my life', 'dogs', false),
         ('No cats but dogs', 'dogs', false), ('I can''t live without my dogs', 'dogs', false),
-        ('I don''t mind dogs', 'dogs', false), ('No car and I love dogs', 'dogs', false)
+        ('I don''t mind dogs', 'dogs', false), ('No car and I love dogs', 'dogs', false),
+        ('Sou vegana. Moro no Porto', 'meat', true), (e'No pets\nI live without haste', 'pets', true),
+        ('I don''t smoke and love dogs', 'dogs', false), ('Seit Mai zwei Katzen', 'katzen', false)
     ) as cases (biography, word, expected)
     where ('~no ' || word = any (private.denied_words(biography))) <> expected
   $$,

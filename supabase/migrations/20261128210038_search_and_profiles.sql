@@ -54,6 +54,9 @@ ALTER TABLE "private"."search_places"
 ALTER TABLE "public"."profiles"
   ADD COLUMN "languages" text;
 
+ALTER TABLE "public"."reports"
+  ADD COLUMN "is_told" boolean NOT NULL DEFAULT false;
+
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
@@ -1187,12 +1190,12 @@ CREATE OR REPLACE FUNCTION private.denied_words (
   SET search_path TO ''
   AS $function$
 declare
-  said text := private.fold(biography);
+  said text := translate(replace(private.fold(biography), ' - ', '.'), e'!?;:()…–—\n', '..........');
   -- What denies nothing is taken out, and other ways to deny are written with words that do.
   spelled_out constant text[] := array[
     '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
-    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)\M[^.!?;:,]*'
-      '\m(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)( \w+){0,4} '
+      '(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
       'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
       'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
       '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
@@ -1200,6 +1203,7 @@ declare
     '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
     '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
     '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
+    '\m(and|und|et|y|e|en) (love|like|enjoy|adore|liebe|mag|aime|amo|adoro|gosto|hou)\M', ' but ',
     '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
       'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
   ];
@@ -1207,19 +1211,18 @@ declare
   before constant text[] := string_to_array('no not never without neither nor non zero quit stopped deleted sold avoid '
     'avoids hate hates detest dislike dislikes allergic afraid scared kein keine keinen keinem keiner ohne nie niemals '
     'nicht weder hasse vermeide allergisch aufgehort pas jamais sans ni aucun aucune deteste allergique arrete sin '
-    'nunca tampoco ninguna odio detesto deje alergico alergica senza mai niente ne allergico allergica smesso geen '
+    'nunca tampoco ninguna odio detesto deje alergico alergica senza niente allergico allergica smesso geen '
     'zonder niet nooit haat gestopt nao sem nem parei bez', ' ');
   -- … and what stands before them.
   behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,degil}'::text[];
   ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
     'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
 begin
+  -- In Portuguese, "no" is "in the".
+  said := case when said ~ '\m(nao|sou|moro|gosto|meu|minha)\M' then replace(said, ' no ', ' em ') else said end;
   for place in 1..cardinality(spelled_out) by 2 loop
     said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
   end loop;
-  -- In Portuguese, "no" is "in the".
-  said := case when said ~ '\m(nao|uma|sou|moro|gosto|meu)\M' then replace(said, ' no ', ' em ') else said end;
-  said := translate(replace(said, ' - ', '.'), e'!?;:()…–—\n', '..........');
   said := regexp_replace(replace(replace(said, '.', ' . '), ',', ' , '), '[^[:alnum:].,]+', ' ', 'g');
   return array(
     select distinct '~no ' || left(word, 60)
@@ -2019,7 +2022,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- Whom an erasure or a report locks, so that neither a hash is left nor a reported file removed.
+  -- An erasure or a report locks this account as well: it waits, or has happened by now.
   perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
@@ -2482,6 +2485,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.refresh_places (
+  after        bigint,
+  max_profiles integer
+)
+  RETURNS bigint
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  taken bigint[] := array(
+    select profile_id
+    from private.search_entries
+    where profile_id > after
+    order by profile_id
+    limit max_profiles
+  );
+begin
+  perform private.refresh_search_entry(profile) from unnest(taken) as profile;
+  return taken[cardinality(taken)];
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.refresh_search_entry (
   profile bigint
 )
@@ -2808,7 +2833,7 @@ begin
       '[]'
     )
     from public.reports
-    where user_id = person and resolution = 'warn'
+    where user_id = person and is_told
   );
 end
 $function$;
@@ -2881,8 +2906,47 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.resolve_report (
+  report bigint,
+  action text,
+  note   text
+)
+  RETURNS public.reports
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  person constant bigint := (select user_id from public.reports where id = report);
+  resolved public.reports;
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  elsif action is null or action not in ('dismiss', 'warn', 'hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'action: must be dismiss, warn, hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  select * into resolved from public.reports where id = report for update;
+  if resolved.resolved_at is not null then
+    raise sqlstate 'PT409' using message = format(
+      'This report was resolved before: %s, at %s', resolved.resolution, private.iso(resolved.resolved_at)
+    );
+  end if;
+  perform private.log_moderation(action => action, report => report, person => person, note => note);
+  update public.reports
+  set resolution = action, resolved_at = clock_timestamp(), is_told = action = 'warn'
+  where id = report
+  returning * into resolved;
+  if action in ('hide', 'suspend') then
+    perform private.apply_restriction(person, action, report);
+  end if;
+  return resolved;
+end
+$function$;
+
 ALTER TABLE "public"."profiles"
-  ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200));
+  ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200))
+  NOT VALID;
 
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
@@ -2895,14 +2959,16 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
-COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest. Null after an admin or
-the clock.';
+COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned. Null
+after an admin or the clock.';
 
 COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
 
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
 
 COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speaks, in their own words.';
+
+COMMENT ON COLUMN "public"."reports"."is_told" IS 'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
@@ -2919,6 +2985,12 @@ first; with with_partner each has the other participant, with their public profi
 with_states says what is attached to a message, and when it was corrected or taken back; emails says when a
 partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
 is one.';
+
+COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
+transaction. While a report about the same subject is open it is returned instead, with existing in the response
+metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
+again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
+learn of warnings alone.';
 
 COMMENT ON FUNCTION "api"."search_profiles"(jsonb) IS 'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
@@ -2958,7 +3030,8 @@ what is written before: {interests, cities, names}. First those that begin with 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
-forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms.';
+forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms,
+and the deniers of queries.';
 
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
@@ -2995,7 +3068,7 @@ COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but th
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
-in the place that the query asks for, true if it asks for none; `lacks`: says to have nothing of what it denies.';
+in the place that the query asks for, true if it asks for none; `lacks`: says to lack something that it denies.';
 
 COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) IS 'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
@@ -3025,7 +3098,7 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
 alone.';
 
-COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles with a place anew, whose ids are greater; returns the last id, null if there are no more.';
+COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
@@ -3080,9 +3153,9 @@ has the highest recall, at which .15 of what is found is relevant. bench/search/
 offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
 
 COMMENT ON TABLE "private"."search_places" IS 'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone`: that of all of it, where what
-it lies in has several. Ids are those of GeoNames, or of UN M49 for
-parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone` is stored where all of the place
+has one, unless what it lies in has it already. Ids are those of GeoNames, or of UN M49 for parts of the world; from
+1,000,000,000 on they are the operator''s (private.add_place).';
 
 COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
 sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
@@ -3178,6 +3251,7 @@ REVOKE ALL ON FUNCTION "private"."warnings_of"(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION "private"."warnings_of"(bigint) TO "postgres";
 
 ALTER TABLE "public"."profiles"
-  ADD CONSTRAINT "languages is one line that shows something" CHECK (private.is_line(languages));
+  ADD CONSTRAINT "languages is one line that shows something" CHECK (private.is_line(languages))
+  NOT VALID;
 
 select private.schedule_jobs();
