@@ -352,6 +352,7 @@ export type Database = {
         Row: {
           created_at: string
           id: number
+          is_told: boolean
           message_id: number | null
           note: string | null
           purge_at: string | null
@@ -365,6 +366,7 @@ export type Database = {
         Insert: {
           created_at?: string
           id?: never
+          is_told?: boolean
           message_id?: number | null
           note?: string | null
           purge_at?: string | null
@@ -378,6 +380,7 @@ export type Database = {
         Update: {
           created_at?: string
           id?: never
+          is_told?: boolean
           message_id?: number | null
           note?: string | null
           purge_at?: string | null
@@ -718,6 +721,7 @@ export type Database = {
         Returns: {
           created_at: string
           id: number
+          is_told: boolean
           message_id: number | null
           note: string | null
           purge_at: string | null
