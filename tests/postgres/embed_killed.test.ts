@@ -65,13 +65,13 @@ const startIsolate = async (env: Record<string, string>) => {
 const addProfiles = async (...biographies: string[]): Promise<void> => {
   for (const biography of biographies) {
     const email = `${crypto.randomUUID()}@example.com`
-    // One after another, so that they are embedded in this order.
+    // In this order: one after another, and for the worker's model, whose adoption would make all due at one time.
     await sql`
       with person as (insert into public.users (name, email) values ('Ana', ${email}) returning id)
       insert into public.profiles (user_id, biography, is_searchable) select id, ${biography}, true from person`
     await sql`
-      update private.embedding_queue set due_at = now() - interval '1 hour' + id * interval '1 millisecond'
-      where id = (select max(id) from public.profiles)`
+      update private.embedding_queue set due_at = now() - interval '1 hour' + id * interval '1 millisecond',
+        model = 'text-embedding-3-small' where id = (select max(id) from public.profiles)`
   }
 }
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `text ${String(index).padStart(3, '0')}`)
