@@ -1,7 +1,9 @@
 import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
 import { el, icon, isComposing, isTouch, visuallyHidden } from './dom.ts'
+import { language } from './format.ts'
 
+/** In characters, as Postgres counts them. */
 const longest = 5000
 
 /** The message input: Enter sends, Shift+Enter or a touch screen's Enter adds a line. Files can be attached. */
@@ -17,10 +19,9 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
     const { file } = picker
     const content = input.value
     if (!content.trim() && !file) return
-    // As Postgres counts them.
     const { length } = [...content]
-    const excess =
-      `A message has at most ${longest.toLocaleString()} characters; this one has ${length.toLocaleString()}.`
+    const [limit, actual] = [longest, length].map((count) => count.toLocaleString(language))
+    const excess = `A message has at most ${limit} characters; this one has ${actual}.`
     input.setCustomValidity(length > longest ? excess : '')
     if (!input.reportValidity()) return
     isTouched = true

@@ -60,7 +60,7 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     )
   }
   const node = el('div.overview')
-  // Behind what is open on a phone.
+  // What is open hides it on a phone, which then asks for nothing.
   const visible = new IntersectionObserver(([{ isIntersecting }]) => {
     if (!isIntersecting) return
     visible.disconnect()

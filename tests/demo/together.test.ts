@@ -222,17 +222,17 @@ describe.skipIf(!hasBrowser)('two people of the demo', () => {
     await you.press('Unblock Tomáš Novák', { shows: 'Tomáš Novák is not blocked any more.' })
     const { reports } = await callAsInes('GET', '/users/me/export')
     const { id } = reports.find(({ reason }: { reason: string }) => reason === 'scam')
-
     const decision = { report: id, action: 'warn', note: 'Asked for money' }
-    await call('POST', `${new URL(base()).origin}/rest/v1/rpc/resolve_report`, decision, {
-      headers: { apikey: testKeys.secretKey },
-    })
+    const headers = { apikey: testKeys.secretKey }
+    await call('POST', `${new URL(base()).origin}/rest/v1/rpc/resolve_report`, decision, { headers })
     const tomas = await open()
     await tomas.logIn(/Walk in as Tomáš/)
     await tomas.alerts('Today a moderator warned you: A scam, or money.')
     await tomas.press('Understood')
     await tomas.page.goto(url('/demo/me'))
     await tomas.region('Warnings').shows('A scam, or money')
-    await expectSoon(() => tomas.button('Understood').count()).toBe(0)
+    // It comes with one's own photo.
+    await isShown(tomas.find('.bar .face img'), 192)
+    expect(await tomas.button('Understood').count()).toBe(0)
   })
 })
