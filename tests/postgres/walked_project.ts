@@ -82,8 +82,10 @@ export const openWalk = async () => {
         child.on('close', (code) => resolve({ ...outcome, code: code ?? 1 }))
       })
     }
-    const succeed = async (line: string): Promise<Outcome> => {
+    const succeed = async (line: string, tries = 5): Promise<Outcome> => {
       const outcome = await run(line)
+      // Somebody was in the way, or autovacuum. The page says: push again.
+      if (tries > 1 && /due to lock timeout/.test(outcome.stdout + outcome.stderr)) return succeed(line, tries - 1)
       expect(outcome.code, `${line}\n${outcome.stdout}${outcome.stderr}`).toBe(0)
       return outcome
     }

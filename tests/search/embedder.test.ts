@@ -54,7 +54,6 @@ describe('a vector', () => {
   })
 })
 
-// How well the meanings are told apart is in quality.test.ts: five graded sets, of queries in all ten languages.
 describe('meaning', () => {
   test('survives inflection', () => {
     expect(similarity('mountains', 'mountain')).toBeGreaterThan(0.9)
@@ -88,7 +87,6 @@ describe('a clause', () => {
 describe('an unknown word', () => {
   test('adds nothing to the known words around it', () => {
     expect(embed('playing guitar with Xanthorik')).toEqual(embed('playing guitar with'))
-    expect(embed('Xanthorik')).not.toEqual(embed('guitar'))
   })
 })
 
