@@ -454,7 +454,7 @@ export interface paths {
         };
         /**
          * What a search box may go on to
-         * @description Interests, cities and displayed names that have the typed text at their beginning or from a later word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed completes to nothing. Counts as a search for the rate limit.
+         * @description Interests, cities and displayed names that have the typed text at their beginning or from a later word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed completes to nothing. With `places` it completes cities of the world instead, by any of their names, the largest first. Counts as a search for the rate limit.
          */
         get: operations["completeSearch"];
         put?: never;
@@ -4098,6 +4098,11 @@ export interface operations {
                  * @example 3
                  */
                 limit?: number;
+                /**
+                 * @description Completes cities of the world, as "Lisbon, Portugal", and nothing else
+                 * @example true
+                 */
+                places?: boolean;
             };
             header?: never;
             path?: never;

@@ -13,8 +13,13 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
   const completeCity = async () => {
     asked.abort()
     const { signal } = asked = new AbortController()
-    const q = fields.city.control.value.trim()
-    const params = { query: { q, limit: 5 } }
+    const q = cityInput.value.trim()
+    if ([...cities.options].some(({ value }) => value === q)) {
+      cityInput.value = q.slice(0, q.lastIndexOf(', '))
+      fields.country.control.value = q.slice(q.lastIndexOf(', ') + 2)
+      return
+    }
+    const params = { query: { q, limit: 5, places: true } }
     const found = q && await dataOf(api.GET('/users/search/complete', { params, signal })).catch(() => null)
     if (found) cities.replaceChildren(...found.cities.map((value) => el('option', { value })))
   }

@@ -46,7 +46,8 @@ export const search = {
     tag: 'Search',
     description: 'Interests, cities and displayed names that have the typed text at their beginning or from a later ' +
       "word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed " +
-      'completes to nothing. Counts as a search for the rate limit.',
+      'completes to nothing. With `places` it completes cities of the world instead, by any of their names, the ' +
+      'largest first. Counts as a search for the rate limit.',
     example: { as: 'tomas', query: { q: 'ja', limit: 3 } },
   },
 } as const satisfies Record<string, Reference>

@@ -22,6 +22,8 @@ interface Place {
   kind: 'area' | 'country' | 'region' | 'city' | 'district'
   code: string
   parents: number[]
+  /** As it is printed. */
+  name: string
   /** Folded as the search folds them. The first is the main one. */
   names: string[]
   adjectives: string[]
@@ -34,9 +36,11 @@ interface Place {
 const fold = (name: string): string => wordsOf(name).join(' ')
 const distinct = (names: string[]): string[] => [...new Set(names)].filter((name) => name.length > 1)
 const places = new Map<number, Place>()
-const add = (place: Omit<Place, 'adjectives' | 'population' | 'maxNames'> & Partial<Place>): Place => {
-  const whole = { population: 0, maxNames: 40, ...place, names: distinct(place.names.map(fold)), adjectives: [] }
-  if (places.has(place.id)) throw new Error(`${place.names[0]} and ${places.get(place.id)!.names[0]} have one id`)
+const add = (place: Omit<Place, 'name' | 'adjectives' | 'population' | 'maxNames'> & Partial<Place>): Place => {
+  const [name = ''] = place.names
+  const names = distinct(place.names.map(fold))
+  const whole = { name, population: 0, maxNames: 40, ...place, names, adjectives: [] }
+  if (places.has(place.id)) throw new Error(`${name} and ${places.get(place.id)!.name} have one id`)
   places.set(place.id, whole)
   return whole
 }
@@ -142,7 +146,7 @@ for (const line of linesOf(Deno.readTextFileSync(new URL('places.txt', import.me
   }
   if (place?.kind === 'city' && place.population < 100_000) console.log(`Small: ${names[0]}, ${place.code}`)
   const parents = country ? [countries.get(country)!.id] : []
-  place ??= add({ id: nextId++, kind: kind as 'area', code: country ?? '', parents, names: [] })
+  place ??= add({ id: nextId++, kind: kind as 'area', code: country ?? '', parents, name: names[0]!, names: [] })
   // Behind the main one, so that none is among those that are too many.
   place.names.splice(1, 0, ...names.map(fold))
   names.forEach((name) => ours.add(`${place!.id} ${fold(name)}`))
@@ -174,7 +178,7 @@ for (const line of linesOf(Deno.readTextFileSync(new URL('places.txt', import.me
     } else {
       const { id, ...above } = place
       const parents = [id, ...above.parents]
-      const district = { ...above, id: nextId++, kind: 'district' as const, parents, names: [part] }
+      const district = { ...above, id: nextId++, kind: 'district' as const, parents, name: part, names: [part] }
       byName.set(fold(part), [add({ ...district, population: 0, maxNames: 4 })])
     }
   }
@@ -228,7 +232,7 @@ const isWhole = (id: number): boolean => zones.get(id)?.size === 1
 const isAmbiguous = (name: string): boolean => isOrdinary(name, largest.get(name) ?? 0)
 const ordered = [...places.values()].sort((one, other) => ranks[one.kind] - ranks[other.kind] || one.id - other.id)
 const rows = ordered.map((place) => {
-  const { id, kind, latitude, longitude, population, maxNames } = place
+  const { id, kind, name, latitude, longitude, population, maxNames } = place
   const names = place.names.filter((name, at) =>
     at === 0 || !place.adjectives.includes(name) &&
       (ours.has(`${id} ${name}`) ||
@@ -240,10 +244,11 @@ const rows = ordered.map((place) => {
   const at = (degrees?: number): string => degrees === undefined ? '' : String(Number(degrees.toFixed(2)))
   const lists = [names, ambiguous, adjectives].map((list) => list.join('|'))
   const zone = isWhole(id) && !parents.some(isWhole) ? [...zones.get(id)!][0] : ''
-  return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zone].join('\t')
+  return [id, kind, parents.join(), ...lists, at(latitude), at(longitude), population || '', zone, name].join('\t')
 })
 const header = `# Written by embedder/places/main.ts; edit embedder/places/places.txt. Licences: sql/data/LICENSES.md.
-# id, kind, what it lies in, names, those that are also ordinary words, adjectives, latitude, longitude, people, zone
+# id, kind, what it lies in, names, those that are also ordinary words, adjectives, latitude, longitude, people, zone,
+# as printed
 `
 Deno.writeTextFileSync(new URL('../../sql/data/places.tsv', import.meta.url), `${header}${rows.join('\n')}\n`)
 console.log(`${rows.length} places`)

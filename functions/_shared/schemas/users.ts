@@ -232,6 +232,7 @@ export const searchQuery = z.object({
 export const completionQuery = z.object({
   q: text(0, 512).optional().describe('What has been typed so far').meta({ examples: ['ja'] }),
   limit: limit(20).default(5).describe('How many of each kind; more than 20 are taken as 20'),
+  places: flag('Completes cities of the world, as "Lisbon, Portugal", and nothing else'),
 })
 
 export const interestSet = z.object({ interest_ids: interestIds.describe('Ids of `GET /users/interests`, 50 at most') })

@@ -11,13 +11,14 @@ create table private.search_places (
   latitude real,
   longitude real,
   population integer,
-  time_zone text
+  time_zone text,
+  name text
 );
 comment on table private.search_places is
   'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); and all that they lie in. `time_zone` is stored where all of the place
-has one, unless what it lies in has it already. Ids are those of GeoNames, or of UN M49 for parts of the world; from
-1,000,000,000 on they are the operator''s (private.add_place).';
+also ordinary words or given names (Nice, Sofia); all that they lie in; and `name`, as it is printed. `time_zone` is
+stored where all of the place has one, unless what it lies in has it already. Ids are those of GeoNames, or of UN M49
+for parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
 create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
 create index search_places_latitude_idx on private.search_places (latitude);
 alter table private.search_places enable row level security;
@@ -199,7 +200,7 @@ begin
     ),
     array(select array_to_string(private.words_of(name), ' ') from unnest(add_place.names) as name), array[]::text[],
     array(select array_to_string(private.words_of(adjective), ' ') from unnest(add_place.adjectives) as adjective),
-    add_place.latitude, add_place.longitude, add_place.population
+    add_place.latitude, add_place.longitude, add_place.population, null, add_place.names[1]
   from private.search_places as places
   returning * into place;
   perform private.refresh_search_entry(profiles.id)
@@ -248,7 +249,7 @@ begin
       string_to_array(columns[4], '|') as names, string_to_array(columns[5], '|') as ambiguous,
       string_to_array(columns[6], '|') as adjectives, nullif(columns[7], '')::real as latitude,
       nullif(columns[8], '')::real as longitude, nullif(columns[9], '')::integer as population,
-      nullif(columns[10], '') as time_zone
+      nullif(columns[10], '') as time_zone, columns[11] as name
     from string_to_table(file, E'\n') as line
     -- Without the offset each column would split the line anew.
     cross join lateral (select string_to_array(line, E'\t') offset 0) as split (columns)
@@ -262,7 +263,8 @@ begin
   )
   insert into private.search_places
   select
-    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population, time_zone
+    id, kind, coalesce(ancestors, '{}'), names, ambiguous, adjectives, latitude, longitude, population, time_zone,
+    name
   from rows
   left join (select id, array_agg(parent order by parent) as ancestors from above group by id) as listed using (id);
   execute names_index;

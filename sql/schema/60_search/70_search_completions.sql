@@ -77,6 +77,42 @@ comment on function private.complete(text[], text, bigint[], integer) is
   'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
+create function private.complete_places(typed text, max_results integer)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return array(
+    select concat_ws(
+      ', ', found.name, case when count(*) over (partition by found.name, country.name) > 1 then region.name end,
+      country.name
+    )
+    from (
+      select *
+      from private.search_places
+      where kind = 'city' and name is not null
+        and typed <> '' and '|' || array_to_string(names, '|') like '%|' || typed || '%'
+      order by population desc, id
+      limit max_results
+    ) as found
+    left join lateral (
+      select name
+      from private.search_places
+      where id = any (found.parents) and kind = 'region'
+      order by cardinality(parents) desc
+      limit 1
+    ) as region on true
+    left join lateral (
+      select name from private.search_places where id = any (found.parents) and kind = 'country' limit 1
+    ) as country on true
+    order by population desc, id
+  );
+end
+$$;
+comment on function private.complete_places(text, integer) is
+  'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
+them have one name. It reads all places, in 10 to 30 ms: an index of the beginnings would be larger than the table.';
+
 create function api.complete_search(request jsonb)
 returns json
 language plpgsql stable security definer set search_path = ''
@@ -90,6 +126,9 @@ declare
   before text := '';
   parts text[];
 begin
+  if (request ->> 'places')::boolean then
+    return jsonb_set(none, '{cities}', to_jsonb(private.complete_places(array_to_string(words, ' '), max_results)));
+  end if;
   for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
     if attempt = 1 then
       parts := array[array_to_string(words, ' ')];
@@ -123,5 +162,5 @@ end
 $$;
 comment on function api.complete_search(jsonb) is
   'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
-find. Definer, as api.search_profiles.';
+find; with places: true, {cities} of the world. Definer, as api.search_profiles.';
 grant execute on function api.complete_search(jsonb) to edge_functions;
