@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
 import { compress } from 'hono/compress'
+import { etag } from 'hono/etag'
 import { getMimeType } from 'hono/utils/mime'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
@@ -54,7 +55,8 @@ const openPage = (title: string, more: Policy, referrer = {}) => {
   page.use(compress())
   page.use(async (c, next) => {
     await next()
-    c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : 'no-store')
+    const unversioned = c.res.headers.has('ETag') ? 'no-cache' : 'no-store'
+    c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : unversioned)
   })
   return page
 }
@@ -105,8 +107,9 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
       return send(c, `${name}.js`, await bundled(`${name}.ts`))
     })
   }
-  page.get('/style.css', async (c) => send(c, 'style.css', await readStyles()))
-  page.get('/picture.webp', async (c) => send(c, 'picture.webp', await read('../docs/demo.webp')))
+  // The front page asks for them without a version.
+  page.get('/style.css', etag(), async (c) => send(c, 'style.css', await readStyles()))
+  page.get('/picture.webp', etag(), async (c) => send(c, 'picture.webp', await read('../docs/demo.webp')))
   const accounts = accountsForPage(settings)
   const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
   // The portraits of Storage are for whoever has logged in.

@@ -46,6 +46,7 @@ test('browsers keep the files of a page, by addresses that change with them, and
       ['/demo', 'no-store'],
       ['/demo/main.js', 'no-store'],
       ['/demo/config.json', 'no-store'],
+      ['/demo/style.css', 'no-cache'],
       ['/demo/nobody?v=1', 'no-store'],
     ] as const
   ) {
@@ -55,6 +56,9 @@ test('browsers keep the files of a page, by addresses that change with them, and
   expect(await (await fetch(`${origin}/docs/`)).text()).toMatch(/"main\.js\?v=\w{16}"/)
   const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
   expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
+  const ETag = (await fetch(`${origin}/demo/picture.webp`)).headers.get('ETag')!
+  const again = await fetch(`${origin}/demo/picture.webp`, { headers: { 'If-None-Match': ETag } })
+  expect([again.status, await again.text()]).toEqual([304, ''])
 })
 
 test('the page has the publishable key and no secret, and less than 107 kB of compressed scripts', async () => {
