@@ -21,7 +21,9 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     }
     const params = { query: { q, limit: 5, places: true } }
     const found = q && await dataOf(api.GET('/users/search/complete', { params, signal })).catch(() => null)
-    if (found) cities.replaceChildren(...found.cities.map((value) => el('option', { value })))
+    // A browser shows the options that have the typed text: Fes, Morocco for fez too.
+    const labelOf = (city: string) => city.toLowerCase().includes(q.toLowerCase()) ? city : `${city} (${q})`
+    if (found) cities.replaceChildren(...found.cities.map((value) => el('option', { value, label: labelOf(value) })))
   }
   const cityInput = el('input', { autocomplete: 'off', list: cities.id, input: completeCity })
   const fields = {

@@ -107,8 +107,8 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await call('PATCH', '/users/profile', { image_url: 'https://images.example.com/nadia.jpg' })
     await you.page.goto(url('/demo/me'))
     const about = you.region('About you')
-    await about.fill({ City: 'Lisboa' })
-    await about.find('datalist option[value="Lisbon, Portugal"]').waitFor({ state: 'attached' })
+    await about.fill({ City: 'lisboa' })
+    await about.find('datalist option[label="Lisbon, Portugal (lisboa)"]').waitFor({ state: 'attached' })
     // What a browser does when the option is chosen.
     await about.fill({ City: 'Lisbon, Portugal' })
     expect(await about.node.getByLabel('Country').inputValue()).toBe('Portugal')
