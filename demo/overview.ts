@@ -48,9 +48,10 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     const all = link(navigation, { page: 'people', search: everybody }, { class: 'more' }, 'Find more people')
     node.replaceChildren(
       el('h2', `Hello, ${me.name.split(' ')[0]}`),
+      // The soonest first: the service lists the latest first.
       ...[
-        part('Waiting for your answer', waiting.map(offer)),
-        part('Coming up', agreed.map(offer)),
+        part('Waiting for your answer', waiting.map(offer).reverse()),
+        part('Coming up', agreed.map(offer).reverse()),
         part(
           me.Profile.Interests.length ? 'People near to your interests' : 'Some of the people here',
           found.hits.map(person),

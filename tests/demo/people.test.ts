@@ -289,7 +289,8 @@ describe.skipIf(!hasBrowser)('people of the demo', () => {
     await people.role('link').first().click()
     await you.find('.profile').getByRole('heading', { name }).waitFor()
     await you.page.goBack()
-    await you.region('Coming up').shows('Morning in the tile workshop')
+    const next = you.region('Coming up').find('.name').first()
+    await expectSoon(() => next.textContent()).toBe('Morning in the tile workshop')
     await you.region('Waiting for your answer').role('link').first().click()
     await you.find('.next', 'Your answer?').waitFor()
     // One's own photo and those of the partners come without a search for each.
