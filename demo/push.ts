@@ -44,6 +44,8 @@ export const subscribe = async (api: ApiClient): Promise<void> => {
   if (await Notification.requestPermission() !== 'granted') throw new Error('The browser allows no notifications here')
   const { public_key: applicationServerKey } = await dataOf(api.GET('/users/push-key'))
   const { pushManager } = await register()
+  // A browser refuses a second one for another key, as after a rotation.
+  await (await pushManager.getSubscription())?.unsubscribe()
   const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }).catch(() => {
     // Each browser says it in its own words.
     throw new Error('The browser could not reach its push service. Please try again later.')

@@ -389,7 +389,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
     expect((await registered).status()).toBe(204)
     await ines.button('You are notified').waitFor()
     const { public_key } = await (await fetch(`${base()}/users/push-key`)).json()
-    expect(await asked.jsonValue()).toEqual([public_key])
+    expect(await asked.jsonValue()).toEqual(['unsubscribe', public_key])
 
     const devtools = await page.context().newCDPSession(page)
     const registrations: { registrationId: string; scopeURL: string }[] = []
@@ -421,6 +421,6 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
       await route.fulfill({ status: 503, headers: { 'X-Error-Code': 'unavailable' }, json: { error: 'Busy' } })
     })
     await ines.logOut()
-    expect([removed, await asked.jsonValue()]).toEqual([[204], [public_key, 'unsubscribe']])
+    expect([removed, await asked.jsonValue()]).toEqual([[204], ['unsubscribe', public_key, 'unsubscribe']])
   })
 })
