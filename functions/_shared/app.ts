@@ -5,10 +5,9 @@ import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { RpcResult } from './rpc.ts'
 import { log, traceOf, withRequest } from './log.ts'
-import { requestMetrics } from './request_metrics.ts'
-import { openApiDocument } from './openapi.ts'
+import { requestMetrics } from './metrics.ts'
+import { openApiDocument, release } from './openapi.ts'
 import { onError } from './errors.ts'
-import { release } from './release.ts'
 import { settingsErrorOfFunctions } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
@@ -140,3 +139,20 @@ export const sendNothing = (c: Context, _: RpcResult): Response => c.body(null, 
 /** Sends the JSON of an API function as Postgres wrote it. */
 export const sendJson = (c: Context, result: RpcResult, status: ContentfulStatusCode = 200): Response =>
   c.body(result.body, status, { 'Content-Type': 'application/json' })
+
+type Parameters = Record<string, string | number | boolean | undefined>
+
+/**
+ * The Link header of the next page: the address of this request with these parameters. It is relative, because a
+ * function does not know by which address it was asked.
+ */
+export const nextPageLink = (parameters: Parameters): string => {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
+  return `<?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}>; rel="next"`
+}
+
+/** Sends a page of a list that pages by `before_id`, with a link to the next page if there is one. */
+export const sendPage = (c: Context, page: RpcResult, query: Parameters): Response => {
+  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, before_id: page.metadata.next }))
+  return sendJson(c, page)
+}

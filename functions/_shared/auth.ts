@@ -1,7 +1,9 @@
 import { createMiddleware } from 'hono/factory'
+import { timingSafeEqual } from 'hono/utils/buffer'
 import { actAs, type Rpc } from './rpc.ts'
 import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
+import { project } from './settings.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
 export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
@@ -51,6 +53,26 @@ export const anonymousUser = withDocs(
   {},
   createMiddleware<AnonymousContext>(async (c, next) => {
     c.set('db', actAs(null, false))
+    await next()
+  }),
+)
+
+export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
+  if (!key) return false
+  const same = await Promise.all(project.secretKeys.map((secret) => timingSafeEqual(secret, key)))
+  return same.includes(true)
+}
+
+/** Requires the secret key: in `apikey`, as Supabase clients send it, or as a bearer token, as Prometheus does. */
+export const requireSecretKey = withDocs(
+  {
+    security: [{ secretKey: [] }, { bearer: [] }],
+    responses: { 401: withHeaders('Not the secret key', 'WWW-Authenticate') },
+  },
+  createMiddleware(async (c, next) => {
+    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {
+      return unauthorised('The secret key is needed', 'Bearer')
+    }
     await next()
   }),
 )

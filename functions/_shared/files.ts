@@ -1,5 +1,6 @@
 import { log } from './log.ts'
-import { platformFetch } from './platform_fetch.ts'
+import { platformFetch } from './platform.ts'
+import type { Rpc } from './rpc.ts'
 import { project } from './settings.ts'
 
 /** Storage answers in a tenth of this. */
@@ -28,4 +29,18 @@ export const removeFiles = async (bucket: string, names: string[], token: string
     log('warn', 'Storage refused or did not answer', { status: (error as Error).name })
   }
   return 0
+}
+
+// Each round removes up to a thousand files.
+const maxRounds = 5
+
+/** Removes the caller's avatars. If Storage fails, this is only logged: it must not prevent the erasure. */
+export const removeAvatars = async (db: Rpc, token: string): Promise<void> => {
+  const list = async (): Promise<string[]> => JSON.parse((await db`list_avatars()`).body)
+  let names = await list()
+  for (let round = 0; round < maxRounds && names.length > 0; round++) {
+    if (await removeFiles('avatars', names, token) !== names.length) break
+    names = await list()
+  }
+  if (names.length > 0) log('warn', 'Avatars were left behind')
 }

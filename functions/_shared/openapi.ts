@@ -1,8 +1,13 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
 import type { OperationId } from '../../docs/reference/index.ts'
-import { release } from './release.ts'
 import { codeOf, type ErrorCode, errorCodeSchema, statuses } from './error_codes.ts'
+
+/** Replaced by scripts/build_functions.ts. */
+declare const RELEASE: string
+
+/** Version and commit of the bundle; 'development' where the sources run as they are. */
+export const release: string = typeof RELEASE === 'undefined' ? 'development' : RELEASE
 
 /** The headers of answers, and what they say. */
 const answerHeaders = {

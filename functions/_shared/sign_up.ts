@@ -1,11 +1,11 @@
 import type { AuthError, Session } from '@supabase/supabase-js'
 import type { z } from 'zod'
+import { isSecretKey } from './auth.ts'
 import { drainSoon } from './embeddings/drain.ts'
 import { httpError, serviceUnavailable } from './errors.ts'
 import { actAs, asService } from './rpc.ts'
 import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
-import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
 import {
   authClient,

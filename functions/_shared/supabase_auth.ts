@@ -3,7 +3,7 @@ import type { Database } from './database.types.ts'
 import { unknownAddress } from './client_address.ts'
 import { busy, httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
 import type { ErrorCode } from './error_codes.ts'
-import { platformFetch } from './platform_fetch.ts'
+import { platformFetch } from './platform.ts'
 import { project, settings } from './settings.ts'
 
 /** supabase-js with this API key. */

@@ -1,7 +1,7 @@
 import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { clientAddress } from '../_shared/client_address.ts'
-import { waitUntil } from '../_shared/wait_until.ts'
+import { waitUntil } from '../_shared/platform.ts'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
 import { createTimingFloor } from '../_shared/timing_floor.ts'

@@ -1,21 +1,20 @@
 import type { z } from 'zod'
 import { requireUser } from '../_shared/auth.ts'
-import { createApp, sendJson } from '../_shared/app.ts'
+import { createApp, nextPageLink, sendJson, sendPage } from '../_shared/app.ts'
 import { removeFiles } from '../_shared/files.ts'
 import { isBlank, validate } from '../_shared/validate.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
-import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { settings } from '../_shared/settings.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as states from '../_shared/schemas/states.ts'
 import { writeOnce } from '../_shared/write_once.ts'
-import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
 import { search } from './search.ts'
 
 const conversations = createApp('conversations')
+const { forbidden, notFound } = shape
 const messageNotFound = 'No such message, or the caller is not a participant'
 const ownMessageNotFound = 'No such message, or the caller has not sent it'
 const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
@@ -102,7 +101,10 @@ conversations.put(
 
 conversations.get(
   '/:id',
-  route('getConversation', 'A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
+  route('getConversation', 'A conversation with its reservations', {
+    200: shape.conversationDetail,
+    404: notFound,
+  }),
   requireUser,
   validate({ params: shape.conversationParam }),
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),

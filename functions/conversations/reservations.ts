@@ -5,12 +5,11 @@ import { sendJson } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
-import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import { conversationParam, forbidden, idempotencyHeader, notFound } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { project, settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
-import { forbidden, notFound } from './refusals.ts'
 
 const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`

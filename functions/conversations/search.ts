@@ -4,14 +4,13 @@ import { requireUser } from '../_shared/auth.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { createFinder } from '../_shared/find_words.ts'
 import { wordsOf } from '../_shared/fold.ts'
-import { nextPageLink } from '../_shared/next_page.ts'
+import { nextPageLink } from '../_shared/app.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import { searchConcurrency, settings } from '../_shared/settings.ts'
 import { snippetOf } from '../_shared/snippet.ts'
 import { validate } from '../_shared/validate.ts'
-import { notFound } from './refusals.ts'
 
 export const search = new Hono()
 
@@ -40,7 +39,7 @@ search.get(
   '/search',
   route('searchMessages', "The messages that have all words of a query, in all of the caller's conversations or one", {
     200: withHeaders(shape.foundMessage.array(), 'Link'),
-    404: notFound,
+    404: shape.notFound,
   }),
   requireUser,
   validate({ query: shape.messageSearch }),

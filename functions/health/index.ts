@@ -4,7 +4,7 @@ import { createApp } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { formatRequestMetrics, gauge, type Sample } from '../_shared/metrics.ts'
 import { route } from '../_shared/openapi.ts'
-import { requireSecretKey } from '../_shared/secret_key.ts'
+import { requireSecretKey } from '../_shared/auth.ts'
 
 const health = createApp('health')
 

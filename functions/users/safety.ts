@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
-import { sendJson, sendNothing } from '../_shared/app.ts'
-import { sendPage } from '../_shared/next_page.ts'
+import { sendJson, sendNothing, sendPage } from '../_shared/app.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'

@@ -1,7 +1,26 @@
+import OpenAI from 'openai'
 import { settings } from '../settings.ts'
 import { offline } from './offline.ts'
-import { openai } from './openai.ts'
-import type { Provider } from './provider.ts'
+import { dimensions, type Provider } from './provider.ts'
+
+/** OpenAI, or a service with the same API (OPENAI_BASE_URL). */
+const openai = (apiKey: string): Provider => {
+  const model = settings.EMBEDDING_MODEL
+  // The queue retries; a search has no time for retries.
+  const client = new OpenAI({ apiKey, baseURL: settings.OPENAI_BASE_URL, maxRetries: 0, logLevel: 'off' })
+  return {
+    name: 'openai',
+    model,
+    // Mostly waiting, which is no processor time; the JSON of a batch takes some 10 ms. If the last call takes 20 s,
+    // the schedule's request is still answered before it gives up, after 30 s.
+    runMilliseconds: 5000,
+    embed: async (texts, signal) => {
+      const request = { model, input: texts, dimensions, encoding_format: 'float' as const }
+      const { data } = await client.embeddings.create(request, { signal })
+      return data.toSorted((one, other) => one.index - other.index).map(({ embedding }) => embedding)
+    },
+  }
+}
 
 let current: Provider | undefined
 

@@ -170,3 +170,7 @@ export const correction = z.object({
 })
 export const correctionQuery = z.object({ states })
 export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })
+
+/** What the API reference says of refusals that several endpoints share. */
+export const notFound = 'No such conversation, or the caller is not a participant'
+export const forbidden = 'The account is deactivated, or one of the two has blocked the other'
