@@ -51,27 +51,12 @@ const methodNotAllowedResponse = (c: Context, methods: string[]): Response =>
     'X-Error-Code': 'method_not_allowed',
   })
 
-/** The methods of each path without parameters. */
-const findMethods = (app: Hono): Map<string, string[]> => {
-  const found = new Map<string, Set<string>>()
-  for (const { method, path } of app.routes) {
-    if (method === 'ALL' || path.includes(':')) continue
-    const methods = found.get(path) ?? new Set()
-    found.set(path, methods.add(method))
-    if (method === 'GET') methods.add('HEAD')
-  }
-  return new Map([...found].map(([path, methods]) => [path, [...methods]]))
-}
-
 /** Paths without parameters know their methods: a GET of /users/profile is 405 and not GET /users/:id. */
-const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
-  let methodsOf: Map<string, string[]> | undefined
-  return async (c, next) => {
-    methodsOf ??= findMethods(app)
-    const methods = methodsOf.get(c.req.path)
-    if (!methods || methods.includes(c.req.method)) return await next()
-    return methodNotAllowedResponse(c, methods)
-  }
+const rejectOtherMethods = (app: Hono): MiddlewareHandler => async (c, next) => {
+  const routes = app.routes.filter(({ method, path }) => path === c.req.path && method !== 'ALL')
+  const methods = new Set(routes.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : method))
+  if (methods.size === 0 || methods.has(c.req.method)) return await next()
+  return methodNotAllowedResponse(c, [...methods])
 }
 
 /** The header of W3C Trace Context, if it is valid. */

@@ -81,7 +81,7 @@ export const route = (
 const errorBody = z.strictObject({ error: z.string().describe('What is wrong, in words for a developer') })
   .meta({ id: 'Error' })
 
-type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string }
+type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string; examples?: unknown[] }
 
 /**
  * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
@@ -99,27 +99,29 @@ const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
   delete schema.maximum
 }
 
+type Meta = { jsonSchema?: object; mediaType?: string; examples?: unknown[] }
+const metaOf = (schema: unknown): Meta => z.globalRegistry.get(schema as z.ZodType) as Meta | undefined ?? {}
+
 // Request schemas are documented by their input. A schema that a transform hides states its JSON Schema as metadata.
-const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
+const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
   const { $schema: _, ...converted } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const meta = z.globalRegistry.get(zodSchema) as { jsonSchema?: object; examples?: unknown[] } | undefined
-      if (meta?.jsonSchema) {
-        const { description } = jsonSchema
-        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-        Object.assign(jsonSchema, description && { description }, meta.jsonSchema)
+      const { jsonSchema: stated, examples } = metaOf(zodSchema)
+      const written = jsonSchema as JsonSchema
+      if (stated) {
+        const { description } = written
+        for (const key of Object.keys(written)) delete written[key]
+        Object.assign(written, description && { description }, stated)
       }
       // zod drops the examples of a schema that transforms.
-      if (meta?.examples) jsonSchema.examples = meta.examples
-      delete (jsonSchema as Record<string, unknown>).jsonSchema
-      delete (jsonSchema as Record<string, unknown>).mediaType
-      delete jsonSchema.id
-      suitGenerators(jsonSchema as JsonSchema, io)
+      if (examples) written.examples = examples
+      for (const key of ['jsonSchema', 'mediaType', 'id']) delete written[key]
+      suitGenerators(written, io)
     },
   })
-  return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))
+  return converted
 }
 
 /** Whether a request may come without this part. */
@@ -131,15 +133,12 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
     return {
       name,
       in: place,
-      ...(description && { description }),
-      ...(examples && { example: examples[0] }),
+      description,
+      example: examples?.[0],
       required: place === 'path' || !isOptional(field as z.ZodType),
       schema: others,
     }
   })
-
-const mediaTypeOf = (schema: z.ZodType): string =>
-  (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
 
 const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: readonly ErrorCode[]) => {
   const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
@@ -158,7 +157,8 @@ const documentResponse = (status: number, response: z.ZodType | string | Answer,
       ),
       ...(status >= 400 && { 'X-Error-Code': code }),
     },
-    ...(schema && { content: { [mediaTypeOf(schema)]: { schema: toJsonSchema(schema, 'output') } } }),
+    ...(schema &&
+      { content: { [metaOf(schema).mediaType ?? 'application/json']: { schema: toJsonSchema(schema, 'output') } } }),
   }
 }
 
@@ -225,6 +225,7 @@ export const openApiDocument = (app: Hono, title: string) => {
       responses: documentResponses(operation),
     }
   }
+  const schemas: Record<string, unknown> = {}
   const document = {
     openapi: '3.1.0',
     info: { title, version: release },
@@ -232,28 +233,19 @@ export const openApiDocument = (app: Hono, title: string) => {
     components: {
       schemas: { ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
       headers: answerHeaders,
-      responses: structuredClone(sharedResponses),
+      responses: sharedResponses,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         secretKey: { type: 'apiKey', in: 'header', name: 'apikey' },
       },
     },
   }
-  return hoist(document)
-}
-
-// z.toJSONSchema puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
-const hoist = <Document extends { components: { schemas: Record<string, object> } }>(document: Document): Document => {
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    const { $defs } = node as { $defs?: Record<string, object> }
-    if ($defs) {
-      delete (node as { $defs?: unknown }).$defs
-      Object.assign(document.components.schemas, $defs)
-    }
-    Object.values(node).forEach(visit)
-    Object.values($defs ?? {}).forEach(visit)
-  }
-  visit(document)
-  return document
+  // zod puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
+  const text = JSON.stringify(document).replaceAll('#/$defs/', '#/components/schemas/')
+  const hoisted: typeof document = JSON.parse(
+    text,
+    (key, value) => key === '$defs' ? void Object.assign(schemas, value) : value,
+  )
+  Object.assign(hoisted.components.schemas, schemas)
+  return hoisted
 }

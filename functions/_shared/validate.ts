@@ -4,7 +4,7 @@ import { createMiddleware } from 'hono/factory'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { httpError } from './errors.ts'
-import { isOptional, withDocs } from './openapi.ts'
+import { isOptional, type RouteDocs, withDocs } from './openapi.ts'
 import { project } from './settings.ts'
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
@@ -126,18 +126,13 @@ export const explainErrors = (error: z.ZodError, value: unknown): string => {
   return found.size > 0 ? [...found.values()].slice(0, maxNamed).join('; ') : 'A key of the body is not known'
 }
 
-const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
+const check = <Schema extends z.ZodType>(schema: Schema, value: unknown, isQuery = false): z.output<Schema> => {
   const result = schema.safeParse(value, { error: errorMap })
-  return result.success ? result.data : httpError('invalid', explainErrors(result.error, value))
-}
-
-const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
-  const result = schema.safeParse(query, { error: errorMap })
   if (result.success) return result.data
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
-  const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explainErrors(result.error, query))
+  const isRepeated = isQuery && Array.isArray((value as Record<string, unknown>)[name]) && issue?.code !== 'custom'
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explainErrors(result.error, value))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */
@@ -159,8 +154,24 @@ const queryOf = (c: Context) =>
       .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
   )
 
-const bodyOf = async (c: Context): Promise<unknown> => {
-  const bytes = await c.req.arrayBuffer().catch(() => httpError('invalid', 'The body ended too soon'))
+const kilobytes100 = 102_400
+const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
+const notJson = () => httpError('unsupported_media_type', 'The body must be application/json')
+const noBody = bodyLimit({ maxSize: 0, onError: notJson })
+
+const readBody = async (c: Context, limit: MiddlewareHandler): Promise<ArrayBuffer> => {
+  let bytes = new ArrayBuffer(0)
+  try {
+    await limit(c, async () => {
+      bytes = await c.req.arrayBuffer()
+    })
+  } catch (error) {
+    throw error instanceof HTTPException ? error : httpError('invalid', 'The body ended too soon')
+  }
+  return bytes
+}
+
+const parseBody = (bytes: ArrayBuffer): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
@@ -168,32 +179,7 @@ const bodyOf = async (c: Context): Promise<unknown> => {
   }
 }
 
-const kilobytes100 = 102_400
-const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
-
-/** Some runtimes give an empty body as a stream. The first byte is enough, as any other body is refused. */
-const hasNoBody = async (c: Context): Promise<boolean> => {
-  const { body } = c.req.raw
-  if (!body || c.req.header('Content-Length') === '0') return true
-  const reader = body.getReader()
-  try {
-    // The first chunk may be empty.
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done || value.length > 0) return done
-    }
-  } catch {
-    return false
-  }
-}
-
-interface Schemas {
-  params?: z.ZodObject
-  query?: z.ZodObject
-  headers?: z.ZodObject
-  json?: z.ZodType
-}
-
+type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /**
@@ -203,38 +189,19 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(
     schemas,
-    createMiddleware<{
-      Variables: {
-        params: Output<Given['params']>
-        query: Output<Given['query']>
-        headers: Output<Given['headers']>
-        json: Output<Given['json']>
-      }
-    }>(async (c, next) => {
+    createMiddleware<{ Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }>(async (c, next) => {
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
-      let isReceived = false
-      const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') && await hasNoBody(c)
-      const checkAll = async () => {
-        isReceived = true
-        if ((params || query) && !isWellEncoded(c.req.url)) {
-          httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
-        }
-        if (params) set('params', check(params, c.req.param()))
-        if (query) set('query', checkQuery(query, queryOf(c)))
-        if (headers) set('headers', check(headers, c.req.header()))
-        if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
-        await next()
+      const type = c.req.header('Content-Type')
+      if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
+      const body = json && await readBody(c, type ? limitBody : noBody)
+      if ((params || query) && !isWellEncoded(c.req.url)) {
+        httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
       }
-      if (!json || isEmpty) return await checkAll()
-      if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
-        httpError('unsupported_media_type', 'The body must be application/json')
-      }
-      try {
-        return await (limitBody as MiddlewareHandler)(c, checkAll) as undefined
-      } catch (error) {
-        if (isReceived || error instanceof HTTPException) throw error
-        return httpError('invalid', 'The body ended too soon')
-      }
+      if (params) set('params', check(params, c.req.param()))
+      if (query) set('query', check(query, queryOf(c), true))
+      if (headers) set('headers', check(headers, c.req.header()))
+      if (body) set('json', type ? check(json, parseBody(body)) : undefined)
+      await next()
     }),
   )
