@@ -11,11 +11,7 @@ export const removeFiles = async (bucket: string, names: string[], token: string
   try {
     const response = await platformFetch(`${project.platformUrl}/storage/v1/object/${bucket}`, {
       method: 'DELETE',
-      headers: {
-        apikey: project.publishableKey,
-        Authorization: `Bearer ${token}`,
-        'Content-Type': 'application/json',
-      },
+      headers: { apikey: project.publishableKey, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ prefixes: names }),
       // A redirect must not receive the token.
       redirect: 'error',

@@ -9,25 +9,19 @@ declare const RELEASE: string
 /** Version and commit of the bundle; 'development' where the sources run as they are. */
 export const release: string = typeof RELEASE === 'undefined' ? 'development' : RELEASE
 
+const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
 /** The headers of answers, and what they say. */
 const answerHeaders = {
-  Allow: { description: 'The methods that there are', schema: { type: 'string' } },
-  ETag: { description: 'Of this answer, for If-None-Match', schema: { type: 'string' } },
-  'Idempotency-Replayed': {
-    description: 'The request was sent before, and this is its first answer',
-    schema: { type: 'string', const: 'true' },
-  },
-  Link: {
-    description:
-      'The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page',
-    schema: { type: 'string' },
-  },
-  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', format: 'int32', minimum: 1 } },
-  'WWW-Authenticate': {
-    description: 'Bearer, with error="invalid_token" if a token was sent',
-    schema: { type: 'string' },
-  },
-  'X-Request-Id': { description: 'As sent, if it is well-formed; else a new one', schema: { type: 'string' } },
+  Allow: header('The methods that there are'),
+  ETag: header('Of this answer, for If-None-Match'),
+  'Idempotency-Replayed': header('The request was sent before, and this is its first answer', {
+    type: 'string',
+    const: 'true',
+  }),
+  Link: header('The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page'),
+  'Retry-After': header('Seconds to wait', { type: 'integer', format: 'int32', minimum: 1 }),
+  'WWW-Authenticate': header('Bearer, with error="invalid_token" if a token was sent'),
+  'X-Request-Id': header('As sent, if it is well-formed; else a new one'),
 }
 type AnswerHeader = keyof typeof answerHeaders
 
@@ -37,11 +31,12 @@ interface Answer {
   headers: AnswerHeader[]
 }
 
+type Described = z.ZodType | string | Answer
+
 /** Documents the headers of a response, of which it may lack some. */
 export const withHeaders = (answer: z.ZodType | string, ...headers: AnswerHeader[]): Answer => ({ answer, headers })
 
-const isAnswer = (response: z.ZodType | string | Answer): response is Answer =>
-  typeof response === 'object' && 'answer' in response
+const isAnswer = (response: Described): response is Answer => typeof response === 'object' && 'answer' in response
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
@@ -52,7 +47,7 @@ export interface RouteDocs {
   query?: z.ZodObject
   headers?: z.ZodObject
   json?: z.ZodType
-  responses?: Record<number, z.ZodType | string | Answer>
+  responses?: Record<number, Described>
   /** The X-Error-Codes of statuses that have several. */
   codes?: readonly ErrorCode[]
 }
@@ -140,29 +135,25 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
     }
   })
 
-const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: readonly ErrorCode[]) => {
+const documentResponse = (status: number, response: Described, codes: readonly ErrorCode[] = []) => {
   const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
   const description = typeof answer === 'string' ? answer : status < 300 ? 'Success' : 'Error'
   const schema = typeof answer === 'string' ? (status >= 400 ? errorBody : undefined) : answer
   const own = codes.filter((code) => statuses[code] === status)
-  const code = {
-    description: 'What is wrong, for programs',
-    schema: { $ref: '#/components/schemas/ErrorCode', enum: own.length > 0 ? own : [codeOf(status)] },
-  }
+  const code = header('What is wrong, for programs', {
+    $ref: '#/components/schemas/ErrorCode',
+    enum: own.length > 0 ? own : [codeOf(status)],
+  })
+  const shared = [...headers, 'X-Request-Id'].map((name) => [name, { $ref: `#/components/headers/${name}` }])
   return {
     description,
-    headers: {
-      ...Object.fromEntries(
-        [...headers, 'X-Request-Id'].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-      ),
-      ...(status >= 400 && { 'X-Error-Code': code }),
-    },
-    ...(schema &&
-      { content: { [metaOf(schema).mediaType ?? 'application/json']: { schema: toJsonSchema(schema, 'output') } } }),
+    headers: { ...Object.fromEntries(shared), ...(status >= 400 && { 'X-Error-Code': code }) },
+    content: schema &&
+      { [metaOf(schema).mediaType ?? 'application/json']: { schema: toJsonSchema(schema, 'output') } },
   }
 }
 
-const generalResponses: RouteDocs['responses'] = {
+const generalResponses: Record<number, Described> = {
   400: 'A value is not allowed; the message names it',
   405: withHeaders('Any other method', 'Allow'),
   413: 'Over 100 KB',
@@ -172,27 +163,18 @@ const generalResponses: RouteDocs['responses'] = {
   503: withHeaders('The service is busy; Retry-After says when to retry', 'Retry-After'),
 }
 
-const sharedResponses = Object.fromEntries(
-  Object.entries(generalResponses).map(([status, response]) => [
-    codeOf(Number(status)),
-    documentResponse(Number(status), response, []),
-  ]),
-)
-
 /** The responses of an operation. What it shares with others is a component of the document. */
 const documentResponses = ({ json, responses, codes = [] }: RouteDocs) => {
   const { 413: _, 415: __, ...withoutBody } = generalResponses
-  const all = { ...(json ? generalResponses : withoutBody), ...responses }
-  return Object.fromEntries(
-    Object.entries(all).map(([key, response]) => {
-      const status = Number(key)
-      const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
-      return [
-        key,
-        isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
-      ]
-    }),
-  )
+  const all = Object.entries({ ...(json ? generalResponses : withoutBody), ...responses })
+  return Object.fromEntries(all.map(([key, response]) => {
+    const status = Number(key)
+    const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
+    return [
+      key,
+      isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
+    ]
+  }))
 }
 
 /** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */
@@ -216,15 +198,16 @@ export const openApiDocument = (app: Hono, title: string) => {
       summary,
       security,
       parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
-      ...(json && {
-        requestBody: {
-          required: !isOptional(json),
-          content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
-        },
-      }),
+      requestBody: json && {
+        required: !isOptional(json),
+        content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
+      },
       responses: documentResponses(operation),
     }
   }
+  const shared = Object.entries(generalResponses).map((
+    [status, response],
+  ) => [codeOf(Number(status)), documentResponse(Number(status), response)])
   const schemas: Record<string, unknown> = {}
   const document = {
     openapi: '3.1.0',
@@ -233,7 +216,7 @@ export const openApiDocument = (app: Hono, title: string) => {
     components: {
       schemas: { ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
       headers: answerHeaders,
-      responses: sharedResponses,
+      responses: Object.fromEntries(shared),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         secretKey: { type: 'apiKey', in: 'header', name: 'apikey' },

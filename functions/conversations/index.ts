@@ -101,10 +101,7 @@ conversations.put(
 
 conversations.get(
   '/:id',
-  route('getConversation', 'A conversation with its reservations', {
-    200: shape.conversationDetail,
-    404: notFound,
-  }),
+  route('getConversation', 'A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
   requireUser,
   validate({ params: shape.conversationParam }),
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
