@@ -76,7 +76,7 @@ export const route = (
 const errorBody = z.strictObject({ error: z.string().describe('What is wrong, in words for a developer') })
   .meta({ id: 'Error' })
 
-type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string; examples?: unknown[] }
+type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string }
 
 /**
  * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
@@ -94,7 +94,7 @@ const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
   delete schema.maximum
 }
 
-type Meta = { jsonSchema?: object; mediaType?: string; examples?: unknown[] }
+type Meta = { jsonSchema?: object; mediaType?: string }
 const metaOf = (schema: unknown): Meta => z.globalRegistry.get(schema as z.ZodType) as Meta | undefined ?? {}
 
 // Request schemas are documented by their input. A schema that a transform hides states its JSON Schema as metadata.
@@ -103,15 +103,13 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => 
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const { jsonSchema: stated, examples } = metaOf(zodSchema)
+      const { jsonSchema: stated } = metaOf(zodSchema)
       const written = jsonSchema as JsonSchema
       if (stated) {
         const { description } = written
         for (const key of Object.keys(written)) delete written[key]
         Object.assign(written, description && { description }, stated)
       }
-      // zod drops the examples of a schema that transforms.
-      if (examples) written.examples = examples
       for (const key of ['jsonSchema', 'mediaType', 'id']) delete written[key]
       suitGenerators(written, io)
     },
@@ -124,12 +122,11 @@ export const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undef
 
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
   Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, examples, ...others } = toJsonSchema(field as z.ZodType, 'input')
+    const { description, ...others } = toJsonSchema(field as z.ZodType, 'input')
     return {
       name,
       in: place,
       description,
-      example: examples?.[0],
       required: place === 'path' || !isOptional(field as z.ZodType),
       schema: others,
     }

@@ -76,7 +76,7 @@ export const limit = (max: number) =>
 /** A part of the answer that must be asked for. */
 export const flag = (description: string) =>
   z.enum(['true', 'false']).transform((value) => value === 'true')
-    .meta({ jsonSchema: { type: 'boolean', description, examples: [true] } }).optional()
+    .meta({ jsonSchema: { type: 'boolean', description } }).optional()
 
 /** ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso.datetime({ precision: 3 })

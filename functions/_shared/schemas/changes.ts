@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import { limit } from '../validate.ts'
 
-const cursorExample = 'KDYzLDVmMGM4YWQwLTQ'
-
 export const changePage = z.object({
   after: z.string()
     .regex(/^[A-Za-z0-9_-]{1,4000}$/, 'must be a cursor of this list')
     .optional()
-    .describe('The cursor of the last answer; without it the answer is the present cursor and no changes')
-    .meta({ examples: [cursorExample] }),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [100] }),
+    .describe('The cursor of the last answer; without it the answer is the present cursor and no changes'),
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
 })
 
 const change = z.strictObject({
@@ -25,7 +22,4 @@ export const changes = z.strictObject({
   changes: z.array(change).describe('Oldest first, each entity once at its latest'),
   cursor: z.string().describe('For the next request; valid for 30 days, for this user alone'),
   more: z.boolean().describe('Whether another page follows at once'),
-}).meta({
-  id: 'Changes',
-  examples: [{ changes: [{ kind: 'message', conversation_id: 1, id: 812 }], cursor: cursorExample, more: false }],
-})
+}).meta({ id: 'Changes' })

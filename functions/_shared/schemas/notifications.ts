@@ -58,7 +58,7 @@ const isTimeZone = (name: string): boolean => {
 }
 
 const timeZone = z.string().refine(isTimeZone, 'must be the name of a time zone, as Europe/Lisbon')
-  .meta({ jsonSchema: { type: 'string', maxLength: 64 }, examples: ['Europe/Lisbon'] })
+  .meta({ jsonSchema: { type: 'string', maxLength: 64 } })
 
 const quietHours = z.strictObject({ from: time, to: time, time_zone: timeZone })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times')

@@ -3,21 +3,6 @@ import type { Columns } from '../columns.ts'
 import { id, jsonId, limit, line, text, timestamp } from '../validate.ts'
 import { clientId, person, status } from './conversations.ts'
 
-const example = {
-  id: 7,
-  conversation_id: 1,
-  title: 'Two nights in Graça',
-  price: 80,
-  date: '2027-05-14T16:00:00.000Z',
-  ends_at: '2027-05-16T10:00:00.000Z',
-  status: 'pending',
-  host_id: 47,
-  offered_by: 63,
-  revision: 1,
-  createdAt: '2027-04-02T08:53:43.046Z',
-  updatedAt: '2027-04-02T08:53:43.046Z',
-}
-
 const reservationColumns = {
   id: z.int(),
   conversation_id: z.int(),
@@ -33,7 +18,7 @@ const reservationColumns = {
 
 const fields = { ...reservationColumns, createdAt: timestamp, updatedAt: timestamp }
 
-export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail', examples: [example] })
+export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail' })
 
 const step = z.strictObject({
   status,
@@ -52,10 +37,10 @@ export const reservationWithHistory = z.strictObject({
 }).meta({ id: 'ReservationWithHistory' })
 
 export const myReservation = z.strictObject({ ...fields, partner: person })
-  .meta({ id: 'MyReservation', examples: [{ ...example, partner: { id: 63, name: 'Tomáš Novák' } }] })
+  .meta({ id: 'MyReservation' })
 
 export const conflict = z.strictObject({ error: z.string(), status })
-  .meta({ id: 'ReservationConflict', examples: [{ error: 'This reservation is cancelled', status: 'cancelled' }] })
+  .meta({ id: 'ReservationConflict' })
 
 const title = line(1, 120)
 // Without multipleOf: validators divide by 0.01 and refuse 0.07.
@@ -82,7 +67,7 @@ export const newReservation = z.strictObject({
   ends_at: endsAt,
   host_id: jsonId.nullish().describe('One of the two participants; by default the local'),
   client_id: clientId.nullish().describe('As the header Idempotency-Key'),
-}).meta({ examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }] })
+})
 
 const revision = z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read')
 
@@ -92,29 +77,26 @@ export const counterOffer = z.strictObject({
   price: price.optional().describe('0 to 100,000, with two decimals at most'),
   date: date.optional(),
   ends_at: endsAt,
-}).meta({ examples: [{ revision: 1, price: 70 }] })
+})
 
 const note = text(0, 500).nullish().describe('For the history')
-const noteExample = { note: 'See you at the station' }
 
 /** What a step takes: a note, and to answer an offer its revision. */
 type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
 // The revision is not needed, since whoever is in a reservation can always leave it.
-export const stepNote: StepBody = z.strictObject({ note, revision: revision.optional() })
-  .meta({ examples: [noteExample] }).optional()
+export const stepNote: StepBody = z.strictObject({ note, revision: revision.optional() }).optional()
 
 export const offerAnswer: StepBody = z.strictObject({ revision, note })
-  .meta({ examples: [{ revision: 1, ...noteExample }] })
 
 export const reservationParams = z.object({
-  id: id.describe("The conversation's id").meta({ examples: [1] }),
-  rid: id.describe("The reservation's id").meta({ examples: [7] }),
+  id: id.describe("The conversation's id"),
+  rid: id.describe("The reservation's id"),
 })
 
 export const reservationFileParams = reservationParams.extend({
   rid: z.string().transform((name) => name.replace('.ics', '')).pipe(id).describe("The reservation's id")
-    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, examples: [7] }),
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } }),
 })
 
 export const calendarFile = z.string().meta({ mediaType: 'text/calendar', description: 'iCalendar (RFC 5545)' })
@@ -122,12 +104,9 @@ export const calendarFile = z.string().meta({ mediaType: 'text/calendar', descri
 const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
 
 export const reservationPage = z.object({
-  status: status.optional().describe('Only reservations with this status').meta({ examples: ['accepted'] }),
-  from: queryMoment.optional().describe('Only reservations whose date is this or later')
-    .meta({ examples: ['2027-05-01T00:00:00Z'] }),
-  to: queryMoment.optional().describe('Only reservations whose date is earlier')
-    .meta({ examples: ['2027-06-01T00:00:00Z'] }),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
-  before_id: id.optional().describe('Only reservations older than this one, for the next page')
-    .meta({ examples: [7] }),
+  status: status.optional().describe('Only reservations with this status'),
+  from: queryMoment.optional().describe('Only reservations whose date is this or later'),
+  to: queryMoment.optional().describe('Only reservations whose date is earlier'),
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  before_id: id.optional().describe('Only reservations older than this one, for the next page'),
 })

@@ -196,7 +196,7 @@ export const completions = z.strictObject({
   interests: z.array(z.string()),
   cities: z.array(z.string()),
   names: z.array(z.string()),
-}).meta({ id: 'Completions', examples: [{ interests: ['Jazz'], cities: ['Jaipur'], names: ['Jana Nováková'] }] })
+}).meta({ id: 'Completions' })
 
 /** Names separated by commas; a repeated parameter is a union. */
 const names = z.union([z.string(), z.array(z.string())])
@@ -211,7 +211,7 @@ const names = z.union([z.string(), z.array(z.string())])
 const anyFacet = facet.options.join('|')
 const facets = z.string()
   .regex(new RegExp(`^(${anyFacet})(,(${anyFacet}))*$`), `must be some of ${facet.options.join(', ')}, with commas`)
-  .meta({ description: 'Facets to count, separated by commas', examples: ['interests,city'] })
+  .meta({ description: 'Facets to count, separated by commas' })
   .transform((list) => [...new Set(list.split(','))])
 
 export const searchQuery = z.object({
@@ -225,12 +225,12 @@ export const searchQuery = z.object({
   suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
   facets: facets.optional(),
   highlight: flag('Adds _matches and _snippet to each hit'),
-  like: id.optional().meta({ examples: [47] })
+  like: id.optional()
     .describe('A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both'),
 })
 
 export const completionQuery = z.object({
-  q: text(0, 512).optional().describe('What has been typed so far').meta({ examples: ['ja'] }),
+  q: text(0, 512).optional().describe('What has been typed so far'),
   limit: limit(20).default(5).describe('How many of each kind; more than 20 are taken as 20'),
 })
 
