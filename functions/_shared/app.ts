@@ -74,8 +74,6 @@ export const createApp = (name: string): Hono => {
     (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
     requestMetrics,
   )
-  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
-  if (settingsError) log('error', settingsError)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {
@@ -89,7 +87,9 @@ export const createApp = (name: string): Hono => {
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   // A setting that is not understood is refused, and not taken for its default, which may be the open one.
+  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
   if (settingsError) {
+    log('error', settingsError)
     app.use((c) => Promise.resolve(c.json({ error: 'Internal server error' }, 500, { 'X-Error-Code': 'internal' })))
   }
   app.use(rejectOtherMethods(app))
@@ -125,19 +125,14 @@ export const sendNothing = (c: Context, _: RpcResult): Response => c.body(null, 
 export const sendJson = (c: Context, result: RpcResult, status: ContentfulStatusCode = 200): Response =>
   c.body(result.body, status, { 'Content-Type': 'application/json' })
 
-type Parameters = Record<string, string | number | boolean | undefined>
-
-/**
- * The Link header of the next page: the address of this request with these parameters. It is relative, because a
- * function does not know by which address it was asked.
- */
-export const nextPageLink = (parameters: Parameters): string => {
+/** The Link header of the next page; relative, because a function does not know by which address it was asked. */
+export const nextPageLink = (parameters: Record<string, unknown>): string => {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
   return `<?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}>; rel="next"`
 }
 
 /** Sends a page of a list that pages by `before_id`, with a link to the next page if there is one. */
-export const sendPage = (c: Context, page: RpcResult, query: Parameters): Response => {
+export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>): Response => {
   if (page.metadata.next) c.header('Link', nextPageLink({ ...query, before_id: page.metadata.next }))
   return sendJson(c, page)
 }

@@ -7,8 +7,6 @@ import { project } from './settings.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
 export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
-type AnonymousContext = { Variables: { db: Rpc } }
-type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string): never =>
   httpError('unauthorized', message, { 'WWW-Authenticate': challenge })
@@ -39,7 +37,7 @@ export const requireUser = withDocs(
 /** API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active. */
 export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },
-  createMiddleware<OptionalUserContext>(async (c, next) => {
+  createMiddleware<{ Variables: { db: Rpc; claims: Claims | null } }>(async (c, next) => {
     const token = bearerToken(c.req.header('Authorization'))
     const claims = token ? await verifyToken(token) : null
     c.set('claims', claims)
@@ -49,13 +47,10 @@ export const optionalUser = withDocs(
 )
 
 /** Ignores any token: API functions run as anon. */
-export const anonymousUser = withDocs(
-  {},
-  createMiddleware<AnonymousContext>(async (c, next) => {
-    c.set('db', actAs(null, false))
-    await next()
-  }),
-)
+export const anonymousUser = createMiddleware<{ Variables: { db: Rpc } }>(async (c, next) => {
+  c.set('db', actAs(null, false))
+  await next()
+})
 
 export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
   if (!key) return false

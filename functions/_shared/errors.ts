@@ -46,7 +46,10 @@ interface ErrorResponse {
   headers?: Record<string, string>
 }
 
-const unavailable: ErrorResponse = { status: 503, body: { error: busy }, headers: { 'Retry-After': '1' } }
+const unavailable: ErrorResponse = { status: 503, body: { error: busy } }
+
+/** In seconds, where nothing else is known. */
+const retryAfter: Record<number, string> = { 429: '60', 503: '1' }
 
 /** The database connection is gone, or silent, which cannot be told apart. */
 export class ConnectionLoss extends Error {
@@ -63,10 +66,7 @@ export const isConnectionLoss = (error: unknown): boolean =>
 /** What ends an anonymous caller's statement (private.act_as), with the connection. */
 const transactionTimeout = '25P04'
 
-/**
- * Whether a server or pooler has refused to open a connection, for example because it has none left: Supavisor says so
- * with XX000, PgBouncer with 08P01.
- */
+/** Whether a server or pooler has refused to open a connection: Supavisor says so with XX000, PgBouncer with 08P01. */
 export const isConnectionRefusal = (error: unknown): boolean =>
   isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL' && error.code !== transactionTimeout
 
@@ -86,17 +86,11 @@ const codeOfHint = (status: number, hint: string | undefined): ErrorCode =>
 
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
-  const raised = /^PT([45]\d\d)$/.exec(error.code)
-  if (raised) {
-    return {
-      status: Number(raised[1]) as ContentfulStatusCode,
-      body: { ...parseDetail(error.detail), error: error.message },
-      headers: {
-        'X-Error-Code': codeOfHint(Number(raised[1]), error.hint),
-        ...(raised[1] === '401' && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
-        ...(raised[1] === '503' && { 'Retry-After': '1' }),
-      },
-    }
+  if (/^PT[45]\d\d$/.test(error.code)) {
+    const status = Number(error.code.slice(2)) as ContentfulStatusCode
+    const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
+    const headers = { 'X-Error-Code': codeOfHint(status, error.hint), ...challenge }
+    return { status, body: { ...parseDetail(error.detail), error: error.message }, headers }
   }
   switch (error.code) {
     case '23514': // check_violation
@@ -118,15 +112,8 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
 
 const errorResponse = (error: unknown): ErrorResponse => {
   if (error instanceof HTTPException) {
-    return {
-      status: error.status,
-      body: { error: error.message },
-      headers: {
-        ...(error.status === 503 && { 'Retry-After': '1' }),
-        ...(error.status === 429 && { 'Retry-After': '60' }),
-        ...Object.fromEntries(error.res?.headers ?? []),
-      },
-    }
+    const headers = Object.fromEntries(error.res?.headers ?? [])
+    return { status: error.status, body: { error: error.message }, headers }
   }
   if (isDatabaseError(error)) {
     const known = fromDatabase(error)
@@ -151,5 +138,11 @@ export const onError = (error: unknown, c: Context): Response => {
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   else if (isConnectionLoss(error)) log('warn', 'Database connection failed', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
-  return c.json(body, status, { 'Cache-Control': 'no-store', 'X-Error-Code': codeOf(status), ...headers })
+  const wait = retryAfter[status]
+  return c.json(body, status, {
+    'Cache-Control': 'no-store',
+    'X-Error-Code': codeOf(status),
+    ...(wait && { 'Retry-After': wait }),
+    ...headers,
+  })
 }

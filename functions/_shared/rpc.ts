@@ -42,16 +42,11 @@ const connect = (url: string | undefined): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
-  const limits = {
-    connections: settings.DATABASE_POOL,
-    waitMilliseconds: 4000,
-    // Above the statement timeout of 5 s.
-    answerMilliseconds: 6000,
-    idleMilliseconds: 60_000,
-  }
+  // Answers may take longer than the statement timeout of 5 s.
+  const waits = { waitMilliseconds: 4000, answerMilliseconds: 6000, idleMilliseconds: 60_000 }
   // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
   // Poolers refuse or drop both; through one, log in as edge_functions.
-  const pool = openPool(url, limits, {
+  const pool = openPool(url, { connections: settings.DATABASE_POOL, ...waits }, {
     options: logsInAsEdgeFunctions ? undefined : '-c role=edge_functions -c statement_timeout=5s',
     ca: settings.DATABASE_CA_CERTIFICATE,
   })
@@ -61,10 +56,7 @@ const connect = (url: string | undefined): Query => {
 
 const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(project.databaseUrl))))(text, values)
 
-/**
- * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts.
- * Beyond the rate limit, if there is one, the API function does not run; see limitWrite.
- */
+/** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
 export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   const isWithinLimit = limit

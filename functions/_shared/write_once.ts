@@ -12,10 +12,7 @@ interface Input {
   json: { client_id?: string | null | undefined }
 }
 
-/**
- * Creates what the body says within a rate limit; with an idempotency key, from the header or the body (400 if they
- * differ), exactly once. Sends the answer, or the first one again.
- */
+/** Creates what the body says within a rate limit; with an idempotency key once: a repeat gets the first answer. */
 export const writeOnce = async (
   c: Context,
   { claims, headers: { 'idempotency-key': fromHeader }, json }: Input,

@@ -24,9 +24,6 @@ const openai = (apiKey: string): Provider => {
 
 let current: Provider | undefined
 
-/**
- * The provider of this process: OpenAI if there is a key, else the offline model. Loads no model: `GET /health` only
- * names it.
- */
+/** OpenAI if there is a key, else the offline model, which this does not load: `GET /health` only names it. */
 export const currentProvider = (): Provider =>
   current ??= settings.OPENAI_API_KEY ? openai(settings.OPENAI_API_KEY) : offline()

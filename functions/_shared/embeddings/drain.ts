@@ -34,10 +34,7 @@ export const embedJobs = async (jobs: Job[], embed: (texts: string[]) => Promise
   })
 }
 
-/**
- * How many jobs one call embeds. With their parts they are 528 texts at most, of 160,000 characters; OpenAI takes 2,048
- * of 300,000 tokens together, and a character may be more than a token.
- */
+// With their parts 528 texts at most, of 160,000 characters; OpenAI takes 2,048 of 300,000 tokens together.
 const batchSize = 16
 
 /** Less than the 30 s after which claim_embeddings gives the first attempt of a job to another worker. */
@@ -137,26 +134,19 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
 /** Makes embeddings that are due, those that have been due longest first. */
 export const drain = createDrain({ newest: false, share: 1 })
 
-/** Half of the time, because this isolate also answers requests. */
+// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`, because
+// one of them may have killed its isolate.
 const drainNewest = createDrain({ newest: true, share: 0.5 })
 
-const inBackground = (work: Promise<number>): void =>
+const inBackground = (work: Promise<unknown>): void =>
   waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 
-const drainAll = async (): Promise<number> => {
-  let made = 0
-  for (let more = await drain(); more > 0; more = await drain()) made += more
-  return made
+const drainAll = async (): Promise<void> => {
+  while (await drain() > 0);
 }
 
-/**
- * Makes all embeddings that are due, in the background: on one machine nobody limits a request's processor time. On
- * Supabase a schedule calls the function embed instead.
- */
+/** Makes all that are due, on one machine, where nobody limits processor time. On Supabase a schedule calls `embed`. */
 export const drainInBackground = (): void => inBackground(drainAll())
 
-/**
- * Makes the newest embeddings after the response, so that a change is found by meaning within seconds, however long the
- * queue is. Texts that were tried before are left to `drain`, because one of them may have killed its isolate.
- */
+/** Makes the newest embeddings after the response: a change is found by meaning within seconds, however long the queue. */
 export const drainSoon = (): void => inBackground(drainNewest())
