@@ -1146,10 +1146,16 @@ export interface components {
             createdAt: string;
         };
         NotificationSettings: {
+            /** @description Whether to send pushes */
             push: boolean;
+            /** @description Whether to send mails */
             email: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int32
+             * @description For how long a message must be unread before a mail tells of it
+             */
             delay_minutes: number;
+            /** @description Nothing is sent in these hours; null: none */
             quiet_hours: {
                 from: string;
                 to: string;

@@ -67,11 +67,11 @@ export const offset = integer(/^\d+$/, 'must be a non-negative integer', 0)
 /** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
-/** A page size; larger values are reduced to the maximum. */
 export const limit = (max: number) =>
   z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
     .refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })
+    .describe(`How many; more than ${max} are taken as ${max}`)
 
 /** A part of the answer that must be asked for. */
 export const flag = (description: string) =>

@@ -134,8 +134,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
 /** Makes embeddings that are due, those that have been due longest first. */
 export const drain = createDrain({ newest: false, share: 1 })
 
-// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`, because
-// one of them may have killed its isolate.
+// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`: one
+// of them may have killed its isolate.
 const drainNewest = createDrain({ newest: true, share: 0.5 })
 
 const inBackground = (work: Promise<unknown>): void =>
@@ -148,5 +148,5 @@ const drainAll = async (): Promise<void> => {
 /** Makes all that are due, on one machine, where nobody limits processor time. On Supabase a schedule calls `embed`. */
 export const drainInBackground = (): void => inBackground(drainAll())
 
-/** Makes the newest embeddings after the response: a change is found by meaning within seconds, however long the queue. */
+/** Makes the newest embeddings after the response, so that a change is found by meaning within seconds. */
 export const drainSoon = (): void => inBackground(drainNewest())

@@ -6,7 +6,7 @@ export const changePage = z.object({
     .regex(/^[A-Za-z0-9_-]{1,4000}$/, 'must be a cursor of this list')
     .optional()
     .describe('The cursor of the last answer; without it the answer is the present cursor and no changes'),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(50),
 })
 
 const change = z.strictObject({

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { flag, id, idOrZero, isBlank, jsonId, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
-export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
-const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
+export const person = z.strictObject({ id: z.int(), name: z.string() })
+const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() })
 
 // The names that Supabase Storage accepts, without the colon, which would make a path look like a URL.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
@@ -25,15 +24,6 @@ export const attachment = z.object({
   size: z.int('must be a whole number').nonnegative('must not be negative').describe('In bytes'),
 }).meta({ id: 'Attachment' })
 
-const messageColumns = {
-  id: z.int(),
-  user_id: z.int(),
-  conversation_id: z.int(),
-  content: z.string(),
-  attachment: attachment.nullable(),
-  read: z.boolean(),
-} satisfies Columns<'messages'>
-
 const messageStates = {
   editedAt: timestamp.nullable().optional()
     .meta({ description: 'With states=true: when its sender last corrected it' }),
@@ -42,7 +32,12 @@ const messageStates = {
 }
 
 export const message = z.strictObject({
-  ...messageColumns,
+  id: z.int(),
+  user_id: z.int(),
+  conversation_id: z.int(),
+  content: z.string(),
+  attachment: attachment.nullable(),
+  read: z.boolean(),
   createdAt: timestamp,
   Sender: person,
   ...messageStates,
@@ -77,7 +72,7 @@ export const conversation = z.strictObject({
   createdAt: timestamp,
   partner: z.strictObject({
     ...person.shape,
-    profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() } satisfies Columns<'profiles'>).nullable()
+    profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() }).nullable()
       .meta({ description: 'Null where there is none to see: hidden, inactive, erased, or across a block' }),
   }).optional().meta({ description: 'With partner=true: the other participant, with what their public profile shows' }),
 }).meta({ id: 'Conversation' })
@@ -90,15 +85,12 @@ export const conversationDetail = z.strictObject({
   Voyager: person,
   Local: person,
   Reservations: z.array(
-    z.strictObject(
-      { id: z.int(), title: z.string(), price: z.number(), date: timestamp, status } satisfies Columns<'reservations'>,
-    ).meta({ id: 'Reservation' }),
+    z.strictObject({ id: z.int(), title: z.string(), price: z.number(), date: timestamp, status })
+      .meta({ id: 'Reservation' }),
   ),
 }).meta({ id: 'ConversationDetail' })
 
-export const opened = z.strictObject(
-  { id: z.int(), voyager_id: z.int(), local_id: z.int() } satisfies Columns<'conversations'>,
-)
+export const opened = z.strictObject({ id: z.int(), voyager_id: z.int(), local_id: z.int() })
 export const alreadyOpen = z.strictObject({ error: z.string(), conversation_id: z.int() })
 export const unread = z.strictObject({
   total: z.int(),
@@ -120,7 +112,7 @@ export const listPage = z.object({
   states: flag('Adds attachment, editedAt and deletedAt to each message'),
 })
 export const messagePage = z.object({
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(50),
   offset: offset.optional().describe('How many to skip'),
   order: z.enum(['asc', 'desc']).optional().describe('By time; by default desc, the newest first'),
   before_id: id.optional().describe('Only messages older than this one, newest first'),
@@ -143,7 +135,7 @@ export const messagePage = z.object({
 export const messageSearch = z.object({
   q: text(1, 512).describe('Words, of which the first ten are looked for; the last one may be unfinished'),
   conversation_id: id.optional().describe('Only in this conversation'),
-  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(20),
   before_id: id.optional().describe('Only messages older than this one'),
 })
 

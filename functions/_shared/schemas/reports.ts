@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { id, jsonId, limit, text, timestamp } from '../validate.ts'
 import { clientId } from './conversations.ts'
 
 const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other'])
   .meta({ id: 'ReportReason' })
 
-const columns = { id: z.int(), reason } satisfies Columns<'reports'>
+const columns = { id: z.int(), reason }
 
 export const report = z.strictObject({ ...columns, status: z.literal('open'), createdAt: timestamp })
   .meta({ id: 'Report' })
@@ -44,6 +43,6 @@ export const newReport = z.strictObject({
 })
 
 export const reportPage = z.object({
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(50),
   before_id: id.optional().describe('Only reports older than this one, for the next page'),
 })

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { id, jsonId, limit, line, text, timestamp } from '../validate.ts'
 import { clientId, person, status } from './conversations.ts'
 
-const reservationColumns = {
+const fields = {
   id: z.int(),
   conversation_id: z.int(),
   title: z.string(),
@@ -14,9 +13,9 @@ const reservationColumns = {
   host_id: z.int().describe('Who receives the other'),
   offered_by: z.int().nullable().describe('Who made the current offer; null for an admin'),
   revision: z.int().describe('Of the terms: one more with every change of title, price, date or ends_at'),
-} satisfies Columns<'reservations'>
-
-const fields = { ...reservationColumns, createdAt: timestamp, updatedAt: timestamp }
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}
 
 export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail' })
 
@@ -107,6 +106,6 @@ export const reservationPage = z.object({
   status: status.optional().describe('Only reservations with this status'),
   from: queryMoment.optional().describe('Only reservations whose date is this or later'),
   to: queryMoment.optional().describe('Only reservations whose date is earlier'),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(50),
   before_id: id.optional().describe('Only reservations older than this one, for the next page'),
 })

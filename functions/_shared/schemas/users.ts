@@ -4,12 +4,9 @@ import { device, notificationSettings } from './notifications.ts'
 import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
-import type { Columns } from '../columns.ts'
 import { flag, id, interestIds, isOwnPhoto, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
-export const interest = z.strictObject(
-  { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
-).meta({ id: 'Interest' })
+export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
 const profile = {
   id: z.int(),
@@ -20,7 +17,7 @@ const profile = {
   country: z.string().nullable(),
   city: z.string().nullable(),
   image_url: z.string().nullable(),
-} satisfies Columns<'profiles'>
+}
 
 const languages = z.string().nullable()
 
@@ -34,7 +31,7 @@ const account = {
   location: z.string().nullable(),
   role,
   is_active: z.boolean(),
-} satisfies Columns<'users'>
+}
 
 export const user = z.strictObject({
   ...account,
@@ -219,7 +216,7 @@ export const searchQuery = z.object({
   filterInterests: names.optional().describe('Names of interests, separated by commas: any of them'),
   filterCity: names.optional().describe('Names of cities, separated by commas: any of them'),
   filterCountry: names.optional().describe('Names of countries, separated by commas: any of them'),
-  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(20),
   offset: offset.default(0).describe('How many to skip'),
   explain: flag('Adds the parts of each score as _rankingScoreDetails'),
   suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
