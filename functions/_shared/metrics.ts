@@ -9,16 +9,6 @@ import { settings } from './settings.ts'
 const requests = new Map<string, number>()
 let inFlight = 0
 
-/** Counts a request in flight. Call the returned function once its response is ready. */
-export const startRequest = (): (method: string, route: string, status: number) => void => {
-  inFlight++
-  return (method, route, status) => {
-    inFlight--
-    const labels = `method="${method}",route="${route}",status="${Math.floor(status / 100)}xx"`
-    requests.set(labels, (requests.get(labels) ?? 0) + 1)
-  }
-}
-
 export type Sample = [labels: string, value: number]
 
 /** One metric in the Prometheus text format 0.0.4. */
@@ -42,19 +32,10 @@ export const formatRequestMetrics = (): string =>
   gauge('http_requests_in_flight', 'Number of requests in flight.', inFlight) +
   gauge('process_start_time_seconds', 'Unix time at which the process started.', startTime)
 
-/** In milliseconds. */
-const slow = 1000
-
-const isLogged = (status: number, ms: number): boolean => {
-  const { ACCESS_LOG: accessLog } = settings
-  if (accessLog === 'all') return true
-  return accessLog !== 'off' && (status >= 500 || (accessLog === 'slow' && ms > slow))
-}
-
 /** Counts requests, and logs those that ACCESS_LOG names, by route pattern, because a path can contain user input. */
 export const requestMetrics = createMiddleware(async (c, next) => {
   const start = performance.now()
-  const endRequest = startRequest()
+  inFlight++
   let status = 500
   try {
     await next()
@@ -65,7 +46,13 @@ export const requestMetrics = createMiddleware(async (c, next) => {
     const handler = matchedRoutes(c).find(({ path, method }) => !path.endsWith('/*') && method !== 'ALL')
     const route = handler?.path ?? 'unknown'
     const method = handler?.method ?? 'unknown'
-    endRequest(method, route, status)
-    if (isLogged(status, ms)) log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
+    inFlight--
+    const labels = `method="${method}",route="${route}",status="${Math.floor(status / 100)}xx"`
+    requests.set(labels, (requests.get(labels) ?? 0) + 1)
+    const { ACCESS_LOG: logged } = settings
+    const isSlow = ms > 1000 && logged === 'slow'
+    if (logged === 'all' || logged !== 'off' && (status >= 500 || isSlow)) {
+      log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
+    }
   }
 })

@@ -22,9 +22,10 @@ export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<
 
 let query: Query | undefined
 
-/** Statements that run or wait for a connection. The next is refused at once, so that these are answered in time. */
-export const statements = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
-const withLimit = (query: Query): Query => (text, values) => statements.run(() => query(text, values))
+// One more statement than run or wait for a connection is refused at once, so that these are answered in time.
+const limiter = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
+export const { inFlight } = limiter
+const withLimit = (query: Query): Query => (text, values) => limiter.run(() => query(text, values))
 
 /** Replaces the connection pool, for the local stack on PGlite. */
 export const provideQuery = (provided: Query): void => {

@@ -1,7 +1,7 @@
 import { asService } from '../_shared/rpc.ts'
 import { log, type RequestIds } from '../_shared/log.ts'
 import { project, settings } from '../_shared/settings.ts'
-import { openChannel, type Outcome } from './channel.ts'
+import { openChannel } from './channel.ts'
 import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
 import { unreadMail, type Unseen } from './templates/unread.ts'
 
@@ -20,66 +20,60 @@ interface Job {
 
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
 
-const sendOn = async (server: MailServer, job: Job): Promise<void> => {
-  const { key, to, name, token, time_zone, conversations, request } = job
+const mailOf = ({ key, to, name, token, time_zone, conversations, request }: Job) => {
   const from = settings.MAIL_FROM
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
   const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
-  await server.send({ ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domainOf(from)}>` })
-}
-
-/** Connections that are free, and whether another may be opened: after a lost one not in the same run. */
-interface Pool {
-  free: MailServer[]
-  isBroken: boolean
-}
-
-const openConnection = async (pool: Pool): Promise<void> => {
-  try {
-    pool.free.push(await openMailServer(settings.SMTP_URL!))
-  } catch (error) {
-    pool.isBroken = true
-    log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
-  }
-}
-
-const deliver = async (pool: Pool, job: Job): Promise<Outcome> => {
-  const { id } = job
-  const server = pool.free.pop()!
-  try {
-    await sendOn(server, job)
-    pool.free.push(server)
-    return { id, outcome: 'sent' }
-  } catch (error) {
-    // Any other mail may pass after this one was refused.
-    if (await server.reset()) pool.free.push(server)
-    else {
-      server.close()
-      pool.isBroken = true
-    }
-    return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
-  }
+  return { ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domainOf(from)}>` }
 }
 
 const drain = async (isTime: () => boolean): Promise<number> => {
-  const pool: Pool = { free: [], isBroken: false }
+  const free: MailServer[] = []
+  // After a lost connection none is opened in the same run.
+  let isBroken = false
+
+  const connect = async (): Promise<void> => {
+    try {
+      free.push(await openMailServer(settings.SMTP_URL!))
+    } catch (error) {
+      isBroken = true
+      log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
+    }
+  }
+
   const sendDue = openChannel<Job>({
     name: 'mail',
     total: 4,
     // The domain of the address.
     each: [{ bound: 2 }],
     async claim(_, busy) {
-      if (pool.free.length === 0 && !pool.isBroken) await openConnection(pool)
-      if (pool.free.length === 0) return '[]'
+      if (free.length === 0 && !isBroken) await connect()
+      if (free.length === 0) return '[]'
       const job = await asService`claim_mail(${busy})`
       return job === 'null' ? '[]' : `[${job}]`
     },
-    send: (job) => deliver(pool, job),
+    async send(job) {
+      const { id } = job
+      const server = free.pop()!
+      try {
+        await server.send(mailOf(job))
+        free.push(server)
+        return { id, outcome: 'sent' }
+      } catch (error) {
+        // Any other mail may pass after this one was refused.
+        if (await server.reset()) free.push(server)
+        else {
+          server.close()
+          isBroken = true
+        }
+        return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
+      }
+    },
   })
   try {
     return await sendDue(isTime)
   } finally {
-    for (const server of pool.free) server.close()
+    for (const server of free) server.close()
   }
 }
 

@@ -1,11 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import { hostOf, isLoopback, isPublicAddress } from '../_shared/addresses.ts'
 
-export interface Reply {
-  status: number
-  /** Seconds. */
-  retryAfter: number | null
-}
+/** An answer; `retryAfter` is in seconds. */
+export type Reply = { status: number; retryAfter: number | null }
 
 /** Why a request was not made or not answered; says nothing about whom it was for. */
 class PostError extends Error {}

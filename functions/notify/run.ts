@@ -46,13 +46,14 @@ export const notify = async () => {
   const isTime = () => performance.now() < end
   const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
-  const [pushes, mails, webhooks] = await Promise.allSettled([
+  const drained = await Promise.allSettled([
     due.includes('push') && vapidKeys() ? drainPushes(isTime) : 0,
     due.includes('mail') && settings.SMTP_URL ? drainMails(isTime) : 0,
     due.includes('webhook') && webhookTarget() ? drainWebhooks(isTime) : 0,
   ])
-  const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
-  if (failed) throw (failed as PromiseRejectedResult).reason
-  const count = (one: PromiseSettledResult<number>): number => one.status === 'fulfilled' ? one.value : 0
-  return { planned, pushes: count(pushes), mails: count(mails), webhooks: count(webhooks) }
+  const [pushes = 0, mails = 0, webhooks = 0] = drained.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+  return { planned, pushes, mails, webhooks }
 }
