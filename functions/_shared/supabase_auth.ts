@@ -86,22 +86,14 @@ export const throwAuthError = (error: AuthError): never => {
   throw error
 }
 
-/**
- * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
- * later (hooks, mail, the database) can fail for them alone.
- */
-const independentOfAddress = [
-  'captcha_failed',
-  'email_provider_disabled',
-  'over_request_rate_limit',
-  'signup_disabled',
-  'validation_failed',
-  'weak_password',
-]
+// What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
+// later (hooks, mail, the database) can fail for them alone.
+const independentOfAddress =
+  /^(captcha_failed|email_provider_disabled|over_request_rate_limit|signup_disabled|validation_failed|weak_password)$/
 
 // supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
 export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
-  independentOfAddress.includes(code ?? '') || status === 429 && !code || /^captcha /.test(message)
+  independentOfAddress.test(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
 interface AuthSettings {
   signUpDisabled: boolean
