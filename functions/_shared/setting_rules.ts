@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 export type Environment = Record<string, string | undefined>
 
 /** A value that is not understood: the rest of a sentence that begins with the setting. */
@@ -33,15 +35,10 @@ const postgresUrl = url('must look like postgresql://user:password@host:port/dat
 /** Keys as Supabase sets them: `{"default": "sb_…"}`. */
 export const namedKeys = (text: string): string[] => {
   try {
-    const keys = JSON.parse(text)
-    if (typeof keys === 'object' && !Array.isArray(keys)) {
-      const values = Object.values(keys)
-      if (values.every((key) => typeof key === 'string')) return values
-    }
+    return Object.values(z.record(z.string(), z.string()).parse(JSON.parse(text)))
   } catch {
-    // As any other that is not understood.
+    return fail('must be a JSON object of keys by name')
   }
-  return fail('must be a JSON object of keys by name')
 }
 
 /** `count` requests in `seconds`, at most `burst` of them at once. */
@@ -76,7 +73,7 @@ export interface Setting {
 // Every setting: npm start and the functions check and read by these tables. docs/settings.md says what each one means;
 // `npm run settings` writes names and defaults there and into `.env.example`.
 
-const general = {
+const table = {
   OPENAI_API_KEY: {},
   OPENAI_BASE_URL: { parse: webUrl },
   EMBEDDING_MODEL: { default: 'text-embedding-3-small' },
@@ -129,40 +126,34 @@ const general = {
   // Locally off: a program that waits for the ready line may not read the output after it.
   ACCESS_LOG: { parse: oneOf('off', 'errors', 'slow', 'all'), default: 'slow', local: 'off' },
   JWT_SECRET: { parse: (text) => text.length < 32 ? fail(`has ${text.length} characters; give it 32 or more`) : text },
-} satisfies Record<string, Setting>
-
-/** Read by `npm start` alone. */
-const onMachine = {
-  PORT: { parse: number(0, 65_535), default: '54321' },
-  HOST: { default: '127.0.0.1' },
-  DATA_DIR: { default: '.data' },
-  DATABASE_URL: { parse: postgresUrl },
-  SEED: { parse: oneOf('demo', 'none'), default: 'demo' },
-  SUPABASE_PUBLISHABLE_KEY: { parse: matching(/^sb_publishable_/, 'must start with sb_publishable_') },
-  SUPABASE_SECRET_KEY: { parse: matching(/^sb_secret_/, 'must start with sb_secret_') },
+  PORT: { on: 'machine', parse: number(0, 65_535), default: '54321' },
+  HOST: { on: 'machine', default: '127.0.0.1' },
+  DATA_DIR: { on: 'machine', default: '.data' },
+  DATABASE_URL: { on: 'machine', parse: postgresUrl },
+  SEED: { on: 'machine', parse: oneOf('demo', 'none'), default: 'demo' },
+  SUPABASE_PUBLISHABLE_KEY: { on: 'machine', parse: matching(/^sb_publishable_/, 'must start with sb_publishable_') },
+  SUPABASE_SECRET_KEY: { on: 'machine', parse: matching(/^sb_secret_/, 'must start with sb_secret_') },
   CURRENCY: {
+    on: 'machine',
     parse: (text) => Intl.supportedValuesOf('currency').includes(text) ? text : fail('must be of ISO 4217, as EUR'),
     default: 'EUR',
   },
-  EMAIL_CONFIRMATION: { parse: onOff, default: 'off' },
-} satisfies Record<string, Setting>
-
-/** Read by the functions on Supabase alone. */
-const onSupabase = {
+  EMAIL_CONFIRMATION: { on: 'machine', parse: onOff, default: 'off' },
   DATABASE_CA_CERTIFICATE: {
+    on: 'supabase',
     parse: matching(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),
   },
-  EDGE_DATABASE_URL: { parse: postgresUrl },
+  EDGE_DATABASE_URL: { on: 'supabase', parse: postgresUrl },
   CLIENT_ADDRESS_HEADER: {
+    on: 'supabase',
     parse: (text) => matching(/^[\w-]+$/, 'must be the name of a header')(text).toLowerCase(),
     default: 'x-forwarded-for',
   },
-  FORWARD_CLIENT_ADDRESS: { parse: onOff, default: 'off' },
-  JWT_ISSUER: {},
-  PUBLIC_URL: { parse: webUrl },
+  FORWARD_CLIENT_ADDRESS: { on: 'supabase', parse: onOff, default: 'off' },
+  JWT_ISSUER: { on: 'supabase' },
+  PUBLIC_URL: { on: 'supabase', parse: webUrl },
 } satisfies Record<string, Setting>
 
-const table = { ...general, ...onMachine, ...onSupabase }
 type SettingName = keyof typeof table
 export type RateName = Extract<SettingName, `RATE_LIMIT_${string}`>
 type Values = {
@@ -171,14 +162,7 @@ type Values = {
     | (typeof table[Name] extends { default: string } ? never : undefined)
 }
 
-const readBy = (on: Setting['on'], settings: Record<string, Setting>) =>
-  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, { ...setting, on }]))
-
-export const allSettings: Record<string, Setting> = {
-  ...general,
-  ...readBy('machine', onMachine),
-  ...readBy('supabase', onSupabase),
-}
+export const allSettings: Record<string, Setting> = table
 export const rateNames = Object.keys(table).filter((name) => name.startsWith('RATE_LIMIT_')) as RateName[]
 
 /**
@@ -224,19 +208,17 @@ const errorOf = (name: string, parse: Setting['parse'], value: string | undefine
   }
 }
 
-const firstError = (env: Environment, isRead: (setting: Setting) => boolean): string | undefined =>
-  Object.entries(allSettings).filter(([, setting]) => isRead(setting))
-    .map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
+const firstError = (env: Environment, settings: [name: string, setting: Setting][]): string | undefined =>
+  settings.map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
+
+const settingsOf = (isOnMachine: boolean) =>
+  Object.entries(allSettings).filter(([, { on }]) => (on === 'machine') === isOnMachine)
+const platformKeys = { SUPABASE_SECRET_KEYS: { parse: namedKeys }, SUPABASE_PUBLISHABLE_KEYS: { parse: namedKeys } }
 
 /** The first setting of the functions that is not understood, in one line that names it. */
 export const settingsErrorOfFunctions = (env: Environment): string | undefined =>
-  firstError(env, ({ on }) => on !== 'machine') ??
-    // Supabase sets these itself.
-    ['SUPABASE_SECRET_KEYS', 'SUPABASE_PUBLISHABLE_KEYS'].map((name) => errorOf(name, namedKeys, env[name])).find(
-      Boolean,
-    ) ??
-    contradiction(env)
+  firstError(env, [...settingsOf(false), ...Object.entries(platformKeys)]) ?? contradiction(env)
 
 /** The same for `npm start`. */
 export const settingsErrorOfStack = (env: Environment): string | undefined =>
-  firstError(env, ({ on }) => on === 'machine') ?? settingsErrorOfFunctions(env)
+  firstError(env, settingsOf(true)) ?? settingsErrorOfFunctions(env)
