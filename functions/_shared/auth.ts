@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory'
 import { timingSafeEqual } from 'hono/utils/buffer'
 import { actAs, type Rpc } from './rpc.ts'
-import { withDocs, withHeaders } from './openapi.ts'
+import { withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { project } from './settings.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
@@ -16,7 +16,7 @@ export const requireUser = withDocs(
   {
     security: [{ bearer: [] }],
     responses: {
-      401: withHeaders('No token, or one that is not valid', 'WWW-Authenticate'),
+      401: ['No token, or one that is not valid', 'WWW-Authenticate'],
       403: 'The account is deactivated',
     },
     codes: ['deactivated'],
@@ -62,7 +62,7 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
 export const requireSecretKey = withDocs(
   {
     security: [{ secretKey: [] }, { bearer: [] }],
-    responses: { 401: withHeaders('Not the secret key', 'WWW-Authenticate') },
+    responses: { 401: ['Not the secret key', 'WWW-Authenticate'] },
   },
   createMiddleware(async (c, next) => {
     if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {

@@ -25,18 +25,8 @@ const answerHeaders = {
 }
 type AnswerHeader = keyof typeof answerHeaders
 
-/** A response with a schema, or with a description alone, and its headers. */
-interface Answer {
-  answer: z.ZodType | string
-  headers: AnswerHeader[]
-}
-
-type Described = z.ZodType | string | Answer
-
-/** Documents the headers of a response, of which it may lack some. */
-export const withHeaders = (answer: z.ZodType | string, ...headers: AnswerHeader[]): Answer => ({ answer, headers })
-
-const isAnswer = (response: Described): response is Answer => typeof response === 'object' && 'answer' in response
+/** A response with a schema, or with a description alone; and its headers, of which it may lack some. */
+type Described = z.ZodType | string | [answer: z.ZodType | string, ...headers: AnswerHeader[]]
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
@@ -61,10 +51,8 @@ export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handl
 }
 
 /**
- * A middleware that only documents: `route('sendMessage', 'Send a message', { 201: message })`. An operation's tag,
- * description and example are in docs/reference, of which a function has only the type of the ids: its bundle may have
- * 1 MB, and every cold start would read 30 KB for a document that is rarely asked for. scripts/write_openapi.ts joins
- * both; what a function serves at /openapi.json lacks them.
+ * A middleware that only documents: `route('sendMessage', 'Send a message', { 201: message })`. Tag, description and
+ * example are in docs/reference: every cold start would read 30 KB of them. scripts/write_openapi.ts joins both.
  */
 export const route = (
   operationId: OperationId,
@@ -133,7 +121,7 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
   })
 
 const documentResponse = (status: number, response: Described, codes: readonly ErrorCode[] = []) => {
-  const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
+  const [answer, ...headers] = Array.isArray(response) ? response : [response]
   const description = typeof answer === 'string' ? answer : status < 300 ? 'Success' : 'Error'
   const schema = typeof answer === 'string' ? (status >= 400 ? errorBody : undefined) : answer
   const own = codes.filter((code) => statuses[code] === status)
@@ -152,12 +140,12 @@ const documentResponse = (status: number, response: Described, codes: readonly E
 
 const generalResponses: Record<number, Described> = {
   400: 'A value is not allowed; the message names it',
-  405: withHeaders('Any other method', 'Allow'),
+  405: ['Any other method', 'Allow'],
   413: 'Over 100 KB',
   415: 'Not JSON',
-  429: withHeaders('Too many requests; Retry-After says when to retry', 'Retry-After'),
+  429: ['Too many requests; Retry-After says when to retry', 'Retry-After'],
   500: 'Internal server error',
-  503: withHeaders('The service is busy; Retry-After says when to retry', 'Retry-After'),
+  503: ['The service is busy; Retry-After says when to retry', 'Retry-After'],
 }
 
 /** The responses of an operation. What it shares with others is a component of the document. */

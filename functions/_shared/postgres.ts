@@ -7,11 +7,9 @@ export type Query = (text: string, values: unknown[]) => Promise<Record<string, 
 
 interface PoolLimits {
   connections: number
-  /** How long a statement may wait for a connection. After that it is refused with 503 without having been sent. */
+  /** For a connection; then a statement is refused with 503 without having been sent. */
   waitMilliseconds: number
-  /** How long a statement may take. */
   answerMilliseconds: number
-  /** How long an idle connection stays open. */
   idleMilliseconds: number
 }
 
@@ -95,10 +93,7 @@ export const openPool = (
   /** The pool closes an idle connection when it hears of an error. */
   const closeIdle = (error: Error): void => idle.forEach((client) => client.emit('error', error))
 
-  /**
-   * `prefer` continues without encryption if the handshake fails: Deno 2.1 rejects unknown authorities even if
-   * `rejectUnauthorized` is false.
-   */
+  // `prefer` goes on without encryption if the handshake fails: Deno 2.1 always rejects unknown authorities.
   const choose = async (): Promise<pg.Pool> => {
     const pool = open(sslMode !== 'disable')
     if (sslMode !== 'prefer') return pool

@@ -165,10 +165,7 @@ type Values = {
 export const allSettings: Record<string, Setting> = table
 export const rateNames = Object.keys(table).filter((name) => name.startsWith('RATE_LIMIT_')) as RateName[]
 
-/**
- * What the settings say, or their defaults, read at each use. As in an .env file, an empty one is none. One that is not
- * understood throws: it is never taken for its default, which may be the open one.
- */
+/** What the settings say, read at each use. One that is not understood throws: its default may be the open one. */
 export const readSettings = (read: (name: string) => string | undefined): Values => {
   const valueOf = (name: string, { parse, default: otherwise }: Setting) => {
     const text = read(name) || otherwise

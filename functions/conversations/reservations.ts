@@ -3,7 +3,7 @@ import ical, { ICalEventStatus } from 'ical-generator'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { route } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, forbidden, idempotencyHeader, notFound } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
@@ -24,7 +24,7 @@ export const reservations = new Hono()
 reservations.post(
   '/:id/reservations',
   route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
-    201: withHeaders(shape.reservation, 'Idempotency-Replayed'),
+    201: [shape.reservation, 'Idempotency-Replayed'],
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',

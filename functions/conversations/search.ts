@@ -5,7 +5,7 @@ import { limitConcurrency } from '../_shared/concurrency.ts'
 import { createFinder } from '../_shared/find_words.ts'
 import { wordsOf } from '../_shared/fold.ts'
 import { nextPageLink } from '../_shared/app.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { route } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import { searchConcurrency, settings } from '../_shared/settings.ts'
@@ -38,7 +38,7 @@ const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMe
 search.get(
   '/search',
   route('searchMessages', "The messages that have all words of a query, in all of the caller's conversations or one", {
-    200: withHeaders(shape.foundMessage.array(), 'Link'),
+    200: [shape.foundMessage.array(), 'Link'],
     404: shape.notFound,
   }),
   requireUser,

@@ -79,9 +79,6 @@ const drain = async (isTime: () => boolean): Promise<number> => {
 
 let draining: Promise<number> | undefined
 
-/**
- * Sends the mails that are due, on up to four connections, each mail claimed right before it is sent. Returns how many
- * were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
- */
+/** Sends what is due. While the server is not reached nothing is claimed, so that an outage makes no dead letters. */
 export const drainMails = (isTime: () => boolean): Promise<number> =>
   draining ??= drain(isTime).finally(() => draining = undefined)

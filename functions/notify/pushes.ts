@@ -58,10 +58,7 @@ const send = async (push: Push): Promise<Outcome> => {
   }
 }
 
-/**
- * Sends the pushes that are due. Twenty accounts whose ten devices each never answer leave room for everybody else's,
- * on the same host as well.
- */
+/** Sends the pushes that are due. Twenty accounts whose ten devices never answer leave room for everybody else's. */
 export const drainPushes = openChannel<Push>({
   name: 'push',
   total: 96,

@@ -48,12 +48,6 @@ const describe = ({ name }: Provider, error: unknown): string => {
 
 let adopted: string | undefined
 
-const adopt = async (model: string): Promise<void> => {
-  if (adopted === model) return
-  await asService`adopt_model(${model})`
-  adopted = model
-}
-
 /**
  * Whether the provider refuses this text by itself. Everything else (limits, keys, its own errors, the network, a
  * refused batch) says nothing against a text. Some providers answer 400 or 422 to every request while they are set up
@@ -82,11 +76,8 @@ const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
   return true
 }
 
-/**
- * A function that runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it
- * made. Each call's vectors are saved before the next call, so a kill loses one call. If it is called while it runs, it
- * looks at the queue once more.
- */
+// Runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it made. A kill loses
+// one call. If it is called while it runs, it looks at the queue once more.
 const createDrain = ({ newest, share }: { newest: boolean; share: number }): () => Promise<number> => {
   let running: Promise<number> | undefined
   let again = false
@@ -94,7 +85,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
   const run = async (): Promise<number> => {
     const provider = currentProvider()
     const { model, runMilliseconds } = provider
-    await adopt(model)
+    if (adopted !== model) await asService`adopt_model(${model})`
+    adopted = model
     try {
       // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
       // the model takes no processor time.
@@ -117,10 +109,9 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
       }
       const start = performance.now()
       if (!await embed(provider, jobs)) return made
-      const took = performance.now() - start
-      spent += took
-      longest = Math.max(longest, took)
       made += jobs.length
+      const took = performance.now() - start
+      ;[spent, longest] = [spent + took, Math.max(longest, took)]
     }
     return made
   }
