@@ -80,21 +80,28 @@ const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   }
 }
 
-/** A refusal of our SQL names its code as the hint, if its status has several. */
-const codeOfHint = (status: number, hint: string | undefined): ErrorCode =>
-  errorCodes.find((code) => code === hint && statuses[code] === status) ?? codeOf(status)
-
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
-const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
-  if (/^PT[45]\d\d$/.test(error.code)) {
-    const status = Number(error.code.slice(2)) as ContentfulStatusCode
-    const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
-    const headers = { 'X-Error-Code': codeOfHint(status, error.hint), ...challenge }
-    return { status, body: { ...parseDetail(error.detail), error: error.message }, headers }
+const errorResponse = (error: unknown): ErrorResponse => {
+  if (error instanceof HTTPException) {
+    const headers = Object.fromEntries(error.res?.headers ?? [])
+    return { status: error.status, body: { error: error.message }, headers }
   }
-  switch (error.code) {
+  if (isConnectionLoss(error) || isConnectionRefusal(error)) return unavailable
+  const { code = '', message, detail, hint, constraint } = isDatabaseError(error) ? error : {} as Partial<DatabaseError>
+  if (/^PT[45]\d\d$/.test(code)) {
+    const status = Number(code.slice(2)) as ContentfulStatusCode
+    // A refusal of our SQL names its code as the hint, if its status has several.
+    const named = errorCodes.find((one) => one === hint && statuses[one] === status) ?? codeOf(status)
+    const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
+    return {
+      status,
+      body: { ...parseDetail(detail), error: message! },
+      headers: { 'X-Error-Code': named, ...challenge },
+    }
+  }
+  switch (code) {
     case '23514': // check_violation
-      return { status: 400, body: { error: error.constraint ?? 'A value is not allowed' } }
+      return { status: 400, body: { error: constraint ?? 'A value is not allowed' } }
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
       return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
@@ -107,21 +114,9 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
     case '57014': // query_canceled, by the statement timeout
     case transactionTimeout:
       return unavailable
+    default:
+      return { status: 500, body: { error: 'Internal server error' } }
   }
-}
-
-const errorResponse = (error: unknown): ErrorResponse => {
-  if (error instanceof HTTPException) {
-    const headers = Object.fromEntries(error.res?.headers ?? [])
-    return { status: error.status, body: { error: error.message }, headers }
-  }
-  if (isDatabaseError(error)) {
-    const known = fromDatabase(error)
-    if (known) return known
-    if (isConnectionRefusal(error)) return unavailable
-  }
-  if (isConnectionLoss(error)) return unavailable
-  return { status: 500, body: { error: 'Internal server error' } }
 }
 
 /** An error for the log. Its message loses everything in quotes, because that can be personal data. */

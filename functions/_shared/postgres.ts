@@ -5,14 +5,6 @@ import { ConnectionLoss, isConnectionRefusal, serviceUnavailable } from './error
 /** Runs one statement and returns its rows, each value as Postgres prints it. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
-interface PoolLimits {
-  connections: number
-  /** For a connection; then a statement is refused with 503 without having been sent. */
-  waitMilliseconds: number
-  answerMilliseconds: number
-  idleMilliseconds: number
-}
-
 // As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and
 // `verify-full` also checks the certificate and the host name.
 const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
@@ -59,27 +51,18 @@ const types = { getTypeParser: () => (text: string) => text }
  * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip
  * (tests/postgres/pooler.test.ts counts). Each connection prepares what it is sent, until a pooler answers that a
  * statement is not there, or already there: then nothing is prepared any more. Postgres enforces the statement timeout;
- * `answerMilliseconds` is for silent connections.
+ * `query_timeout` is for silent connections. `ca` is the PEM of an authority that the runtime does not know.
  */
-export const openPool = (
-  url: string,
-  limits: PoolLimits,
-  /** Options of the server, as `-c name=value`; and the PEM of an authority that the runtime does not know. */
-  { options, ca }: { options?: string; ca?: string } = {},
-): Query => {
+export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: string }): Query => {
   const { sslMode, ...target } = readTarget(url)
 
   const open = (isEncrypted: boolean): pg.Pool =>
     new pg.Pool({
       ...target,
+      ...config,
       application_name: 'edge_functions',
-      options,
       types,
       ssl: isEncrypted && { rejectUnauthorized: sslMode === 'verify-full', ca },
-      max: limits.connections,
-      connectionTimeoutMillis: limits.waitMilliseconds,
-      idleTimeoutMillis: limits.idleMilliseconds,
-      query_timeout: limits.answerMilliseconds,
     })
       // The pool removes a connection that was lost. Without listeners these events would end the process.
       .on('error', () => {})

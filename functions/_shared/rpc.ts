@@ -43,11 +43,14 @@ const connect = (url: string | undefined): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
-  // Answers may take longer than the statement timeout of 5 s.
-  const waits = { waitMilliseconds: 4000, answerMilliseconds: 6000, idleMilliseconds: 60_000 }
-  // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
-  // Poolers refuse or drop both; through one, log in as edge_functions.
-  const pool = openPool(url, { connections: settings.DATABASE_POOL, ...waits }, {
+  const pool = openPool(url, {
+    max: settings.DATABASE_POOL,
+    connectionTimeoutMillis: 4000,
+    // Above the statement timeout of 5 s.
+    query_timeout: 6000,
+    idleTimeoutMillis: 60_000,
+    // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
+    // Poolers refuse or drop both; through one, log in as edge_functions.
     options: logsInAsEdgeFunctions ? undefined : '-c role=edge_functions -c statement_timeout=5s',
     ca: settings.DATABASE_CA_CERTIFICATE,
   })
