@@ -15,10 +15,7 @@ const unauthorised = (message: string, challenge: string): never =>
 export const requireUser = withDocs(
   {
     security: [{ bearer: [] }],
-    responses: {
-      401: ['No token, or one that is not valid', 'WWW-Authenticate'],
-      403: 'The account is deactivated',
-    },
+    responses: { 401: ['No token, or one that is not valid', 'WWW-Authenticate'], 403: 'The account is deactivated' },
     codes: ['deactivated'],
   },
   createMiddleware<UserContext>(async (c, next) => {
@@ -60,10 +57,7 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
 
 /** Requires the secret key: in `apikey`, as Supabase clients send it, or as a bearer token, as Prometheus does. */
 export const requireSecretKey = withDocs(
-  {
-    security: [{ secretKey: [] }, { bearer: [] }],
-    responses: { 401: ['Not the secret key', 'WWW-Authenticate'] },
-  },
+  { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: ['Not the secret key', 'WWW-Authenticate'] } },
   createMiddleware(async (c, next) => {
     if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {
       return unauthorised('The secret key is needed', 'Bearer')

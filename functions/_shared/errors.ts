@@ -21,16 +21,12 @@ export const tooManyRequests = (seconds?: number): never => {
   return httpError('rate_limited', 'Too many requests, please try again later', headers)
 }
 
-interface DatabaseError {
-  code: string
-  message: string
-  severity?: string
-  /** In the language of the server. PgBouncer sends only this one. */
-  severity_local?: string
-  detail?: string
-  hint?: string
-  constraint?: string
-}
+/** `severity_local` is in the language of the server. PgBouncer sends only this one. */
+type DatabaseError =
+  & { code: string; message: string }
+  & {
+    [Field in 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint']?: string
+  }
 
 /** Whether Postgres reported the error. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>

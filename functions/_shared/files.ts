@@ -3,9 +3,6 @@ import { platformFetch } from './platform.ts'
 import type { Rpc } from './rpc.ts'
 import { project } from './settings.ts'
 
-/** Storage answers in a tenth of this. */
-const timeoutMilliseconds = 3000
-
 /** Removes files with a user's token. Returns how many are gone; that Storage refuses or is down is only logged. */
 export const removeFiles = async (bucket: string, names: string[], token: string): Promise<number> => {
   try {
@@ -15,7 +12,8 @@ export const removeFiles = async (bucket: string, names: string[], token: string
       body: JSON.stringify({ prefixes: names }),
       // A redirect must not receive the token.
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMilliseconds),
+      // Storage answers in a tenth of this.
+      signal: AbortSignal.timeout(3000),
     })
     const answer = await response.json()
     if (response.ok) return answer.length

@@ -42,11 +42,7 @@ export const namedKeys = (text: string): string[] => {
 }
 
 /** `count` requests in `seconds`, at most `burst` of them at once. */
-export interface Rate {
-  count: number
-  seconds: number
-  burst: number
-}
+export type Rate = Record<'count' | 'seconds' | 'burst', number>
 
 /** `60/60` allows the whole count at once, `60/60/10` ten at once, `off` is null. */
 const parseRate = (text: string): Rate | null => {

@@ -7,13 +7,10 @@ import { platformFetch } from './platform.ts'
 import { project, settings } from './settings.ts'
 
 /** supabase-js with this API key. */
-export const createSupabaseClient = (
-  key: string,
-  global: { fetch?: typeof fetch; headers?: Record<string, string> } = {},
-) =>
+export const createSupabaseClient = (key: string) =>
   createClient<Database>(project.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: platformFetch, ...global },
+    global: { fetch: platformFetch },
   })
 
 /** Supabase Auth with the publishable key. */
@@ -95,16 +92,10 @@ const independentOfAddress =
 export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
   independentOfAddress.test(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
-interface AuthSettings {
-  signUpDisabled: boolean
-  confirmationRequired: boolean
-}
-
-let authSettings: AuthSettings | undefined
-let fetchedAt = -Infinity
+let authSettings = { signUpDisabled: false, confirmationRequired: false, fetchedAt: -Infinity }
 /** The settings of Auth, cached for `maxAge` milliseconds. Throws 503 if Auth does not answer. */
-export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> => {
-  if (authSettings && performance.now() - fetchedAt <= maxAge) return authSettings
+export const readAuthSettings = async (maxAge = 60_000): Promise<typeof authSettings> => {
+  if (performance.now() - authSettings.fetchedAt <= maxAge) return authSettings
   const response = await platformFetch(`${project.platformUrl}/auth/v1/settings`, {
     headers: { apikey: project.publishableKey },
   }).catch(() => null)
@@ -112,9 +103,9 @@ export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> =
     await response?.json().catch(() => null)
   // If Auth does not answer here, it will not answer the sign-up either.
   if (!response?.ok || !body) return serviceUnavailable()
-  fetchedAt = performance.now()
   return authSettings = {
     signUpDisabled: body.disable_signup === true || body.external?.email === false,
     confirmationRequired: body.mailer_autoconfirm === false,
+    fetchedAt: performance.now(),
   }
 }

@@ -104,9 +104,6 @@ export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) 
   return name ? `${path?.length ? '' : 'The body '}must be ${name}` : undefined
 }
 
-/** How many of what is wrong an error names. */
-const maxNamed = 10
-
 /** Every field that is wrong, each with what was found first, and the names that a strict schema does not know. */
 export const explainErrors = (error: z.ZodError, value: unknown): string => {
   const found = new Map<string, string>()
@@ -123,7 +120,7 @@ export const explainErrors = (error: z.ZodError, value: unknown): string => {
     const message = field && isMissing ? 'is missing' : issue.message
     found.set(field, field ? `${field}: ${message}` : message)
   }
-  return found.size > 0 ? [...found.values()].slice(0, maxNamed).join('; ') : 'A key of the body is not known'
+  return found.size > 0 ? [...found.values()].slice(0, 10).join('; ') : 'A key of the body is not known'
 }
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown, isQuery = false): z.output<Schema> => {
@@ -146,13 +143,10 @@ const isWellEncoded = (url: string): boolean => {
 }
 
 // An empty parameter counts as absent. A repeated one is an array, which schemas of single values reject.
-const queryOf = (c: Context) =>
-  Object.fromEntries(
-    Object.entries(c.req.queries())
-      .map(([name, values]) => [name, values.filter((value) => value !== '')] as const)
-      .filter(([, values]) => values.length > 0)
-      .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  )
+const queryOf = (c: Context) => {
+  const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.filter((one) => one !== '')] as const)
+  return Object.fromEntries(given.map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
+}
 
 const kilobytes100 = 102_400
 const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
