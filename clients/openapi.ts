@@ -1408,10 +1408,7 @@ export interface components {
                     length: number;
                 }[];
             };
-            /**
-             * @description With highlight=true: plain text, the 160 characters of the biography that have the most words of the query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null without a biography
-             * @example …and cook grilled mackerel for whoever climbs the stairs…
-             */
+            /** @description With highlight=true: plain text, the 160 characters of the biography that have the most words of the query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null without a biography */
             _snippet?: string | null;
         };
         /** @enum {string} */
@@ -1437,20 +1434,11 @@ export interface components {
                 image_url: string | null;
                 interests: components["schemas"]["Interest"][];
             };
-            /**
-             * @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day
-             * @example within a day
-             */
+            /** @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day */
             answers?: components["schemas"]["Answers"] | null;
-            /**
-             * @description With more=true: which ones this person speaks, in their own words
-             * @example Portuguese, English
-             */
+            /** @description With more=true: which ones this person speaks, in their own words */
             languages?: string | null;
-            /**
-             * @description With more=true: the time zone of city and country by its IANA name; null if it is unknown
-             * @example Europe/Lisbon
-             */
+            /** @description With more=true: the time zone of city and country by its IANA name; null if it is unknown */
             time_zone?: string | null;
         };
         Conversation: {
@@ -1553,10 +1541,7 @@ export interface components {
             editedAt?: string | null;
             /** @description With states=true: when its sender took it back; its content is empty since */
             deletedAt?: string | null;
-            /**
-             * @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out
-             * @example Shall we meet at the station at nine?
-             */
+            /** @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out */
             _snippet: string;
         };
         ConversationDetail: {

@@ -26,9 +26,9 @@ export const attachment = z.object({
 
 const messageStates = {
   editedAt: timestamp.nullable().optional()
-    .meta({ description: 'With states=true: when its sender last corrected it' }),
+    .describe('With states=true: when its sender last corrected it'),
   deletedAt: timestamp.nullable().optional()
-    .meta({ description: 'With states=true: when its sender took it back; its content is empty since' }),
+    .describe('With states=true: when its sender took it back; its content is empty since'),
 }
 
 export const message = z.strictObject({
@@ -45,11 +45,10 @@ export const message = z.strictObject({
 
 export const foundMessage = z.strictObject({
   ...message.shape,
-  _snippet: z.string().meta({
-    description: 'Plain text, at most 160 characters: the part of the content that has the most words of the query, ' +
+  _snippet: z.string().describe(
+    'Plain text, at most 160 characters: the part of the content that has the most words of the query, ' +
       'cut between words; an ellipsis (…), which counts, marks what is left out',
-    examples: ['Shall we meet at the station at nine?'],
-  }),
+  ),
 }).meta({ id: 'FoundMessage' })
 
 export const conversation = z.strictObject({
@@ -66,15 +65,15 @@ export const conversation = z.strictObject({
       read: z.boolean(),
       createdAt: timestamp,
       ...messageStates,
-      attachment: attachment.nullable().optional().meta({ description: 'With states=true: its file' }),
+      attachment: attachment.nullable().optional().describe('With states=true: its file'),
     }),
   ),
   createdAt: timestamp,
   partner: z.strictObject({
     ...person.shape,
     profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() }).nullable()
-      .meta({ description: 'Null where there is none to see: hidden, inactive, erased, or across a block' }),
-  }).optional().meta({ description: 'With partner=true: the other participant, with what their public profile shows' }),
+      .describe('Null where there is none to see: hidden, inactive, erased, or across a block'),
+  }).optional().describe('With partner=true: the other participant, with what their public profile shows'),
 }).meta({ id: 'Conversation' })
 
 export const status = z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed'])

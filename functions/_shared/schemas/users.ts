@@ -39,11 +39,11 @@ export const user = z.strictObject({
     ...profile,
     user_id: z.int(),
     is_searchable: z.boolean(),
-    show_answers: z.boolean().optional().meta({ description: 'With more=true: whether the public view has answers' }),
-    languages: languages.optional().meta({ description: 'With more=true' }),
+    show_answers: z.boolean().optional().describe('With more=true: whether the public view has answers'),
+    languages: languages.optional().describe('With more=true'),
     Interests: z.array(interest),
   }).meta({ id: 'Profile' }),
-  warnings: warning.array().optional().meta({ description: 'With more=true: of moderators, the latest first' }),
+  warnings: warning.array().optional().describe('With more=true: of moderators, the latest first'),
 }).meta({ id: 'User' })
 
 const answers = z.enum(['within an hour', 'within a day', 'within a week']).meta({ id: 'Answers' }).nullable()
@@ -52,20 +52,15 @@ export const publicProfile = z.strictObject({
   id: z.int(),
   name: z.string(),
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
-  answers: answers.optional().meta({
-    description: 'With more=true: how soon this person answers in half of the conversations in which others wrote ' +
+  answers: answers.optional().describe(
+    'With more=true: how soon this person answers in half of the conversations in which others wrote ' +
       'first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not ' +
       'want it to be shown. Computed once a day',
-    examples: ['within a day'],
-  }),
-  languages: languages.optional().meta({
-    description: 'With more=true: which ones this person speaks, in their own words',
-    examples: ['Portuguese, English'],
-  }),
-  time_zone: z.string().nullable().optional().meta({
-    description: 'With more=true: the time zone of city and country by its IANA name; null if it is unknown',
-    examples: ['Europe/Lisbon'],
-  }),
+  ),
+  languages: languages.optional().describe('With more=true: which ones this person speaks, in their own words'),
+  time_zone: z.string().nullable().optional().describe(
+    'With more=true: the time zone of city and country by its IANA name; null if it is unknown',
+  ),
 }).meta({ id: 'PublicProfile' })
 
 export const block = z.strictObject({ user_id: z.int(), name: z.string(), createdAt: timestamp }).meta({ id: 'Block' })
@@ -153,13 +148,11 @@ const searchHit = z.strictObject({
       'A match is one or more whole words. Fields without a match are left out',
     examples: [{ interests: [{ index: 1, start: 0, length: 7 }], biography: [{ start: 12, length: 6 }] }],
   }),
-  _snippet: z.string().nullable().optional().meta({
-    description:
-      'With highlight=true: plain text, the 160 characters of the biography that have the most words of the ' +
+  _snippet: z.string().nullable().optional().describe(
+    'With highlight=true: plain text, the 160 characters of the biography that have the most words of the ' +
       'query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null ' +
       'without a biography',
-    examples: ['…and cook grilled mackerel for whoever climbs the stairs…'],
-  }),
+  ),
 }).meta({ id: 'SearchHit' })
 
 export const searchResult = z.strictObject({
@@ -208,7 +201,7 @@ const names = z.union([z.string(), z.array(z.string())])
 const anyFacet = facet.options.join('|')
 const facets = z.string()
   .regex(new RegExp(`^(${anyFacet})(,(${anyFacet}))*$`), `must be some of ${facet.options.join(', ')}, with commas`)
-  .meta({ description: 'Facets to count, separated by commas' })
+  .describe('Facets to count, separated by commas')
   .transform((list) => [...new Set(list.split(','))])
 
 export const searchQuery = z.object({
