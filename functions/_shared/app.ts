@@ -54,14 +54,12 @@ const rejectOtherMethods = (app: Hono): MiddlewareHandler => async (c, next) => 
 const traceparentOf = ({ req }: Context): string | undefined =>
   /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[0]
 
-/** A request that names no id has that of its trace. */
-const generator = (c: Context): string => traceOf(traceparentOf(c)) ?? crypto.randomUUID()
-
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
   app.use(
-    requestId({ generator }),
+    // A request that names no id has that of its trace.
+    requestId({ generator: (c) => traceOf(traceparentOf(c)) ?? crypto.randomUUID() }),
     (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
     requestMetrics,
   )
@@ -109,7 +107,6 @@ export const createApp = (name: string): Hono => {
   return app
 }
 
-/** Answers what an API function has done. */
 export const sendNothing = (c: Context, _: RpcResult): Response => c.body(null, 204)
 
 /** Sends the JSON of an API function as Postgres wrote it. */

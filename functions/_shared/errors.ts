@@ -12,10 +12,8 @@ export const httpError = (code: ErrorCode, message: string, headers?: Record<str
 
 export const busy = 'The service is busy, please try again'
 
-/** Throws 503: the request was valid and can be retried. */
 export const serviceUnavailable = (): never => httpError('unavailable', busy)
 
-/** Throws 429 with Retry-After where the seconds are known. */
 export const tooManyRequests = (seconds?: number): never => {
   const headers = seconds ? { 'Retry-After': String(seconds) } : undefined
   return httpError('rate_limited', 'Too many requests, please try again later', headers)
@@ -28,7 +26,6 @@ type DatabaseError =
     [Field in 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint']?: string
   }
 
-/** Whether Postgres reported the error. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
@@ -55,7 +52,6 @@ export class ConnectionLoss extends Error {
 // admin_shutdown, crash_shutdown, cannot_connect_now
 const connectionLossCodes = ['57P01', '57P02', '57P03']
 
-/** Whether the database connection is gone, rather than one statement refused. */
 export const isConnectionLoss = (error: unknown): boolean =>
   error instanceof ConnectionLoss || (isDatabaseError(error) && connectionLossCodes.includes(error.code))
 

@@ -10,7 +10,6 @@ declare const RELEASE: string
 export const release: string = typeof RELEASE === 'undefined' ? 'development' : RELEASE
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
-/** The headers of answers, and what they say. */
 const answerHeaders = {
   Allow: header('The methods that there are'),
   ETag: header('Of this answer, for If-None-Match'),
@@ -44,7 +43,6 @@ export interface RouteDocs {
 
 const docsOf = new WeakMap<object, RouteDocs>()
 
-/** Documents a middleware and returns it unchanged. */
 export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handler): Handler => {
   docsOf.set(handler, docs)
   return handler

@@ -136,7 +136,6 @@ const retryable = new Set([
   'XX000', // cache lookup failed
 ])
 
-/** Retries a statement once after a transient error. */
 export const retryOnce = (query: Query): Query => async (text, values) => {
   try {
     return await query(text, values)

@@ -34,7 +34,6 @@ export const consumeRateLimit = async (name: RateName, who: string): Promise<voi
   if (wait > 0) tooManyRequests(wait)
 }
 
-/** Counts a validated request of a user. */
 export const rateLimit = (name: RateName) =>
   createMiddleware<UserContext>(async (c, next) => {
     await consumeRateLimit(name, c.var.claims.sub)

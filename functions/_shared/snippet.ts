@@ -45,7 +45,6 @@ const bestWindow = (found: Found[]): [first: number, last: number] => {
 const partOfWord = `[^\\s${unspaced}]`
 const isPartOfWord = new RegExp(partOfWord, 'u')
 
-/** Where to cut a text that is too long. */
 const cut = (points: string[], found: Found[]): [start: number, end: number] => {
   const [first, last] = bestWindow(found)
   const size = points.length

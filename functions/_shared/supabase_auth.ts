@@ -6,14 +6,12 @@ import type { ErrorCode } from './error_codes.ts'
 import { platformFetch } from './platform.ts'
 import { project, settings } from './settings.ts'
 
-/** supabase-js with this API key. */
 export const createSupabaseClient = (key: string) =>
   createClient<Database>(project.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { fetch: platformFetch },
   })
 
-/** Supabase Auth with the publishable key. */
 export const authClient = () => createSupabaseClient(project.publishableKey).auth
 
 /**
@@ -73,7 +71,6 @@ const refusals: Record<string, [code: ErrorCode, message: string]> = {
   request_timeout: ['unavailable', busy],
 }
 
-/** Translates an error of Auth. */
 export const throwAuthError = (error: AuthError): never => {
   // Auth does not say how long to wait. Its limits refill within seconds. First, because a hook's 429 has code unknown.
   if (error.status === 429) return tooManyRequests()

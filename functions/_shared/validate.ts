@@ -61,10 +61,8 @@ const integer = (pattern: RegExp, message: string, minimum: number) =>
 export const id = integer(/^[1-9]\d*$/, 'must be a positive integer', 1)
 /** The id of whatever a page begins after; 0 is before the first. */
 export const idOrZero = integer(/^(0|[1-9]\d*)$/, 'must be 0 or a positive integer', 0)
-/** How many rows to skip. */
 export const offset = integer(/^\d+$/, 'must be a non-negative integer', 0)
 
-/** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
 export const limit = (max: number) =>

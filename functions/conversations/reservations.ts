@@ -18,7 +18,6 @@ const reservationNotFound = 'No such reservation, or the caller is not a partici
 // A file of it is an address of its own.
 const reservationPath = '/:id/reservations/:rid{(?!.*\\.ics$)[^/]+}'
 
-/** What two participants offer each other and agree on. */
 export const reservations = new Hono()
 
 reservations.post(

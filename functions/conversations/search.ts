@@ -23,7 +23,6 @@ interface Found {
   words: string[]
 }
 
-/** Adds the part of each message that has most of the words. */
 const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMessage>[] => {
   const find = createFinder(words.map((word, unit) => {
     const parts = wordsOf(word).map((word) => ({ word, typos: 0, prefix: false }))

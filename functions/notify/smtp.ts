@@ -4,7 +4,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { RequestIds } from '../_shared/log.ts'
 import type { Mail } from './templates/unread.ts'
 
-/** In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail. */
+// In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail.
 const limit = 6000
 const timeouts = { connectionTimeout: limit, greetingTimeout: limit, socketTimeout: limit, dnsTimeout: limit }
 
@@ -24,14 +24,12 @@ export const isRefusal = (error: unknown): boolean => {
   return command === 'RCPT TO' && responseCode >= 500
 }
 
-type Callback = (error?: Error | null) => void
-
 /** Connects and logs in, so that no mail is claimed for a server that cannot be reached. */
 export const openMailServer = async (url: string) => {
   const options = parseConnectionUrl(url)
   const connection = new SMTPConnection({ ...options, ...timeouts })
   /** Errors of the connection are events, which reject what is under way. */
-  const settle = (start: (done: Callback) => void): Promise<void> =>
+  const settle = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
     new Promise((resolve, reject) => {
       const onEnd = () => reject(Object.assign(new Error('The connection was closed'), { code: 'ECONNECTION' }))
       connection.once('error', reject).once('end', onEnd)

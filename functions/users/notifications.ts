@@ -12,7 +12,6 @@ import { vapidKeys } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { failurePage, pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
 
-/** How users are told of what happens while they are away. */
 export const notifications = new Hono()
 
 notifications.get(

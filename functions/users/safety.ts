@@ -9,7 +9,6 @@ import * as shape from '../_shared/schemas/users.ts'
 import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 
-/** Reports to the moderators, and blocks. */
 export const safety = new Hono()
 
 safety.get(

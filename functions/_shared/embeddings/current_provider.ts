@@ -3,7 +3,6 @@ import { settings } from '../settings.ts'
 import { offline } from './offline.ts'
 import { dimensions, type Provider } from './provider.ts'
 
-/** OpenAI, or a service with the same API (OPENAI_BASE_URL). */
 const openai = (apiKey: string): Provider => {
   const model = settings.EMBEDDING_MODEL
   // The queue retries; a search has no time for retries.

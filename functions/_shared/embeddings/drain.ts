@@ -24,7 +24,6 @@ interface Made {
   parts: (string | null)[]
 }
 
-/** Embeds the texts of the jobs and their parts in one call. */
 export const embedJobs = async (jobs: Job[], embed: (texts: string[]) => Promise<number[][]>): Promise<Made[]> => {
   const vectors = await embed(jobs.flatMap(({ text, parts }) => [text, ...parts]))
   const written = vectors.map((vector) => isZero(vector) ? null : asText(vector))

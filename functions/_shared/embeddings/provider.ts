@@ -2,7 +2,6 @@
 export const dimensions = 384
 
 export interface Provider {
-  /** openai or offline. */
   name: string
   /** Stored with each vector. Vectors of different models are never compared. */
   model: string
@@ -32,14 +31,12 @@ const inTime = <Result>(work: (signal: AbortSignal) => Promise<Result>, millisec
   return Promise.race([begun, aborted])
 }
 
-/** Embeds the texts, or rejects after the timeout. */
 export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
   const vectors = await inTime((signal) => embed(texts, signal), milliseconds)
   if (vectors.length === texts.length && vectors.every(isVector)) return vectors
   throw new Error(`${texts.length} texts did not come back as so many vectors with ${dimensions} finite numbers`)
 }
 
-/** Waits until the model is loaded, or rejects after the timeout. */
 export const loadInTime = async ({ load }: Provider, milliseconds: number): Promise<void> => {
   if (load) await inTime(load, milliseconds)
 }
