@@ -73,8 +73,6 @@ export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: 
 
   let prepares = true
   const idle = new Set<pg.PoolClient>()
-  /** The pool closes an idle connection when it hears of an error. */
-  const closeIdle = (error: Error): void => idle.forEach((client) => client.emit('error', error))
 
   // `prefer` goes on without encryption if the handshake fails: Deno 2.1 always rejects unknown authorities.
   const choose = async (): Promise<pg.Pool> => {
@@ -114,8 +112,8 @@ export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: 
       if (isReported && notPrepared.has(error.code ?? '')) prepares = false
       if (isReported) throw error
       const loss = new ConnectionLoss((error as Error).message, { cause: error })
-      // If this connection fell silent, idle ones have done so as well, probably.
-      if (loss.message === 'Query read timeout') closeIdle(loss)
+      // If this connection fell silent, idle ones have probably done so as well. The pool closes those with an error.
+      if (loss.message === 'Query read timeout') idle.forEach((client) => client.emit('error', loss))
       throw loss
     }
   }

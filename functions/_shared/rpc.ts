@@ -7,15 +7,9 @@ import type { Claims } from './token.ts'
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
 export interface RpcResult {
   body: string
-  metadata: {
-    next?: number
-    replayed?: boolean
-    existing?: boolean
-    place?: Record<string, number>
-    file?: string
-    wait?: number
-  }
+  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Place; file?: string; wait?: number }
 }
+type Place = Record<string, number>
 
 /** Calls one function of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
 export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<RpcResult>

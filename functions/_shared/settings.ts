@@ -7,9 +7,8 @@ export const settings = readSettings(read)
 
 /** Another stack can set a single key. */
 const keys = (name: string): string[] => {
-  const named = read(`${name}S`)
+  const [named, single] = [read(`${name}S`), read(name)]
   if (named) return namedKeys(named)
-  const single = read(name)
   return single ? [single] : []
 }
 

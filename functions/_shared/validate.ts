@@ -7,10 +7,12 @@ import { httpError } from './errors.ts'
 import { isOptional, type RouteDocs, withDocs } from './openapi.ts'
 import { project } from './settings.ts'
 
+export const canBeStored = (value: string): boolean => value.isWellFormed() && !value.includes('\0')
+
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
   z.string()
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
+    .refine(canBeStored, 'must not hold NUL or lone surrogates')
     .refine((value) => {
       const { length } = [...value]
       return length >= min && length <= max

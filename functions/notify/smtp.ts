@@ -5,8 +5,7 @@ import type { RequestIds } from '../_shared/log.ts'
 import type { Mail } from './templates/unread.ts'
 
 // In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail.
-const limit = 6000
-const timeouts = { connectionTimeout: limit, greetingTimeout: limit, socketTimeout: limit, dnsTimeout: limit }
+const timeouts = { connectionTimeout: 6000, greetingTimeout: 6000, socketTimeout: 6000, dnsTimeout: 6000 }
 
 type Outgoing = Mail & Record<'from' | 'to' | 'messageId' | 'unsubscribe', string> & { request: RequestIds | null }
 

@@ -14,18 +14,10 @@ export interface Job {
   content_hash: string
 }
 
-/** What save_embeddings takes. */
-interface Made {
-  kind: Job['kind']
-  id: number
-  content_hash: string
-  /** Null for a text without any word that the model knows: it is found by words alone. */
-  embedding: string | null
-  parts: (string | null)[]
-}
-
-export const embedJobs = async (jobs: Job[], embed: (texts: string[]) => Promise<number[][]>): Promise<Made[]> => {
+/** Returns what save_embeddings takes. */
+export const embedJobs = async (jobs: Job[], embed: (texts: string[]) => Promise<number[][]>) => {
   const vectors = await embed(jobs.flatMap(({ text, parts }) => [text, ...parts]))
+  // Null for a text without any word that the model knows: it is found by words alone.
   const written = vectors.map((vector) => isZero(vector) ? null : asText(vector))
   return jobs.map(({ kind, id, content_hash, parts }) => {
     const [embedding = null, ...others] = written.splice(0, 1 + parts.length)
@@ -60,7 +52,7 @@ const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Pro
 
 /** Embeds and saves the texts of the jobs; on failure records why and returns false. */
 const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
-  let made: Made[]
+  let made: Awaited<ReturnType<typeof embedJobs>>
   try {
     made = await embedJobs(jobs, (texts) => embedInTime(provider, texts, timeoutMilliseconds))
   } catch (error) {

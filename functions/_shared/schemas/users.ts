@@ -4,7 +4,19 @@ import { device, notificationSettings } from './notifications.ts'
 import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
-import { flag, id, interestIds, isOwnPhoto, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
+import {
+  canBeStored,
+  flag,
+  id,
+  interestIds,
+  isOwnPhoto,
+  limit,
+  line,
+  offset,
+  text,
+  timestamp,
+  webAddress,
+} from '../validate.ts'
 
 export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
@@ -192,10 +204,7 @@ export const completions = z.strictObject({
 const names = z.union([z.string(), z.array(z.string())])
   .transform((values) => [values].flat().flatMap((list) => list.split(',')).map((name) => name.trim()).filter(Boolean))
   .refine((list) => list.length <= 50, 'must name at most 50 values')
-  .refine(
-    (list) => list.every((name) => name.isWellFormed() && !name.includes('\0')),
-    'must not hold NUL or lone surrogates',
-  )
+  .refine((list) => list.every(canBeStored), 'must not hold NUL or lone surrogates')
   .meta({ jsonSchema: { type: 'string' } })
 
 const anyFacet = facet.options.join('|')
