@@ -18,13 +18,12 @@ interface Job {
   request: RequestIds | null
 }
 
-const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
-
 const mailOf = ({ key, to, name, token, time_zone, conversations, request }: Job) => {
   const from = settings.MAIL_FROM
+  const [, domain = 'localhost'] = /@([\w.-]+)>?\s*$/.exec(from) ?? []
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
   const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
-  return { ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domainOf(from)}>` }
+  return { ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domain}>` }
 }
 
 const drain = async (isTime: () => boolean): Promise<number> => {

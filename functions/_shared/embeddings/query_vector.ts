@@ -16,16 +16,13 @@ let openUntil = 0
 
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
-/** Without the model's file a search goes on with the words that profiles have. */
-const dictionary = (): Promise<(word: string) => boolean> =>
-  offlineDictionary().catch(({ name }) => {
+/** The words of a query, in lower case, that are words: they are not corrected. */
+export const knownWords = async (query: string): Promise<Set<string>> => {
+  // Without the model's file a search goes on with the words that profiles have.
+  const isWord = await offlineDictionary().catch(({ name }) => {
     log('warn', 'The embedding model was not loaded', { reason: `offline ${name}` })
     return () => false
   })
-
-/** The words of a query, in lower case, that are words: they are not corrected. */
-export const knownWords = async (query: string): Promise<Set<string>> => {
-  const isWord = await dictionary()
   // Other providers, which make a vector of anything, are believed to know other scripts.
   const knows = (word: string): boolean => isWord(word) || currentProvider().name !== 'offline' && isOtherScript(word)
   const words = query.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []

@@ -194,11 +194,8 @@ export const searchResult = z.strictObject({
   }),
 }).meta({ id: 'SearchResult' })
 
-export const completions = z.strictObject({
-  interests: z.array(z.string()),
-  cities: z.array(z.string()),
-  names: z.array(z.string()),
-}).meta({ id: 'Completions' })
+const texts = z.array(z.string())
+export const completions = z.strictObject({ interests: texts, cities: texts, names: texts }).meta({ id: 'Completions' })
 
 /** Names separated by commas; a repeated parameter is a union. */
 const names = z.union([z.string(), z.array(z.string())])
