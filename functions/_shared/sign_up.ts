@@ -28,7 +28,6 @@ export interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
   account: Account
   outcome: 'made' | 'superseded' | 'taken' | 'not made'
-  /** Null until the address is confirmed. */
   session: Session | null
   /** Why Auth did not create it; null also where another sign-up with this address was first. */
   error: AuthError | null

@@ -10,7 +10,6 @@ export const bearerToken = (authorization: string | undefined): string | undefin
   /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
 class JwksUnavailable extends Error {}
-
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 let jwks: ReturnType<typeof createRemoteJWKSet> | undefined

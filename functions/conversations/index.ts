@@ -6,9 +6,8 @@ import { isBlank, validate } from '../_shared/validate.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { route } from '../_shared/openapi.ts'
 import { settings } from '../_shared/settings.ts'
-import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
-import * as states from '../_shared/schemas/states.ts'
+import * as inbox from '../_shared/schemas/inbox.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 import { reservations } from './reservations.ts'
 import { search } from './search.ts'
@@ -63,21 +62,21 @@ conversations.get(
   route(
     'listConversationStates',
     'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
-    { 200: [states.state.array(), 'Link'] },
+    { 200: [inbox.state.array(), 'Link'] },
   ),
   requireUser,
-  validate({ query: states.statePage }),
+  validate({ query: inbox.statePage }),
   async (c) => sendPage(c, await c.var.db`list_conversation_states(${c.var.query})`, c.var.query),
 )
 
 conversations.get(
   '/changes',
   route('listChanges', 'What has changed since the last request, in all conversations', {
-    200: changes,
+    200: inbox.changes,
     410: 'The cursor is older than 30 days or from before a restore: read everything anew',
   }),
   requireUser,
-  validate({ query: changePage }),
+  validate({ query: inbox.changePage }),
   async (c) => {
     const { after = null, limit } = c.var.query
     return sendJson(c, await c.var.db`list_changes(after => ${after}, page_limit => ${limit})`)
@@ -89,11 +88,11 @@ conversations.route('/', search)
 conversations.put(
   '/:id/state',
   route('setConversationState', 'Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
-    200: states.state,
+    200: inbox.state,
     404: notFound,
   }, ['invalid', 'too_many']),
   requireUser,
-  validate({ params: shape.conversationParam, json: states.newState }),
+  validate({ params: shape.conversationParam, json: inbox.newState }),
   rateLimit('RATE_LIMIT_STATE'),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
 )

@@ -17,11 +17,8 @@ export const search = new Hono()
 // As of the people search, so that messages do not wait behind searches.
 const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
 
-interface Found {
-  messages: z.output<typeof shape.message>[]
-  /** What the query's words were found as. */
-  words: string[]
-}
+/** `words` is what the query's words were found as. */
+type Found = { messages: z.output<typeof shape.message>[]; words: string[] }
 
 const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMessage>[] => {
   const find = createFinder(words.map((word, unit) => {

@@ -3,7 +3,7 @@ import { conversation, message } from './conversations.ts'
 import { device, notificationSettings } from './notifications.ts'
 import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
-import { exportedState } from './states.ts'
+import { exportedState } from './inbox.ts'
 import {
   canBeStored,
   flag,

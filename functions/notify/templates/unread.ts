@@ -15,11 +15,7 @@ export interface Unseen {
   text: string | null
 }
 
-export interface Mail {
-  subject: string
-  text: string
-  html: string
-}
+export type Mail = Record<'subject' | 'text' | 'html', string>
 
 type Status = keyof typeof outcomes
 
