@@ -3,18 +3,10 @@
 import { unspaced } from './fold.ts'
 
 /** Where a text has a word or phrase of a query, its `unit`, in code points. */
-export interface Found {
-  unit: number
-  start: number
-  length: number
-}
+export type Found = { unit: number; start: number; length: number }
 
 /** `start` and `end` say which characters, without the ellipses. */
-export interface Snippet {
-  text: string
-  start: number
-  end: number
-}
+export type Snippet = { text: string; start: number; end: number }
 
 const maxLength = 160
 // With an ellipsis at each end.

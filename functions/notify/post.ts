@@ -7,10 +7,7 @@ export type Reply = { status: number; retryAfter: number | null }
 /** Why a request was not made or not answered; says nothing about whom it was for. */
 class PostError extends Error {}
 
-interface Request {
-  headers: Record<string, string>
-  body: Uint8Array<ArrayBuffer>
-}
+type Request = { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }
 
 /** The error's message for a receiver that is silent. */
 export const notInTime = 'no answer in time'

@@ -25,8 +25,7 @@ export const attachment = z.object({
 }).meta({ id: 'Attachment' })
 
 const messageStates = {
-  editedAt: timestamp.nullable().optional()
-    .describe('With states=true: when its sender last corrected it'),
+  editedAt: timestamp.nullable().optional().describe('With states=true: when its sender last corrected it'),
   deletedAt: timestamp.nullable().optional()
     .describe('With states=true: when its sender took it back; its content is empty since'),
 }
@@ -121,12 +120,10 @@ export const messagePage = z.object({
   .refine(
     (page) => page.before_id === undefined || page.after_id === undefined,
     'before_id and after_id exclude each other',
-  )
-  .refine(
+  ).refine(
     (page) => !(page.before_id && page.order === 'asc'),
     'before_id pages newest first, order=asc cannot go with it',
-  )
-  .refine(
+  ).refine(
     (page) => !(page.after_id !== undefined && page.order === 'desc'),
     'after_id pages oldest first, order=desc cannot go with it',
   )

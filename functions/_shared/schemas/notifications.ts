@@ -5,8 +5,7 @@ import { timestamp, webAddress } from '../validate.ts'
 
 const base64Url = (bytes: number, what: string) => {
   const length = Math.ceil(bytes * 4 / 3)
-  return z.string()
-    .transform((value) => value.replace(/=+$/, ''))
+  return z.string().transform((value) => value.replace(/=+$/, ''))
     .refine((value) => value.length === length && /^[\w-]+$/.test(value), `must be ${what} in base64url`)
     .meta({ jsonSchema: { type: 'string', pattern: `^[A-Za-z0-9_-]{${length}}=*$` } })
 }

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { id, jsonId, limit, text, timestamp } from '../validate.ts'
 import { clientId } from './conversations.ts'
 
-const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other'])
-  .meta({ id: 'ReportReason' })
+const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other']).meta({ id: 'ReportReason' })
 
 const columns = { id: z.int(), reason }
 

@@ -35,11 +35,9 @@ export const reservationWithHistory = z.strictObject({
   history: z.array(step).describe('Every step, oldest first'),
 }).meta({ id: 'ReservationWithHistory' })
 
-export const myReservation = z.strictObject({ ...fields, partner: person })
-  .meta({ id: 'MyReservation' })
+export const myReservation = z.strictObject({ ...fields, partner: person }).meta({ id: 'MyReservation' })
 
-export const conflict = z.strictObject({ error: z.string(), status })
-  .meta({ id: 'ReservationConflict' })
+export const conflict = z.strictObject({ error: z.string(), status }).meta({ id: 'ReservationConflict' })
 
 const title = line(1, 120)
 // Without multipleOf: validators divide by 0.01 and refuse 0.07.
@@ -56,8 +54,7 @@ export const moment = (schema: z.ZodType<string>) =>
 export const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
 
 const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
-const endsAt = moment(isoMoment).nullish()
-  .describe('After date, by 366 days at most; without it others may overlap')
+const endsAt = moment(isoMoment).nullish().describe('After date, by 366 days at most; without it others may overlap')
 
 export const newReservation = z.strictObject({
   title: title.describe('What is offered'),

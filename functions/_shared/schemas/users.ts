@@ -107,12 +107,10 @@ export const exported = z.strictObject({
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const imageUrl = text(1, 2048)
-  .refine(
-    (url) => webAddress.test(url) || isOwnPhoto(url),
-    'must be an https URL without quotes, angle brackets, backslashes or spaces',
-  )
-  .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
+const imageUrl = text(1, 2048).refine(
+  (url) => webAddress.test(url) || isOwnPhoto(url),
+  'must be an https URL without quotes, angle brackets, backslashes or spaces',
+).meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
 
 /** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
 export const profileChanges = z.object({
