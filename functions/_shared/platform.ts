@@ -12,9 +12,7 @@ const timeoutMilliseconds = 8000
 export const platformFetch: typeof fetch = (input, init) =>
   platform(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeoutMilliseconds) })
 
-interface EdgeRuntime {
-  EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void }
-}
+type EdgeRuntime = { EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void } }
 
 /** Keeps the Edge Function alive for work that continues after the response. The promise must not reject. */
 export const waitUntil = (work: Promise<unknown>): void => {

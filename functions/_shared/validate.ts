@@ -92,10 +92,8 @@ export const interestIds = z.array(jsonId)
     },
   })
 
-const typeNames: Record<string, string> = {
-  ...{ string: 'text', number: 'a number', int: 'an integer', boolean: 'true or false' },
-  ...{ array: 'a list', object: 'an object' },
-}
+const scalars = { string: 'text', number: 'a number', int: 'an integer', boolean: 'true or false' }
+const typeNames: Record<string, string> = { ...scalars, array: 'a list', object: 'an object' }
 
 /** What zod itself says of a type or a choice, for people. Schemas say the rest. */
 export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {

@@ -102,7 +102,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
       if (!await embed(provider, jobs)) return made
       made += jobs.length
       const took = performance.now() - start
-      ;[spent, longest] = [spent + took, Math.max(longest, took)]
+      spent += took
+      longest = Math.max(longest, took)
     }
     return made
   }
