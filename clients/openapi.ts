@@ -1034,12 +1034,6 @@ export interface components {
             id: number;
             name: string;
         };
-        /**
-         * @example {
-         *       "reason": "spam",
-         *       "createdAt": "2027-04-03T10:00:00.000Z"
-         *     }
-         */
         Warning: {
             reason: components["schemas"]["ReportReason"];
             /** Format: date-time */
@@ -1152,10 +1146,16 @@ export interface components {
             createdAt: string;
         };
         NotificationSettings: {
+            /** @description Whether to send pushes */
             push: boolean;
+            /** @description Whether to send mails */
             email: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int32
+             * @description For how long a message must be unread before a mail tells of it
+             */
             delay_minutes: number;
+            /** @description Nothing is sent in these hours; null: none */
             quiet_hours: {
                 from: string;
                 to: string;
@@ -1250,26 +1250,6 @@ export interface components {
         };
         /** @enum {string} */
         ReportStatus: "open" | "resolved";
-        /**
-         * @example {
-         *       "id": 7,
-         *       "conversation_id": 1,
-         *       "title": "Two nights in Graça",
-         *       "price": 80,
-         *       "date": "2027-05-14T16:00:00.000Z",
-         *       "ends_at": "2027-05-16T10:00:00.000Z",
-         *       "status": "pending",
-         *       "host_id": 47,
-         *       "offered_by": 63,
-         *       "revision": 1,
-         *       "createdAt": "2027-04-02T08:53:43.046Z",
-         *       "updatedAt": "2027-04-02T08:53:43.046Z",
-         *       "partner": {
-         *         "id": 63,
-         *         "name": "Tomáš Novák"
-         *       }
-         *     }
-         */
         MyReservation: {
             /** Format: int64 */
             id: number;
@@ -1304,15 +1284,6 @@ export interface components {
                 name: string;
             };
         };
-        /**
-         * @example {
-         *       "id": 5,
-         *       "reason": "harassment",
-         *       "createdAt": "2027-04-02T08:53:43.046Z",
-         *       "status": "resolved",
-         *       "resolvedAt": "2027-04-03T10:00:00.000Z"
-         *     }
-         */
         MyReport: {
             /** Format: int64 */
             id: number;
@@ -1322,14 +1293,6 @@ export interface components {
             createdAt: string;
             resolvedAt: string | null;
         };
-        /**
-         * @example {
-         *       "id": 5,
-         *       "reason": "harassment",
-         *       "createdAt": "2027-04-02T08:53:43.046Z",
-         *       "status": "open"
-         *     }
-         */
         Report: {
             /** Format: int64 */
             id: number;
@@ -1445,27 +1408,11 @@ export interface components {
                     length: number;
                 }[];
             };
-            /**
-             * @description With highlight=true: plain text, the 160 characters of the biography that have the most words of the query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null without a biography
-             * @example …and cook grilled mackerel for whoever climbs the stairs…
-             */
+            /** @description With highlight=true: plain text, the 160 characters of the biography that have the most words of the query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null without a biography */
             _snippet?: string | null;
         };
         /** @enum {string} */
         Facet: "interests" | "city" | "country";
-        /**
-         * @example {
-         *       "interests": [
-         *         "Jazz"
-         *       ],
-         *       "cities": [
-         *         "Jaipur"
-         *       ],
-         *       "names": [
-         *         "Jana Nováková"
-         *       ]
-         *     }
-         */
         Completions: {
             interests: string[];
             cities: string[];
@@ -1487,20 +1434,11 @@ export interface components {
                 image_url: string | null;
                 interests: components["schemas"]["Interest"][];
             };
-            /**
-             * @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day
-             * @example within a day
-             */
+            /** @description With more=true: how soon this person answers in half of the conversations in which others wrote first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not want it to be shown. Computed once a day */
             answers?: components["schemas"]["Answers"] | null;
-            /**
-             * @description With more=true: which ones this person speaks, in their own words
-             * @example Portuguese, English
-             */
+            /** @description With more=true: which ones this person speaks, in their own words */
             languages?: string | null;
-            /**
-             * @description With more=true: the time zone of city and country by its IANA name; null if it is unknown
-             * @example Europe/Lisbon
-             */
+            /** @description With more=true: the time zone of city and country by its IANA name; null if it is unknown */
             time_zone?: string | null;
         };
         Conversation: {
@@ -1553,14 +1491,6 @@ export interface components {
                 } | null;
             };
         };
-        /**
-         * @example {
-         *       "conversation_id": 1,
-         *       "archived": false,
-         *       "muted_until": "2027-05-14T16:00:00.000Z",
-         *       "pinned": true
-         *     }
-         */
         ConversationState: {
             /** Format: int64 */
             conversation_id: number;
@@ -1570,19 +1500,6 @@ export interface components {
             muted_until: string | null;
             pinned: boolean;
         };
-        /**
-         * @example {
-         *       "changes": [
-         *         {
-         *           "kind": "message",
-         *           "conversation_id": 1,
-         *           "id": 812
-         *         }
-         *       ],
-         *       "cursor": "KDYzLDVmMGM4YWQwLTQ",
-         *       "more": false
-         *     }
-         */
         Changes: {
             /** @description Oldest first, each entity once at its latest */
             changes: components["schemas"]["Change"][];
@@ -1624,10 +1541,7 @@ export interface components {
             editedAt?: string | null;
             /** @description With states=true: when its sender took it back; its content is empty since */
             deletedAt?: string | null;
-            /**
-             * @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out
-             * @example Shall we meet at the station at nine?
-             */
+            /** @description Plain text, at most 160 characters: the part of the content that has the most words of the query, cut between words; an ellipsis (…), which counts, marks what is left out */
             _snippet: string;
         };
         ConversationDetail: {
@@ -1655,22 +1569,6 @@ export interface components {
             date: string;
             status: components["schemas"]["ReservationStatus"];
         };
-        /**
-         * @example {
-         *       "id": 7,
-         *       "conversation_id": 1,
-         *       "title": "Two nights in Graça",
-         *       "price": 80,
-         *       "date": "2027-05-14T16:00:00.000Z",
-         *       "ends_at": "2027-05-16T10:00:00.000Z",
-         *       "status": "pending",
-         *       "host_id": 47,
-         *       "offered_by": 63,
-         *       "revision": 1,
-         *       "createdAt": "2027-04-02T08:53:43.046Z",
-         *       "updatedAt": "2027-04-02T08:53:43.046Z"
-         *     }
-         */
         ReservationDetail: {
             /** Format: int64 */
             id: number;
@@ -1700,12 +1598,6 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        /**
-         * @example {
-         *       "error": "This reservation is cancelled",
-         *       "status": "cancelled"
-         *     }
-         */
         ReservationConflict: {
             error: string;
             status: components["schemas"]["ReservationStatus"];
@@ -2339,10 +2231,7 @@ export interface operations {
     getMe: {
         parameters: {
             query?: {
-                /**
-                 * @description Adds show_answers and languages to the profile, and warnings
-                 * @example true
-                 */
+                /** @description Adds show_answers and languages to the profile, and warnings */
                 more?: boolean;
             };
             header?: never;
@@ -2585,25 +2474,16 @@ export interface operations {
                  * @example accepted
                  */
                 status?: components["schemas"]["ReservationStatus"];
-                /**
-                 * @description Only reservations whose date is this or later
-                 * @example 2027-05-01T00:00:00Z
-                 */
+                /** @description Only reservations whose date is this or later */
                 from?: string;
-                /**
-                 * @description Only reservations whose date is earlier
-                 * @example 2027-06-01T00:00:00Z
-                 */
+                /** @description Only reservations whose date is earlier */
                 to?: string;
                 /**
                  * @description How many; more than 100 are taken as 100
                  * @example 20
                  */
                 limit?: number;
-                /**
-                 * @description Only reservations older than this one, for the next page
-                 * @example 7
-                 */
+                /** @description Only reservations older than this one, for the next page */
                 before_id?: number;
             };
             header?: never;
@@ -2685,10 +2565,7 @@ export interface operations {
                  * @example 20
                  */
                 limit?: number;
-                /**
-                 * @description Only reports older than this one, for the next page
-                 * @example 5
-                 */
+                /** @description Only reports older than this one, for the next page */
                 before_id?: number;
             };
             header?: never;
@@ -3399,7 +3276,6 @@ export interface operations {
                     quiet_hours?: {
                         from: string;
                         to: string;
-                        /** @example Europe/Lisbon */
                         time_zone: string;
                     } | null;
                     /** @description Whether pushes and mails quote the latest message */
@@ -3934,15 +3810,9 @@ export interface operations {
                 limit?: number;
                 /** @description How many to skip */
                 offset?: number;
-                /**
-                 * @description Adds the parts of each score as _rankingScoreDetails
-                 * @example true
-                 */
+                /** @description Adds the parts of each score as _rankingScoreDetails */
                 explain?: boolean;
-                /**
-                 * @description Adds _suggestion: the query with mistyped words corrected, or null
-                 * @example true
-                 */
+                /** @description Adds _suggestion: the query with mistyped words corrected, or null */
                 suggest?: boolean;
                 /**
                  * @description Facets to count, separated by commas
@@ -3954,10 +3824,7 @@ export interface operations {
                  * @example true
                  */
                 highlight?: boolean;
-                /**
-                 * @description A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both
-                 * @example 47
-                 */
+                /** @description A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both */
                 like?: number;
             };
             header?: never;
@@ -4332,15 +4199,9 @@ export interface operations {
                 archived?: "true" | "false" | "all";
                 /** @description Pinned conversations come before the rest */
                 pinned?: "first";
-                /**
-                 * @description Adds the other participant, with profile id and photo
-                 * @example true
-                 */
+                /** @description Adds the other participant, with profile id and photo */
                 partner?: boolean;
-                /**
-                 * @description Adds attachment, editedAt and deletedAt to each message
-                 * @example true
-                 */
+                /** @description Adds attachment, editedAt and deletedAt to each message */
                 states?: boolean;
             };
             header?: never;
@@ -4679,10 +4540,7 @@ export interface operations {
     listChanges: {
         parameters: {
             query?: {
-                /**
-                 * @description The cursor of the last answer; without it the answer is the present cursor and no changes
-                 * @example KDYzLDVmMGM4YWQwLTQ
-                 */
+                /** @description The cursor of the last answer; without it the answer is the present cursor and no changes */
                 after?: string;
                 /**
                  * @description How many; more than 100 are taken as 100
@@ -5074,10 +4932,7 @@ export interface operations {
                 before_id?: number;
                 /** @description Only messages newer than this one, oldest first; 0: from the first one on */
                 after_id?: number;
-                /**
-                 * @description Adds editedAt and deletedAt to each message
-                 * @example true
-                 */
+                /** @description Adds editedAt and deletedAt to each message */
                 states?: boolean;
             };
             header?: never;

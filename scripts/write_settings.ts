@@ -1,41 +1,45 @@
-/** Writes .env.example and the tables of docs/settings.md from the table of the settings; with --check compares. */
+/**
+ * Brings names and defaults in docs/settings.md and .env.example up to date with the table of the settings, and leaves
+ * the words there; with --check compares.
+ */
 import { allSettings, type Setting } from '../functions/_shared/setting_rules.ts'
 
-const entries = Object.entries(allSettings)
-const example = [
-  '# Copy to .env, which npm start reads, and remove the # of what you change. Variables that are set in the',
-  '# environment win. docs/settings.md says what each one means.',
-  '',
-  ...entries.filter(([, { on }]) => on !== 'supabase')
-    .map(([name, setting]) => `#${name}=${setting.example ?? setting.local ?? setting.default ?? ''}`),
-  '',
-].join('\n')
-
-const code = (value: string) => '`' + value + '`'
-const hosted = ({ default: value, unset }: Setting) => value === undefined ? unset ?? 'none' : code(value)
-const describeDefault = (setting: Setting) =>
-  setting.local === undefined ? hosted(setting) : `${code(setting.local)} on one machine, else ${hosted(setting)}`
-
-const table = (on?: Setting['on']): string => {
-  const rows = entries.filter(([, setting]) => setting.on === on)
-    .map(([name, setting]) => `| ${code(name)} | ${describeDefault(setting)} | ${setting.means} |`)
-  return [
-    `| name | default | ${on === 'supabase' ? 'set it' : 'meaning'} |`,
-    '| --- | --- | --- |',
-    ...rows,
-    '',
-  ].join('\n')
+const fail = (message: string): never => {
+  console.error(message)
+  Deno.exit(1)
 }
 
-const page = new URL('../docs/settings.md', import.meta.url)
-const tables = ([undefined, 'machine', 'supabase'] as const).map(table)
-const written = Deno.readTextFileSync(page).replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? '')
+const at = (name: string) => new URL(`../${name}`, import.meta.url)
+const [page, example] = ['docs/settings.md', '.env.example'].map((name) => Deno.readTextFileSync(at(name)))
+const entries = Object.entries(allSettings)
 
-const files: [URL, string][] = [[new URL('../.env.example', import.meta.url), example], [page, written]]
-for (const [file, text] of files) {
-  if (!Deno.args.includes('--check')) Deno.writeTextFileSync(file, text)
-  else if (Deno.readTextFileSync(file) !== text) {
-    console.error(`${file.pathname.split('/').at(-1)} is not up to date; run npm run settings`)
-    Deno.exit(1)
-  }
+const shown = new Map([...example!.matchAll(/^#(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
+const lines = entries.filter(([, { on }]) => on !== 'supabase').map(([name, { local, default: hosted }]) =>
+  `#${name}=${local ?? hosted ?? shown.get(name) ?? ''}`
+)
+
+const rows = new Map(
+  [...page!.matchAll(/^\| `(\w+)` \| (.*) \| (.+) \|$/gm)].map(([, name, ...words]) => [name, words]),
+)
+const code = (value: string) => '`' + value + '`'
+/** The default of a setting without a constant one is in words. */
+const describeDefault = ({ local, default: hosted }: Setting, words = 'none') =>
+  `${local === undefined ? '' : `${code(local)} on one machine, else `}${hosted === undefined ? words : code(hosted)}`
+
+const table = (on?: Setting['on']): string => {
+  const written = entries.filter(([, setting]) => setting.on === on).map(([name, setting]) => {
+    const [words, means] = rows.get(name) ?? fail(`docs/settings.md has no row that says what ${name} means`)
+    return `| ${code(name)} | ${describeDefault(setting, words)} | ${means} |\n`
+  })
+  return `| name | default | ${on === 'supabase' ? 'set it' : 'meaning'} |\n| --- | --- | --- |\n${written.join('')}`
+}
+const tables = ([undefined, 'machine', 'supabase'] as const).map(table)
+
+const files = {
+  'docs/settings.md': [page, page!.replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? '')],
+  '.env.example': [example, `${example!.split('\n\n')[0]}\n\n${lines.join('\n')}\n`],
+} as const
+for (const [name, [before, after]] of Object.entries(files)) {
+  if (!Deno.args.includes('--check')) Deno.writeTextFileSync(at(name), after)
+  else if (before !== after) fail(`${name} is not up to date; run npm run settings`)
 }

@@ -1,5 +1,5 @@
 /** Loads a labelled set of tests/search into an empty database, with the offline provider's embeddings. */
-import { embedJobs, type Job } from '../../functions/_shared/embeddings/jobs.ts'
+import { embedJobs, type Job } from '../../functions/_shared/embeddings/drain.ts'
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import type { AgeRange } from '../../functions/users/query_age.ts'
 import { knownWords } from '../../functions/_shared/embeddings/query_vector.ts'

@@ -20,10 +20,7 @@ export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g
 
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/
 
-/**
- * Whether a URL names something that is not on the internet. Other names are only known once they are resolved, so the
- * sender checks the address that it connects to (functions/notify/post.ts).
- */
+/** Whether a URL names something that is not on the internet. What a name resolves to is checked by notify/post.ts. */
 export const namesPrivateHost = (url: URL): boolean => {
   const host = hostOf(url)
   // A name of one label belongs to the network that resolves it.

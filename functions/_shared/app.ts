@@ -5,10 +5,9 @@ import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { RpcResult } from './rpc.ts'
 import { log, traceOf, withRequest } from './log.ts'
-import { requestMetrics } from './request_metrics.ts'
-import { openApiDocument } from './openapi.ts'
+import { requestMetrics } from './metrics.ts'
+import { openApiDocument, release } from './openapi.ts'
 import { onError } from './errors.ts'
-import { release } from './release.ts'
 import { settingsErrorOfFunctions } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
@@ -16,17 +15,8 @@ const preflight = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   allowHeaders: [
-    'Authorization',
-    'Content-Type',
-    'Idempotency-Key',
-    'If-None-Match',
-    'X-Request-Id',
-    'apikey',
-    'baggage',
-    'traceparent',
-    'tracestate',
-    'x-client-info',
-    'x-retry-count',
+    ...['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match', 'X-Request-Id'],
+    ...['apikey', 'baggage', 'traceparent', 'tracestate', 'x-client-info', 'x-retry-count'],
   ],
   maxAge: 86_400,
 })
@@ -52,46 +42,27 @@ const methodNotAllowedResponse = (c: Context, methods: string[]): Response =>
     'X-Error-Code': 'method_not_allowed',
   })
 
-/** The methods of each path without parameters. */
-const findMethods = (app: Hono): Map<string, string[]> => {
-  const found = new Map<string, Set<string>>()
-  for (const { method, path } of app.routes) {
-    if (method === 'ALL' || path.includes(':')) continue
-    const methods = found.get(path) ?? new Set()
-    found.set(path, methods.add(method))
-    if (method === 'GET') methods.add('HEAD')
-  }
-  return new Map([...found].map(([path, methods]) => [path, [...methods]]))
-}
-
 /** Paths without parameters know their methods: a GET of /users/profile is 405 and not GET /users/:id. */
-const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
-  let methodsOf: Map<string, string[]> | undefined
-  return async (c, next) => {
-    methodsOf ??= findMethods(app)
-    const methods = methodsOf.get(c.req.path)
-    if (!methods || methods.includes(c.req.method)) return await next()
-    return methodNotAllowedResponse(c, methods)
-  }
+const rejectOtherMethods = (app: Hono): MiddlewareHandler => async (c, next) => {
+  const routes = app.routes.filter(({ method, path }) => path === c.req.path && method !== 'ALL')
+  const methods = new Set(routes.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : method))
+  if (methods.size === 0 || methods.has(c.req.method)) return await next()
+  return methodNotAllowedResponse(c, [...methods])
 }
 
 /** The header of W3C Trace Context, if it is valid. */
 const traceparentOf = ({ req }: Context): string | undefined =>
   /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(req.header('traceparent') ?? '')?.[0]
 
-/** A request that names no id has that of its trace. */
-const generator = (c: Context): string => traceOf(traceparentOf(c)) ?? crypto.randomUUID()
-
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
   app.use(
-    requestId({ generator }),
+    // A request that names no id has that of its trace.
+    requestId({ generator: (c) => traceOf(traceparentOf(c)) ?? crypto.randomUUID() }),
     (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
     requestMetrics,
   )
-  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
-  if (settingsError) log('error', settingsError)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {
@@ -105,7 +76,9 @@ export const createApp = (name: string): Hono => {
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   // A setting that is not understood is refused, and not taken for its default, which may be the open one.
+  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
   if (settingsError) {
+    log('error', settingsError)
     app.use((c) => Promise.resolve(c.json({ error: 'Internal server error' }, 500, { 'X-Error-Code': 'internal' })))
   }
   app.use(rejectOtherMethods(app))
@@ -134,9 +107,20 @@ export const createApp = (name: string): Hono => {
   return app
 }
 
-/** Answers what an API function has done. */
 export const sendNothing = (c: Context, _: RpcResult): Response => c.body(null, 204)
 
 /** Sends the JSON of an API function as Postgres wrote it. */
 export const sendJson = (c: Context, result: RpcResult, status: ContentfulStatusCode = 200): Response =>
   c.body(result.body, status, { 'Content-Type': 'application/json' })
+
+/** The Link header of the next page; relative, because a function does not know by which address it was asked. */
+export const nextPageLink = (parameters: Record<string, unknown>): string => {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
+  return `<?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}>; rel="next"`
+}
+
+/** Sends a page of a list that pages by `before_id`, with a link to the next page if there is one. */
+export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>): Response => {
+  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, before_id: page.metadata.next }))
+  return sendJson(c, page)
+}

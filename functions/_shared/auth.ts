@@ -1,12 +1,12 @@
 import { createMiddleware } from 'hono/factory'
+import { timingSafeEqual } from 'hono/utils/buffer'
 import { actAs, type Rpc } from './rpc.ts'
-import { withDocs, withHeaders } from './openapi.ts'
+import { withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
+import { project } from './settings.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
 export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
-type AnonymousContext = { Variables: { db: Rpc } }
-type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string): never =>
   httpError('unauthorized', message, { 'WWW-Authenticate': challenge })
@@ -15,10 +15,7 @@ const unauthorised = (message: string, challenge: string): never =>
 export const requireUser = withDocs(
   {
     security: [{ bearer: [] }],
-    responses: {
-      401: withHeaders('No token, or one that is not valid', 'WWW-Authenticate'),
-      403: 'The account is deactivated',
-    },
+    responses: { 401: ['No token, or one that is not valid', 'WWW-Authenticate'], 403: 'The account is deactivated' },
     codes: ['deactivated'],
   },
   createMiddleware<UserContext>(async (c, next) => {
@@ -37,7 +34,7 @@ export const requireUser = withDocs(
 /** API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active. */
 export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },
-  createMiddleware<OptionalUserContext>(async (c, next) => {
+  createMiddleware<{ Variables: { db: Rpc; claims: Claims | null } }>(async (c, next) => {
     const token = bearerToken(c.req.header('Authorization'))
     const claims = token ? await verifyToken(token) : null
     c.set('claims', claims)
@@ -47,10 +44,24 @@ export const optionalUser = withDocs(
 )
 
 /** Ignores any token: API functions run as anon. */
-export const anonymousUser = withDocs(
-  {},
-  createMiddleware<AnonymousContext>(async (c, next) => {
-    c.set('db', actAs(null, false))
+export const anonymousUser = createMiddleware<{ Variables: { db: Rpc } }>(async (c, next) => {
+  c.set('db', actAs(null, false))
+  await next()
+})
+
+export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
+  if (!key) return false
+  const same = await Promise.all(project.secretKeys.map((secret) => timingSafeEqual(secret, key)))
+  return same.includes(true)
+}
+
+/** Requires the secret key: in `apikey`, as Supabase clients send it, or as a bearer token, as Prometheus does. */
+export const requireSecretKey = withDocs(
+  { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: ['Not the secret key', 'WWW-Authenticate'] } },
+  createMiddleware(async (c, next) => {
+    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {
+      return unauthorised('The secret key is needed', 'Bearer')
+    }
     await next()
   }),
 )

@@ -2,10 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { log } from './log.ts'
 import { settings } from './settings.ts'
 
-/**
- * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has all
- * 2^64 addresses of it. Null for anything that is not an address. Accepts a port, and IPv6 brackets and zones.
- */
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, of which a subscriber has all. */
 const parseNetwork = (value: string): string | null => {
   // The longest address has 39 characters; its zone and port have almost as many again.
   if (value.length > 80) return null

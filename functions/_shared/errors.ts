@@ -12,27 +12,20 @@ export const httpError = (code: ErrorCode, message: string, headers?: Record<str
 
 export const busy = 'The service is busy, please try again'
 
-/** Throws 503: the request was valid and can be retried. */
 export const serviceUnavailable = (): never => httpError('unavailable', busy)
 
-/** Throws 429 with Retry-After where the seconds are known. */
 export const tooManyRequests = (seconds?: number): never => {
   const headers = seconds ? { 'Retry-After': String(seconds) } : undefined
   return httpError('rate_limited', 'Too many requests, please try again later', headers)
 }
 
-interface DatabaseError {
-  code: string
-  message: string
-  severity?: string
-  /** In the language of the server. PgBouncer sends only this one. */
-  severity_local?: string
-  detail?: string
-  hint?: string
-  constraint?: string
-}
+/** `severity_local` is in the language of the server. PgBouncer sends only this one. */
+type DatabaseError =
+  & { code: string; message: string }
+  & {
+    [Field in 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint']?: string
+  }
 
-/** Whether Postgres reported the error. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
@@ -46,7 +39,10 @@ interface ErrorResponse {
   headers?: Record<string, string>
 }
 
-const unavailable: ErrorResponse = { status: 503, body: { error: busy }, headers: { 'Retry-After': '1' } }
+const unavailable: ErrorResponse = { status: 503, body: { error: busy } }
+
+/** In seconds, where nothing else is known. */
+const retryAfter: Record<number, string> = { 429: '60', 503: '1' }
 
 /** The database connection is gone, or silent, which cannot be told apart. */
 export class ConnectionLoss extends Error {
@@ -56,17 +52,13 @@ export class ConnectionLoss extends Error {
 // admin_shutdown, crash_shutdown, cannot_connect_now
 const connectionLossCodes = ['57P01', '57P02', '57P03']
 
-/** Whether the database connection is gone, rather than one statement refused. */
 export const isConnectionLoss = (error: unknown): boolean =>
   error instanceof ConnectionLoss || (isDatabaseError(error) && connectionLossCodes.includes(error.code))
 
 /** What ends an anonymous caller's statement (private.act_as), with the connection. */
 const transactionTimeout = '25P04'
 
-/**
- * Whether a server or pooler has refused to open a connection, for example because it has none left: Supavisor says so
- * with XX000, PgBouncer with 08P01.
- */
+/** Whether a server or pooler has refused to open a connection: Supavisor says so with XX000, PgBouncer with 08P01. */
 export const isConnectionRefusal = (error: unknown): boolean =>
   isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL' && error.code !== transactionTimeout
 
@@ -80,27 +72,28 @@ const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   }
 }
 
-/** A refusal of our SQL names its code as the hint, if its status has several. */
-const codeOfHint = (status: number, hint: string | undefined): ErrorCode =>
-  errorCodes.find((code) => code === hint && statuses[code] === status) ?? codeOf(status)
-
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
-const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
-  const raised = /^PT([45]\d\d)$/.exec(error.code)
-  if (raised) {
+const errorResponse = (error: unknown): ErrorResponse => {
+  if (error instanceof HTTPException) {
+    const headers = Object.fromEntries(error.res?.headers ?? [])
+    return { status: error.status, body: { error: error.message }, headers }
+  }
+  if (isConnectionLoss(error) || isConnectionRefusal(error)) return unavailable
+  const { code = '', message, detail, hint, constraint } = isDatabaseError(error) ? error : {} as Partial<DatabaseError>
+  if (/^PT[45]\d\d$/.test(code)) {
+    const status = Number(code.slice(2)) as ContentfulStatusCode
+    // A refusal of our SQL names its code as the hint, if its status has several.
+    const named = errorCodes.find((one) => one === hint && statuses[one] === status) ?? codeOf(status)
+    const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
     return {
-      status: Number(raised[1]) as ContentfulStatusCode,
-      body: { ...parseDetail(error.detail), error: error.message },
-      headers: {
-        'X-Error-Code': codeOfHint(Number(raised[1]), error.hint),
-        ...(raised[1] === '401' && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
-        ...(raised[1] === '503' && { 'Retry-After': '1' }),
-      },
+      status,
+      body: { ...parseDetail(detail), error: message! },
+      headers: { 'X-Error-Code': named, ...challenge },
     }
   }
-  switch (error.code) {
+  switch (code) {
     case '23514': // check_violation
-      return { status: 400, body: { error: error.constraint ?? 'A value is not allowed' } }
+      return { status: 400, body: { error: constraint ?? 'A value is not allowed' } }
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
       return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
@@ -113,28 +106,9 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
     case '57014': // query_canceled, by the statement timeout
     case transactionTimeout:
       return unavailable
+    default:
+      return { status: 500, body: { error: 'Internal server error' } }
   }
-}
-
-const errorResponse = (error: unknown): ErrorResponse => {
-  if (error instanceof HTTPException) {
-    return {
-      status: error.status,
-      body: { error: error.message },
-      headers: {
-        ...(error.status === 503 && { 'Retry-After': '1' }),
-        ...(error.status === 429 && { 'Retry-After': '60' }),
-        ...Object.fromEntries(error.res?.headers ?? []),
-      },
-    }
-  }
-  if (isDatabaseError(error)) {
-    const known = fromDatabase(error)
-    if (known) return known
-    if (isConnectionRefusal(error)) return unavailable
-  }
-  if (isConnectionLoss(error)) return unavailable
-  return { status: 500, body: { error: 'Internal server error' } }
 }
 
 /** An error for the log. Its message loses everything in quotes, because that can be personal data. */
@@ -151,5 +125,11 @@ export const onError = (error: unknown, c: Context): Response => {
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   else if (isConnectionLoss(error)) log('warn', 'Database connection failed', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
-  return c.json(body, status, { 'Cache-Control': 'no-store', 'X-Error-Code': codeOf(status), ...headers })
+  const wait = retryAfter[status]
+  return c.json(body, status, {
+    'Cache-Control': 'no-store',
+    'X-Error-Code': codeOf(status),
+    ...(wait && { 'Retry-After': wait }),
+    ...headers,
+  })
 }

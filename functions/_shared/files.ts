@@ -1,24 +1,19 @@
 import { log } from './log.ts'
-import { platformFetch } from './platform_fetch.ts'
+import { platformFetch } from './platform.ts'
+import type { Rpc } from './rpc.ts'
 import { project } from './settings.ts'
-
-/** Storage answers in a tenth of this. */
-const timeoutMilliseconds = 3000
 
 /** Removes files with a user's token. Returns how many are gone; that Storage refuses or is down is only logged. */
 export const removeFiles = async (bucket: string, names: string[], token: string): Promise<number> => {
   try {
     const response = await platformFetch(`${project.platformUrl}/storage/v1/object/${bucket}`, {
       method: 'DELETE',
-      headers: {
-        apikey: project.publishableKey,
-        Authorization: `Bearer ${token}`,
-        'Content-Type': 'application/json',
-      },
+      headers: { apikey: project.publishableKey, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ prefixes: names }),
       // A redirect must not receive the token.
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMilliseconds),
+      // Storage answers in a tenth of this.
+      signal: AbortSignal.timeout(3000),
     })
     const answer = await response.json()
     if (response.ok) return answer.length
@@ -28,4 +23,18 @@ export const removeFiles = async (bucket: string, names: string[], token: string
     log('warn', 'Storage refused or did not answer', { status: (error as Error).name })
   }
   return 0
+}
+
+// Each round removes up to a thousand files.
+const maxRounds = 5
+
+/** Removes the caller's avatars. If Storage fails, this is only logged: it must not prevent the erasure. */
+export const removeAvatars = async (db: Rpc, token: string): Promise<void> => {
+  const list = async (): Promise<string[]> => JSON.parse((await db`list_avatars()`).body)
+  let names = await list()
+  for (let round = 0; round < maxRounds && names.length > 0; round++) {
+    if (await removeFiles('avatars', names, token) !== names.length) break
+    names = await list()
+  }
+  if (names.length > 0) log('warn', 'Avatars were left behind')
 }

@@ -67,7 +67,6 @@ const tokensOf = (text: string) => {
   return tokens
 }
 
-/** Returns a function that finds what is wanted in a text. */
 export const createFinder = (wanted: Wanted[]) => {
   // Common words would hide those that say something.
   const marked = wanted.filter(({ common, quoted }) => quoted || !common || wanted.every(({ common }) => common))

@@ -11,10 +11,8 @@ export type RequestIds = { 'x-request-id': string; traceparent?: string }
 /** Runs the work of a request so that its log lines carry the request's ids. */
 export const withRequest = <Result>(ids: RequestIds, work: () => Result): Result => request.run(ids, work)
 
-/** The ids of the request that is being answered. */
 export const currentRequest = (): RequestIds | undefined => request.getStore()
 
-/** The trace of a header of W3C Trace Context. */
 export const traceOf = (traceparent = ''): string | undefined => traceparent.split('-')[1]
 
 /**

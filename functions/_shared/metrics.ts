@@ -1,18 +1,13 @@
+import { createMiddleware } from 'hono/factory'
+import { matchedRoutes } from 'hono/route'
+import { log } from './log.ts'
+import { settings } from './settings.ts'
+
 // Counts since this process started. On Supabase an Edge Function runs as many short-lived processes, each with its own
 // counts; docs/runbook.md says how to read them there.
 
 const requests = new Map<string, number>()
 let inFlight = 0
-
-/** Counts a request in flight. Call the returned function once its response is ready. */
-export const startRequest = (): (method: string, route: string, status: number) => void => {
-  inFlight++
-  return (method, route, status) => {
-    inFlight--
-    const labels = `method="${method}",route="${route}",status="${Math.floor(status / 100)}xx"`
-    requests.set(labels, (requests.get(labels) ?? 0) + 1)
-  }
-}
 
 export type Sample = [labels: string, value: number]
 
@@ -36,3 +31,28 @@ export const formatRequestMetrics = (): string =>
   ]) +
   gauge('http_requests_in_flight', 'Number of requests in flight.', inFlight) +
   gauge('process_start_time_seconds', 'Unix time at which the process started.', startTime)
+
+/** Counts requests, and logs those that ACCESS_LOG names, by route pattern, because a path can contain user input. */
+export const requestMetrics = createMiddleware(async (c, next) => {
+  const start = performance.now()
+  inFlight++
+  let status = 500
+  try {
+    await next()
+    status = c.res.status
+  } finally {
+    const ms = performance.now() - start
+    // Requests without a route share one series: otherwise each unknown path or method would create a new one.
+    const handler = matchedRoutes(c).find(({ path, method }) => !path.endsWith('/*') && method !== 'ALL')
+    const route = handler?.path ?? 'unknown'
+    const method = handler?.method ?? 'unknown'
+    inFlight--
+    const labels = `method="${method}",route="${route}",status="${Math.floor(status / 100)}xx"`
+    requests.set(labels, (requests.get(labels) ?? 0) + 1)
+    const { ACCESS_LOG: logged } = settings
+    const isSlow = ms > 1000 && logged === 'slow'
+    if (logged === 'all' || logged !== 'off' && (status >= 500 || isSlow)) {
+      log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
+    }
+  }
+})

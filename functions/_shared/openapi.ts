@@ -1,42 +1,31 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
 import type { OperationId } from '../../docs/reference/index.ts'
-import { release } from './release.ts'
 import { codeOf, type ErrorCode, errorCodeSchema, statuses } from './error_codes.ts'
 
-/** The headers of answers, and what they say. */
+/** Replaced by scripts/build_functions.ts. */
+declare const RELEASE: string
+
+/** Version and commit of the bundle; 'development' where the sources run as they are. */
+export const release: string = typeof RELEASE === 'undefined' ? 'development' : RELEASE
+
+const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
 const answerHeaders = {
-  Allow: { description: 'The methods that there are', schema: { type: 'string' } },
-  ETag: { description: 'Of this answer, for If-None-Match', schema: { type: 'string' } },
-  'Idempotency-Replayed': {
-    description: 'The request was sent before, and this is its first answer',
-    schema: { type: 'string', const: 'true' },
-  },
-  Link: {
-    description:
-      'The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page',
-    schema: { type: 'string' },
-  },
-  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', format: 'int32', minimum: 1 } },
-  'WWW-Authenticate': {
-    description: 'Bearer, with error="invalid_token" if a token was sent',
-    schema: { type: 'string' },
-  },
-  'X-Request-Id': { description: 'As sent, if it is well-formed; else a new one', schema: { type: 'string' } },
+  Allow: header('The methods that there are'),
+  ETag: header('Of this answer, for If-None-Match'),
+  'Idempotency-Replayed': header('The request was sent before, and this is its first answer', {
+    type: 'string',
+    const: 'true',
+  }),
+  Link: header('The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page'),
+  'Retry-After': header('Seconds to wait', { type: 'integer', format: 'int32', minimum: 1 }),
+  'WWW-Authenticate': header('Bearer, with error="invalid_token" if a token was sent'),
+  'X-Request-Id': header('As sent, if it is well-formed; else a new one'),
 }
 type AnswerHeader = keyof typeof answerHeaders
 
-/** A response with a schema, or with a description alone, and its headers. */
-interface Answer {
-  answer: z.ZodType | string
-  headers: AnswerHeader[]
-}
-
-/** Documents the headers of a response, of which it may lack some. */
-export const withHeaders = (answer: z.ZodType | string, ...headers: AnswerHeader[]): Answer => ({ answer, headers })
-
-const isAnswer = (response: z.ZodType | string | Answer): response is Answer =>
-  typeof response === 'object' && 'answer' in response
+/** A response with a schema, or with a description alone; and its headers, of which it may lack some. */
+type Described = z.ZodType | string | [answer: z.ZodType | string, ...headers: AnswerHeader[]]
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
@@ -47,24 +36,21 @@ export interface RouteDocs {
   query?: z.ZodObject
   headers?: z.ZodObject
   json?: z.ZodType
-  responses?: Record<number, z.ZodType | string | Answer>
+  responses?: Record<number, Described>
   /** The X-Error-Codes of statuses that have several. */
   codes?: readonly ErrorCode[]
 }
 
 const docsOf = new WeakMap<object, RouteDocs>()
 
-/** Documents a middleware and returns it unchanged. */
 export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handler): Handler => {
   docsOf.set(handler, docs)
   return handler
 }
 
 /**
- * A middleware that only documents: `route('sendMessage', 'Send a message', { 201: message })`. An operation's tag,
- * description and example are in docs/reference, of which a function has only the type of the ids: its bundle may have
- * 1 MB, and every cold start would read 30 KB for a document that is rarely asked for. scripts/write_openapi.ts joins
- * both; what a function serves at /openapi.json lacks them.
+ * A middleware that only documents: `route('sendMessage', 'Send a message', { 201: message })`. Tag, description and
+ * example are in docs/reference: every cold start would read 30 KB of them. scripts/write_openapi.ts joins both.
  */
 export const route = (
   operationId: OperationId,
@@ -94,27 +80,27 @@ const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
   delete schema.maximum
 }
 
+type Meta = { jsonSchema?: object; mediaType?: string }
+const metaOf = (schema: unknown): Meta => z.globalRegistry.get(schema as z.ZodType) as Meta | undefined ?? {}
+
 // Request schemas are documented by their input. A schema that a transform hides states its JSON Schema as metadata.
-const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
+const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
   const { $schema: _, ...converted } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const meta = z.globalRegistry.get(zodSchema) as { jsonSchema?: object; examples?: unknown[] } | undefined
-      if (meta?.jsonSchema) {
-        const { description } = jsonSchema
-        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-        Object.assign(jsonSchema, description && { description }, meta.jsonSchema)
+      const { jsonSchema: stated } = metaOf(zodSchema)
+      const written = jsonSchema as JsonSchema
+      if (stated) {
+        const { description } = written
+        for (const key of Object.keys(written)) delete written[key]
+        Object.assign(written, description && { description }, stated)
       }
-      // zod drops the examples of a schema that transforms.
-      if (meta?.examples) jsonSchema.examples = meta.examples
-      delete (jsonSchema as Record<string, unknown>).jsonSchema
-      delete (jsonSchema as Record<string, unknown>).mediaType
-      delete jsonSchema.id
-      suitGenerators(jsonSchema as JsonSchema, io)
+      for (const key of ['jsonSchema', 'mediaType', 'id']) delete written[key]
+      suitGenerators(written, io)
     },
   })
-  return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))
+  return converted
 }
 
 /** Whether a request may come without this part. */
@@ -122,72 +108,56 @@ export const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undef
 
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
   Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, examples, ...others } = toJsonSchema(field as z.ZodType, 'input')
+    const { description, ...others } = toJsonSchema(field as z.ZodType, 'input')
     return {
       name,
       in: place,
-      ...(description && { description }),
-      ...(examples && { example: examples[0] }),
+      description,
       required: place === 'path' || !isOptional(field as z.ZodType),
       schema: others,
     }
   })
 
-const mediaTypeOf = (schema: z.ZodType): string =>
-  (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
-
-const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: readonly ErrorCode[]) => {
-  const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
+const documentResponse = (status: number, response: Described, codes: readonly ErrorCode[] = []) => {
+  const [answer, ...headers] = Array.isArray(response) ? response : [response]
   const description = typeof answer === 'string' ? answer : status < 300 ? 'Success' : 'Error'
   const schema = typeof answer === 'string' ? (status >= 400 ? errorBody : undefined) : answer
   const own = codes.filter((code) => statuses[code] === status)
-  const code = {
-    description: 'What is wrong, for programs',
-    schema: { $ref: '#/components/schemas/ErrorCode', enum: own.length > 0 ? own : [codeOf(status)] },
-  }
+  const code = header('What is wrong, for programs', {
+    $ref: '#/components/schemas/ErrorCode',
+    enum: own.length > 0 ? own : [codeOf(status)],
+  })
+  const shared = [...headers, 'X-Request-Id'].map((name) => [name, { $ref: `#/components/headers/${name}` }])
   return {
     description,
-    headers: {
-      ...Object.fromEntries(
-        [...headers, 'X-Request-Id'].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-      ),
-      ...(status >= 400 && { 'X-Error-Code': code }),
-    },
-    ...(schema && { content: { [mediaTypeOf(schema)]: { schema: toJsonSchema(schema, 'output') } } }),
+    headers: { ...Object.fromEntries(shared), ...(status >= 400 && { 'X-Error-Code': code }) },
+    content: schema &&
+      { [metaOf(schema).mediaType ?? 'application/json']: { schema: toJsonSchema(schema, 'output') } },
   }
 }
 
-const generalResponses: RouteDocs['responses'] = {
+const generalResponses: Record<number, Described> = {
   400: 'A value is not allowed; the message names it',
-  405: withHeaders('Any other method', 'Allow'),
+  405: ['Any other method', 'Allow'],
   413: 'Over 100 KB',
   415: 'Not JSON',
-  429: withHeaders('Too many requests; Retry-After says when to retry', 'Retry-After'),
+  429: ['Too many requests; Retry-After says when to retry', 'Retry-After'],
   500: 'Internal server error',
-  503: withHeaders('The service is busy; Retry-After says when to retry', 'Retry-After'),
+  503: ['The service is busy; Retry-After says when to retry', 'Retry-After'],
 }
-
-const sharedResponses = Object.fromEntries(
-  Object.entries(generalResponses).map(([status, response]) => [
-    codeOf(Number(status)),
-    documentResponse(Number(status), response, []),
-  ]),
-)
 
 /** The responses of an operation. What it shares with others is a component of the document. */
 const documentResponses = ({ json, responses, codes = [] }: RouteDocs) => {
   const { 413: _, 415: __, ...withoutBody } = generalResponses
-  const all = { ...(json ? generalResponses : withoutBody), ...responses }
-  return Object.fromEntries(
-    Object.entries(all).map(([key, response]) => {
-      const status = Number(key)
-      const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
-      return [
-        key,
-        isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
-      ]
-    }),
-  )
+  const all = Object.entries({ ...(json ? generalResponses : withoutBody), ...responses })
+  return Object.fromEntries(all.map(([key, response]) => {
+    const status = Number(key)
+    const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
+    return [
+      key,
+      isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
+    ]
+  }))
 }
 
 /** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */
@@ -211,15 +181,17 @@ export const openApiDocument = (app: Hono, title: string) => {
       summary,
       security,
       parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
-      ...(json && {
-        requestBody: {
-          required: !isOptional(json),
-          content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
-        },
-      }),
+      requestBody: json && {
+        required: !isOptional(json),
+        content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
+      },
       responses: documentResponses(operation),
     }
   }
+  const shared = Object.entries(generalResponses).map((
+    [status, response],
+  ) => [codeOf(Number(status)), documentResponse(Number(status), response)])
+  const schemas: Record<string, unknown> = {}
   const document = {
     openapi: '3.1.0',
     info: { title, version: release },
@@ -227,28 +199,19 @@ export const openApiDocument = (app: Hono, title: string) => {
     components: {
       schemas: { ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
       headers: answerHeaders,
-      responses: structuredClone(sharedResponses),
+      responses: Object.fromEntries(shared),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         secretKey: { type: 'apiKey', in: 'header', name: 'apikey' },
       },
     },
   }
-  return hoist(document)
-}
-
-// z.toJSONSchema puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
-const hoist = <Document extends { components: { schemas: Record<string, object> } }>(document: Document): Document => {
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    const { $defs } = node as { $defs?: Record<string, object> }
-    if ($defs) {
-      delete (node as { $defs?: unknown }).$defs
-      Object.assign(document.components.schemas, $defs)
-    }
-    Object.values(node).forEach(visit)
-    Object.values($defs ?? {}).forEach(visit)
-  }
-  visit(document)
-  return document
+  // zod puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
+  const text = JSON.stringify(document).replaceAll('#/$defs/', '#/components/schemas/')
+  const hoisted: typeof document = JSON.parse(
+    text,
+    (key, value) => key === '$defs' ? void Object.assign(schemas, value) : value,
+  )
+  Object.assign(hoisted.components.schemas, schemas)
+  return hoisted
 }

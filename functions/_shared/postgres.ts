@@ -5,16 +5,6 @@ import { ConnectionLoss, isConnectionRefusal, serviceUnavailable } from './error
 /** Runs one statement and returns its rows, each value as Postgres prints it. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
-interface PoolLimits {
-  connections: number
-  /** How long a statement may wait for a connection. After that it is refused with 503 without having been sent. */
-  waitMilliseconds: number
-  /** How long a statement may take. */
-  answerMilliseconds: number
-  /** How long an idle connection stays open. */
-  idleMilliseconds: number
-}
-
 // As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and
 // `verify-full` also checks the certificate and the host name.
 const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
@@ -61,27 +51,18 @@ const types = { getTypeParser: () => (text: string) => text }
  * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip
  * (tests/postgres/pooler.test.ts counts). Each connection prepares what it is sent, until a pooler answers that a
  * statement is not there, or already there: then nothing is prepared any more. Postgres enforces the statement timeout;
- * `answerMilliseconds` is for silent connections.
+ * `query_timeout` is for silent connections. `ca` is the PEM of an authority that the runtime does not know.
  */
-export const openPool = (
-  url: string,
-  limits: PoolLimits,
-  /** Options of the server, as `-c name=value`; and the PEM of an authority that the runtime does not know. */
-  { options, ca }: { options?: string; ca?: string } = {},
-): Query => {
+export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: string }): Query => {
   const { sslMode, ...target } = readTarget(url)
 
   const open = (isEncrypted: boolean): pg.Pool =>
     new pg.Pool({
       ...target,
+      ...config,
       application_name: 'edge_functions',
-      options,
       types,
       ssl: isEncrypted && { rejectUnauthorized: sslMode === 'verify-full', ca },
-      max: limits.connections,
-      connectionTimeoutMillis: limits.waitMilliseconds,
-      idleTimeoutMillis: limits.idleMilliseconds,
-      query_timeout: limits.answerMilliseconds,
     })
       // The pool removes a connection that was lost. Without listeners these events would end the process.
       .on('error', () => {})
@@ -92,13 +73,8 @@ export const openPool = (
 
   let prepares = true
   const idle = new Set<pg.PoolClient>()
-  /** The pool closes an idle connection when it hears of an error. */
-  const closeIdle = (error: Error): void => idle.forEach((client) => client.emit('error', error))
 
-  /**
-   * `prefer` continues without encryption if the handshake fails: Deno 2.1 rejects unknown authorities even if
-   * `rejectUnauthorized` is false.
-   */
+  // `prefer` goes on without encryption if the handshake fails: Deno 2.1 always rejects unknown authorities.
   const choose = async (): Promise<pg.Pool> => {
     const pool = open(sslMode !== 'disable')
     if (sslMode !== 'prefer') return pool
@@ -136,8 +112,8 @@ export const openPool = (
       if (isReported && notPrepared.has(error.code ?? '')) prepares = false
       if (isReported) throw error
       const loss = new ConnectionLoss((error as Error).message, { cause: error })
-      // If this connection fell silent, idle ones have done so as well, probably.
-      if (loss.message === 'Query read timeout') closeIdle(loss)
+      // If this connection fell silent, idle ones have probably done so as well. The pool closes those with an error.
+      if (loss.message === 'Query read timeout') idle.forEach((client) => client.emit('error', loss))
       throw loss
     }
   }
@@ -158,7 +134,6 @@ const retryable = new Set([
   'XX000', // cache lookup failed
 ])
 
-/** Retries a statement once after a transient error. */
 export const retryOnce = (query: Query): Query => async (text, values) => {
   try {
     return await query(text, values)

@@ -14,12 +14,7 @@ import type { RateName } from './setting_rules.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
-const lockNotAvailable = '55P03'
-
-/**
- * Consumes a token of the user or address, or throws 429. In a statement of its own, before the request's, so that a
- * request that fails later has still been counted.
- */
+/** Consumes a token, or throws 429: in a statement of its own, so that a request that fails later was counted. */
 export const consumeRateLimit = async (name: RateName, who: string): Promise<void> => {
   const rate = settings[name]
   if (!rate) return
@@ -29,8 +24,8 @@ export const consumeRateLimit = async (name: RateName, who: string): Promise<voi
   const wait = await counted.then(Number).catch((error) => {
     const { name: kind, code, status } = error
     log('warn', 'Rate limit not checked', { limit: name, kind, code })
-    // The row is locked by the caller's own other requests, which a write keeps until it commits.
-    if (code === lockNotAvailable) tooManyRequests(1)
+    // lock_not_available: the caller's own other requests hold the row, a write until it commits.
+    if (code === '55P03') tooManyRequests(1)
     // The request itself would fail as well.
     if (isConnectionLoss(error) || code === '57014' || status === 503) serviceUnavailable()
     // No limits are better than no service, but a script could create endless accounts.
@@ -39,7 +34,6 @@ export const consumeRateLimit = async (name: RateName, who: string): Promise<voi
   if (wait > 0) tooManyRequests(wait)
 }
 
-/** Counts a validated request of a user. */
 export const rateLimit = (name: RateName) =>
   createMiddleware<UserContext>(async (c, next) => {
     await consumeRateLimit(name, c.var.claims.sub)

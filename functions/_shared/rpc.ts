@@ -7,24 +7,19 @@ import type { Claims } from './token.ts'
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
 export interface RpcResult {
   body: string
-  metadata: {
-    next?: number
-    replayed?: boolean
-    existing?: boolean
-    place?: Record<string, number>
-    file?: string
-    wait?: number
-  }
+  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Place; file?: string; wait?: number }
 }
+type Place = Record<string, number>
 
 /** Calls one function of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
 export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<RpcResult>
 
 let query: Query | undefined
 
-/** Statements that run or wait for a connection. The next is refused at once, so that these are answered in time. */
-export const statements = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
-const withLimit = (query: Query): Query => (text, values) => statements.run(() => query(text, values))
+// One more statement than run or wait for a connection is refused at once, so that these are answered in time.
+const limiter = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
+export const { inFlight } = limiter
+const withLimit = (query: Query): Query => (text, values) => limiter.run(() => query(text, values))
 
 /** Replaces the connection pool, for the local stack on PGlite. */
 export const provideQuery = (provided: Query): void => {
@@ -42,16 +37,14 @@ const connect = (url: string | undefined): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
-  const limits = {
-    connections: settings.DATABASE_POOL,
-    waitMilliseconds: 4000,
+  const pool = openPool(url, {
+    max: settings.DATABASE_POOL,
+    connectionTimeoutMillis: 4000,
     // Above the statement timeout of 5 s.
-    answerMilliseconds: 6000,
-    idleMilliseconds: 60_000,
-  }
-  // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
-  // Poolers refuse or drop both; through one, log in as edge_functions.
-  const pool = openPool(url, limits, {
+    query_timeout: 6000,
+    idleTimeoutMillis: 60_000,
+    // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
+    // Poolers refuse or drop both; through one, log in as edge_functions.
     options: logsInAsEdgeFunctions ? undefined : '-c role=edge_functions -c statement_timeout=5s',
     ca: settings.DATABASE_CA_CERTIFICATE,
   })
@@ -61,10 +54,7 @@ const connect = (url: string | undefined): Query => {
 
 const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(project.databaseUrl))))(text, values)
 
-/**
- * The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts.
- * Beyond the rate limit, if there is one, the API function does not run; see limitWrite.
- */
+/** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
 export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   const isWithinLimit = limit

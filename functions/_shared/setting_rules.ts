@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 export type Environment = Record<string, string | undefined>
 
 /** A value that is not understood: the rest of a sentence that begins with the setting. */
@@ -33,23 +35,14 @@ const postgresUrl = url('must look like postgresql://user:password@host:port/dat
 /** Keys as Supabase sets them: `{"default": "sb_…"}`. */
 export const namedKeys = (text: string): string[] => {
   try {
-    const keys = JSON.parse(text)
-    if (typeof keys === 'object' && !Array.isArray(keys)) {
-      const values = Object.values(keys)
-      if (values.every((key) => typeof key === 'string')) return values
-    }
+    return Object.values(z.record(z.string(), z.string()).parse(JSON.parse(text)))
   } catch {
-    // As any other that is not understood.
+    return fail('must be a JSON object of keys by name')
   }
-  return fail('must be a JSON object of keys by name')
 }
 
 /** `count` requests in `seconds`, at most `burst` of them at once. */
-export interface Rate {
-  count: number
-  seconds: number
-  burst: number
-}
+export type Rate = Record<'count' | 'seconds' | 'burst', number>
 
 /** `60/60` allows the whole count at once, `60/60/10` ten at once, `off` is null. */
 const parseRate = (text: string): Rate | null => {
@@ -61,7 +54,7 @@ const parseRate = (text: string): Rate | null => {
     : fail('must be count/seconds, count/seconds/burst or off')
 }
 
-const rate = (hosted: string, means: string) => ({ parse: parseRate, default: hosted, local: 'off', means })
+const rate = (hosted: string) => ({ parse: parseRate, default: hosted, local: 'off' })
 
 export interface Setting {
   /** Who alone reads it: `npm start`, or the functions on Supabase. */
@@ -71,237 +64,92 @@ export interface Setting {
   default?: string
   /** The default on one machine, where it differs. */
   local?: string
-  /** The default in words, where it is not a constant. */
-  unset?: string
-  /** What .env.example shows, if it is not the default. */
-  example?: string
-  /** One cell of a table in docs/settings.md, in Markdown. */
-  means: string
 }
 
-// Every setting: npm start and the functions check and read by these tables, and `npm run settings` writes
-// `.env.example` and the tables of docs/settings.md from them.
+// Every setting: npm start and the functions check and read by these tables. docs/settings.md says what each one means;
+// `npm run settings` writes names and defaults there and into `.env.example`.
 
-const general = {
-  OPENAI_API_KEY: { means: 'vectors of the search from OpenAI; without a key the offline model makes them' },
-  OPENAI_BASE_URL: {
-    parse: webUrl,
-    unset: 'OpenAI',
-    example: 'https://api.openai.com/v1',
-    means: 'anything else that speaks its API and returns 384 dimensions',
-  },
-  EMBEDDING_MODEL: { default: 'text-embedding-3-small', means: 'the model that is asked for vectors' },
-  DATABASE_POOL: {
-    parse: positive,
-    // With one statement at a time on each, six connections serve as many requests a second on two cores as three did
-    // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
-    default: '6',
-    means: 'database connections per instance (1 on Supabase)',
-  },
-  DATABASE_QUEUE: {
-    parse: positive,
-    default: '1000',
-    means: 'how many statements may wait for a connection; the next gets 503',
-  },
-  SEARCH_CONCURRENCY: {
-    parse: positive,
-    unset: 'half of `DATABASE_POOL`',
-    means: 'searches that run at once; 100 more may wait, for 4 s at most, and the next gets 503. Always below ' +
-      '`DATABASE_POOL`, unless that is 1',
-  },
-  SEARCH_TIMEOUT: {
-    parse: number(1, 5000),
-    default: '2000',
-    means: 'milliseconds after which a search ends, with 503; of messages, after 500 at most, with a page',
-  },
-  PUBLIC_USER_CREATION: { parse: onOff, default: 'on', means: '`off` leaves `POST /users` to the secret key' },
-  RATE_LIMIT_SEND: rate(
-    '60/60/10',
-    'messages, corrections and messages taken back; a repeat with the same `client_id` counts as well',
-  ),
-  RATE_LIMIT_OPEN: rate('20/3600', 'attempts to open a conversation'),
-  RATE_LIMIT_RESERVE: rate('60/3600/20', 'offers, counter-offers and steps'),
-  RATE_LIMIT_REPORT: rate('20/3600', 'reports'),
-  RATE_LIMIT_SEARCH: rate('120/60', 'searches and completions'),
-  RATE_LIMIT_SEARCH_ANONYMOUS: rate('30/60', 'by address: searches without a token'),
-  RATE_LIMIT_SIGNUP: rate('10/3600', 'by address: sign-ups and `POST /users`; not the secret key'),
-  RATE_LIMIT_LOGIN: {
-    ...rate('30/300', 'by address: log-ins, right or wrong; on one machine also those at Auth itself'),
-    // Hashing keeps one machine busy for as long as it takes; no test or script logs in as often.
-    local: '3000/60/600',
-  },
-  RATE_LIMIT_REFRESH: rate('150/300', 'by address: refreshes, with a valid token or not'),
-  RATE_LIMIT_RECOVER: rate('10/3600', 'by address: password mails requested'),
-  RATE_LIMIT_PROFILE: rate('120/3600/30', 'changes of profile or interests; hiding is free'),
-  RATE_LIMIT_STATE: rate('120/60/20', 'changes of what is archived, muted or pinned'),
-  RATE_LIMIT_BLOCK: rate('100/3600/20', 'blocks and unblocks'),
-  RATE_LIMIT_DEVICE: rate('60/3600/20', 'registrations of devices, changes of notification settings'),
-  RATE_LIMIT_EXPORT: rate('10/3600', 'exports'),
-  FIRST_CONTACT_LIMIT: {
-    parse: numberOrOff(1, 999_999),
-    default: '3',
-    local: 'off',
-    means: 'how many messages a person may send in a conversation in which the other one has never written; the next ' +
-      'gets 403. `off` or 1 and more',
-  },
-  UNSEND_HOURS: { parse: count, default: '24', means: 'how long a sender may take a message back; 0: never' },
-  EDIT_MINUTES: { parse: count, default: '15', means: 'how long a sender may correct a message; 0: never' },
-  PARTNER_EMAIL: {
-    parse: oneOf('always', 'after_reply'),
-    default: 'always',
-    means: '`after_reply`: the partner\'s e-mail address is `""` in the list of conversations and the export until ' +
-      'they have written',
-  },
-  NOTIFY_DELAY_SECONDS: {
-    parse: number(0, 86_400),
-    default: '600',
-    means: 'the delay of those who have not chosen one ([notifications](notifications.md))',
-  },
-  SMTP_URL: {
-    parse: url('must look like smtps://user:password@host:port', 'smtp:', 'smtps:'),
-    unset: 'the inbox at `/mail`; on Supabase none',
-    example: 'smtps://user:password@smtp.example.com:2465',
-    means: 'the mail server of [mails](notifications.md#e-mail)',
-  },
+const table = {
+  OPENAI_API_KEY: {},
+  OPENAI_BASE_URL: { parse: webUrl },
+  EMBEDDING_MODEL: { default: 'text-embedding-3-small' },
+  // With one statement at a time on each, six connections serve as many requests a second on two cores as three did
+  // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
+  DATABASE_POOL: { parse: positive, default: '6' },
+  DATABASE_QUEUE: { parse: positive, default: '1000' },
+  SEARCH_CONCURRENCY: { parse: positive },
+  SEARCH_TIMEOUT: { parse: number(1, 5000), default: '2000' },
+  PUBLIC_USER_CREATION: { parse: onOff, default: 'on' },
+  RATE_LIMIT_SEND: rate('60/60/10'),
+  RATE_LIMIT_OPEN: rate('20/3600'),
+  RATE_LIMIT_RESERVE: rate('60/3600/20'),
+  RATE_LIMIT_REPORT: rate('20/3600'),
+  RATE_LIMIT_SEARCH: rate('120/60'),
+  RATE_LIMIT_SEARCH_ANONYMOUS: rate('30/60'),
+  RATE_LIMIT_SIGNUP: rate('10/3600'),
+  // Hashing keeps one machine busy for as long as it takes; no test or script logs in as often.
+  RATE_LIMIT_LOGIN: { ...rate('30/300'), local: '3000/60/600' },
+  RATE_LIMIT_REFRESH: rate('150/300'),
+  RATE_LIMIT_RECOVER: rate('10/3600'),
+  RATE_LIMIT_PROFILE: rate('120/3600/30'),
+  RATE_LIMIT_STATE: rate('120/60/20'),
+  RATE_LIMIT_BLOCK: rate('100/3600/20'),
+  RATE_LIMIT_DEVICE: rate('60/3600/20'),
+  RATE_LIMIT_EXPORT: rate('10/3600'),
+  FIRST_CONTACT_LIMIT: { parse: numberOrOff(1, 999_999), default: '3', local: 'off' },
+  UNSEND_HOURS: { parse: count, default: '24' },
+  EDIT_MINUTES: { parse: count, default: '15' },
+  PARTNER_EMAIL: { parse: oneOf('always', 'after_reply'), default: 'always' },
+  NOTIFY_DELAY_SECONDS: { parse: number(0, 86_400), default: '600' },
+  SMTP_URL: { parse: url('must look like smtps://user:password@host:port', 'smtp:', 'smtps:') },
   MAIL_FROM: {
     parse: matching(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/, 'must be an e-mail address'),
     default: 'no-reply@localhost',
-    means: 'their sender',
   },
-  APP_URL: {
-    parse: webUrl,
-    unset: 'the demo; on Supabase none',
-    example: 'https://app.example.com',
-    means: 'where mails lead; `{conversation}` in it becomes the id of the conversation',
-  },
-  VAPID_PUBLIC_KEY: {
-    unset: 'made on first start, in `DATA_DIR`; on Supabase none',
-    means: 'the public key of [Web Push](notifications.md#web-push)',
-  },
-  VAPID_PRIVATE_KEY: { unset: 'as the public one', means: 'the private key that belongs to it' },
-  VAPID_SUBJECT: {
-    parse: matching(/^(https:\/\/|mailto:)./, 'must begin with mailto: or https://'),
-    unset: "the project's URL",
-    example: 'mailto:you@example.com',
-    means: 'a `mailto:` or `https:` address for push services',
-  },
-  WEBHOOK_URL: {
-    parse: webUrl,
-    example: 'https://hooks.example.com/voyagers',
-    means: 'where [events](notifications.md#webhooks) go',
-  },
+  APP_URL: { parse: webUrl },
+  VAPID_PUBLIC_KEY: {},
+  VAPID_PRIVATE_KEY: {},
+  VAPID_SUBJECT: { parse: matching(/^(https:\/\/|mailto:)./, 'must begin with mailto: or https://') },
+  WEBHOOK_URL: { parse: webUrl },
   WEBHOOK_SECRET: {
     parse: matching(
       /^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/,
       'must be whsec_ and 24 to 64 bytes in base64',
     ),
-    example: 'whsec_',
-    means: '`whsec_` with the key that signs them',
   },
-  LOOPBACK_TARGETS: {
-    parse: oneOf('none', 'webhook', 'all'),
-    default: 'none',
-    local: 'webhook',
-    means: 'who may be on the machine itself: nobody, the webhook, or with `all` push endpoints as well, for tests',
-  },
-  TRUSTED_PROXIES: {
-    parse: number(1, 9),
-    default: '1',
-    means: 'how many proxies in front of the functions, the gateway included, append to `X-Forwarded-For`',
-  },
-  ACCESS_LOG: {
-    parse: oneOf('off', 'errors', 'slow', 'all'),
-    default: 'slow',
-    // A program that waits for the ready line may not read the output after it.
-    local: 'off',
-    means:
-      'which answers are one line of JSON in the log: `off` none, `errors` those with 5xx, `slow` also those that ' +
-      'took over 1 s, `all` ([runbook](runbook.md))',
-  },
-  JWT_SECRET: {
-    parse: (text) => text.length < 32 ? fail(`has ${text.length} characters; give it 32 or more`) : text,
-    unset: 'made on first start, in `DATA_DIR` (mode 600); on Supabase none: keys from JWKS',
-    means: 'signs the tokens; on Supabase only if the project still signs with the legacy shared secret',
-  },
-} satisfies Record<string, Setting>
-
-/** Read by `npm start` alone. */
-const onMachine = {
-  PORT: { parse: number(0, 65_535), default: '54321', means: 'where everything listens' },
-  HOST: { default: '127.0.0.1', means: "its address; with 0.0.0.0 the dashboard's link works only on this machine" },
-  DATA_DIR: {
-    default: '.data',
-    means: 'where database and Storage keep their files and the project its keys; `memory` keeps nothing',
-  },
-  DATABASE_URL: {
-    parse: postgresUrl,
-    example: 'postgresql://user:password@127.0.0.1:5432/database',
-    means: 'a Postgres 17 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
-  },
-  SEED: {
-    parse: oneOf('demo', 'none'),
-    default: 'demo',
-    means: 'what a new database starts with; `none` is the interests alone',
-  },
-  SUPABASE_PUBLISHABLE_KEY: {
-    parse: matching(/^sb_publishable_/, 'must start with sb_publishable_'),
-    unset: 'made on first start, in `DATA_DIR`',
-    example: 'sb_publishable_',
-    means: 'the key of the local project for clients',
-  },
-  SUPABASE_SECRET_KEY: {
-    parse: matching(/^sb_secret_/, 'must start with sb_secret_'),
-    unset: 'made on first start, in `DATA_DIR`',
-    example: 'sb_secret_',
-    means: 'its key for servers',
-  },
+  LOOPBACK_TARGETS: { parse: oneOf('none', 'webhook', 'all'), default: 'none', local: 'webhook' },
+  TRUSTED_PROXIES: { parse: number(1, 9), default: '1' },
+  // Locally off: a program that waits for the ready line may not read the output after it.
+  ACCESS_LOG: { parse: oneOf('off', 'errors', 'slow', 'all'), default: 'slow', local: 'off' },
+  JWT_SECRET: { parse: (text) => text.length < 32 ? fail(`has ${text.length} characters; give it 32 or more`) : text },
+  PORT: { on: 'machine', parse: number(0, 65_535), default: '54321' },
+  HOST: { on: 'machine', default: '127.0.0.1' },
+  DATA_DIR: { on: 'machine', default: '.data' },
+  DATABASE_URL: { on: 'machine', parse: postgresUrl },
+  SEED: { on: 'machine', parse: oneOf('demo', 'none'), default: 'demo' },
+  SUPABASE_PUBLISHABLE_KEY: { on: 'machine', parse: matching(/^sb_publishable_/, 'must start with sb_publishable_') },
+  SUPABASE_SECRET_KEY: { on: 'machine', parse: matching(/^sb_secret_/, 'must start with sb_secret_') },
   CURRENCY: {
+    on: 'machine',
     parse: (text) => Intl.supportedValuesOf('currency').includes(text) ? text : fail('must be of ISO 4217, as EUR'),
     default: 'EUR',
-    means: 'ISO 4217, of every price shown to people; the numbers of the API have none',
   },
-  EMAIL_CONFIRMATION: {
-    parse: onOff,
-    default: 'off',
-    means: '`on`: an account is [pending](privacy.md#pending-accounts) until its address is confirmed; mails are ' +
-      'printed, and at `/mail`',
-  },
-} satisfies Record<string, Setting>
-
-/** Read by the functions on Supabase alone. */
-const onSupabase = {
+  EMAIL_CONFIRMATION: { on: 'machine', parse: onOff, default: 'off' },
   DATABASE_CA_CERTIFICATE: {
+    on: 'supabase',
     parse: matching(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),
-    means: "PEM of the authority that signs the database server's certificate, if the runtime does not know it " +
-      '([deploy](deploy.md#tls-to-the-database))',
   },
-  EDGE_DATABASE_URL: {
-    parse: postgresUrl,
-    unset: "the platform's connection",
-    means: 'to log in as `edge_functions` through the pooler ([deploy](deploy.md#4-how-the-functions-log-in))',
-  },
+  EDGE_DATABASE_URL: { on: 'supabase', parse: postgresUrl },
   CLIENT_ADDRESS_HEADER: {
+    on: 'supabase',
     parse: (text) => matching(/^[\w-]+$/, 'must be the name of a header')(text).toLowerCase(),
     default: 'x-forwarded-for',
-    means: "always, to the header that holds the client's address ([deploy](deploy.md#client-addresses))",
   },
-  FORWARD_CLIENT_ADDRESS: {
-    parse: onOff,
-    default: 'off',
-    means: "`on` if Auth is to count refreshes by the client's address ([deploy](deploy.md#auths-own-limits))",
-  },
-  JWT_ISSUER: {
-    unset: '`https://<ref>.supabase.co/auth/v1`',
-    means: 'if the `iss` of tokens differs ([deploy](deploy.md#5-a-domain-of-your-own))',
-  },
-  PUBLIC_URL: {
-    parse: webUrl,
-    unset: '`SUPABASE_URL`',
-    means: 'if clients use another origin, as with `supabase start`',
-  },
+  FORWARD_CLIENT_ADDRESS: { on: 'supabase', parse: onOff, default: 'off' },
+  JWT_ISSUER: { on: 'supabase' },
+  PUBLIC_URL: { on: 'supabase', parse: webUrl },
 } satisfies Record<string, Setting>
 
-const table = { ...general, ...onMachine, ...onSupabase }
 type SettingName = keyof typeof table
 export type RateName = Extract<SettingName, `RATE_LIMIT_${string}`>
 type Values = {
@@ -310,17 +158,10 @@ type Values = {
     | (typeof table[Name] extends { default: string } ? never : undefined)
 }
 
-export const allSettings: Record<string, Setting> = {
-  ...general,
-  ...Object.fromEntries(Object.entries(onMachine).map(([name, setting]) => [name, { ...setting, on: 'machine' }])),
-  ...Object.fromEntries(Object.entries(onSupabase).map(([name, setting]) => [name, { ...setting, on: 'supabase' }])),
-}
+export const allSettings: Record<string, Setting> = table
 export const rateNames = Object.keys(table).filter((name) => name.startsWith('RATE_LIMIT_')) as RateName[]
 
-/**
- * What the settings say, or their defaults, read at each use. As in an .env file, an empty one is none. One that is not
- * understood throws: it is never taken for its default, which may be the open one.
- */
+/** What the settings say, read at each use. One that is not understood throws: its default may be the open one. */
 export const readSettings = (read: (name: string) => string | undefined): Values => {
   const valueOf = (name: string, { parse, default: otherwise }: Setting) => {
     const text = read(name) || otherwise
@@ -360,19 +201,17 @@ const errorOf = (name: string, parse: Setting['parse'], value: string | undefine
   }
 }
 
-const firstError = (env: Environment, isRead: (setting: Setting) => boolean): string | undefined =>
-  Object.entries(allSettings).filter(([, setting]) => isRead(setting))
-    .map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
+const firstError = (env: Environment, settings: [name: string, setting: Setting][]): string | undefined =>
+  settings.map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
+
+const settingsOf = (isOnMachine: boolean) =>
+  Object.entries(allSettings).filter(([, { on }]) => (on === 'machine') === isOnMachine)
+const platformKeys = { SUPABASE_SECRET_KEYS: { parse: namedKeys }, SUPABASE_PUBLISHABLE_KEYS: { parse: namedKeys } }
 
 /** The first setting of the functions that is not understood, in one line that names it. */
 export const settingsErrorOfFunctions = (env: Environment): string | undefined =>
-  firstError(env, ({ on }) => on !== 'machine') ??
-    // Supabase sets these itself.
-    ['SUPABASE_SECRET_KEYS', 'SUPABASE_PUBLISHABLE_KEYS'].map((name) => errorOf(name, namedKeys, env[name])).find(
-      Boolean,
-    ) ??
-    contradiction(env)
+  firstError(env, [...settingsOf(false), ...Object.entries(platformKeys)]) ?? contradiction(env)
 
 /** The same for `npm start`. */
 export const settingsErrorOfStack = (env: Environment): string | undefined =>
-  firstError(env, ({ on }) => on === 'machine') ?? settingsErrorOfFunctions(env)
+  firstError(env, settingsOf(true)) ?? settingsErrorOfFunctions(env)

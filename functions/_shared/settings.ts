@@ -7,9 +7,8 @@ export const settings = readSettings(read)
 
 /** Another stack can set a single key. */
 const keys = (name: string): string[] => {
-  const named = read(`${name}S`)
+  const [named, single] = [read(`${name}S`), read(name)]
   if (named) return namedKeys(named)
-  const single = read(name)
   return single ? [single] : []
 }
 
@@ -43,13 +42,11 @@ export const searchConcurrency = (): number =>
     Math.max(1, settings.DATABASE_POOL - 1),
   )
 
-/** The keys of Web Push; null without. */
 export const vapidKeys = () => {
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = project.url } = settings
   return publicKey && privateKey ? { publicKey, privateKey, subject } : null
 }
 
-/** Where the operator is told of events, and what signs them; null without. */
 export const webhookTarget = () => {
   const { WEBHOOK_URL: url, WEBHOOK_SECRET: secret } = settings
   return url && secret ? { url, secret } : null

@@ -1,11 +1,11 @@
 import type { AuthError, Session } from '@supabase/supabase-js'
 import type { z } from 'zod'
+import { isSecretKey } from './auth.ts'
 import { drainSoon } from './embeddings/drain.ts'
 import { httpError, serviceUnavailable } from './errors.ts'
 import { actAs, asService } from './rpc.ts'
 import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
-import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
 import {
   authClient,
@@ -15,15 +15,12 @@ import {
   throwAuthError,
   trustedAuthClient,
 } from './supabase_auth.ts'
-import type { Claims } from './token.ts'
 
 const emailTaken = 'An account with this e-mail already exists'
 
 /** The account of an Auth user. Throws 403 for a deactivated one. */
-export const getAccount = async (authId: string): Promise<Account> => {
-  const claims: Claims = { sub: authId, role: 'authenticated', exp: 0 }
-  return JSON.parse((await actAs(claims, true)`get_account()`).body)
-}
+export const getAccount = async (sub: string): Promise<Account> =>
+  JSON.parse((await actAs({ sub, role: 'authenticated', exp: 0 }, true)`get_account()`).body)
 
 type NewUser = z.output<typeof newUser> & { password: string; captcha_token?: string | null | undefined }
 
@@ -31,7 +28,6 @@ export interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
   account: Account
   outcome: 'made' | 'superseded' | 'taken' | 'not made'
-  /** Null until the address is confirmed. */
   session: Session | null
   /** Why Auth did not create it; null also where another sign-up with this address was first. */
   error: AuthError | null
@@ -43,13 +39,8 @@ export interface SignedUp {
 const isConflict = ({ code, message }: AuthError): boolean =>
   code === 'over_email_send_rate_limit' || /^Database error/.test(message)
 
-/** A sign-up in progress. */
-interface SignUp {
-  ticket: string
-  user_id: number
-  /** Whether a pending account has the address. */
-  pending: boolean
-}
+/** A sign-up in progress; whether a pending account has the address. */
+type SignUp = { ticket: string; user_id: number; pending: boolean }
 
 /**
  * Creates the Auth user, with user and profile in the same transaction, and removes a pending account of this address.
@@ -74,22 +65,18 @@ const createAuthUser = async (
   secretKey: string | undefined,
 ): Promise<SignedUp> => {
   let client = secretKey ? createSupabaseClient(secretKey).auth : authClient()
-  const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => ({
-    ...{ account, outcome, session: null, error: null, dependsOnAddress: true },
-    ...details,
-  })
+  const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => (
+    { account, outcome, session: null, error: null, dependsOnAddress: true, ...details }
+  )
   const data = { ticket }
+  const captcha = captcha_token ? { captchaToken: captcha_token } : {}
   const signUp = async (email: string) => {
     // The holder of the secret key vouches for the address. An account that Auth's admin creates has no session.
     if (secretKey) {
       const { error } = await client.admin.createUser({ email, password, email_confirm: true, user_metadata: data })
       return { data: { session: null }, error }
     }
-    return await client.signUp({
-      email,
-      password,
-      options: { data, ...(captcha_token && { captchaToken: captcha_token }) },
-    })
+    return await client.signUp({ email, password, options: { data, ...captcha } })
   }
   const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
     JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
@@ -110,12 +97,8 @@ const createAuthUser = async (
 
   for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
     const { data, error } = await signUp(account.email)
-    if (isFirst && error && isIndependentOfAddress(error)) {
-      return result('not made', { error, dependsOnAddress: false })
-    }
-    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') {
-      return httpError('email_taken', emailTaken)
-    }
+    if (isFirst && error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') httpError('email_taken', emailTaken)
     if (data.session) {
       drainSoon()
       return result('made', { account: await getAccount(data.session.user.id), session: data.session })
@@ -148,9 +131,8 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.PUBLIC_USER_CREATION) {
-    httpError('switched_off', 'Users are created with the secret key only')
-  }
+  const isOpen = trusted || settings.PUBLIC_USER_CREATION
+  if (!isOpen) httpError('switched_off', 'Users are created with the secret key only')
   const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
   if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
 

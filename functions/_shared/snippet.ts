@@ -3,18 +3,10 @@
 import { unspaced } from './fold.ts'
 
 /** Where a text has a word or phrase of a query, its `unit`, in code points. */
-export interface Found {
-  unit: number
-  start: number
-  length: number
-}
+export type Found = { unit: number; start: number; length: number }
 
 /** `start` and `end` say which characters, without the ellipses. */
-export interface Snippet {
-  text: string
-  start: number
-  end: number
-}
+export type Snippet = { text: string; start: number; end: number }
 
 const maxLength = 160
 // With an ellipsis at each end.
@@ -23,10 +15,7 @@ const room = maxLength - 2
 /** In code points. */
 export const lengthOf = (text: string): number => /[\ud800-\udfff]/.test(text) ? [...text].length : text.length
 
-/**
- * From the match after which most words of the query follow, near enough for the last one to be whole. In one pass, as
- * a biography may have a thousand.
- */
+/** From the match after which most words of the query follow. In one pass, as a biography may have a thousand. */
 const bestWindow = (found: Found[]): [first: number, last: number] => {
   const matches = found.toSorted((one, other) => one.start - other.start)
   const counts = new Map<number, number>()
@@ -48,7 +37,6 @@ const bestWindow = (found: Found[]): [first: number, last: number] => {
 const partOfWord = `[^\\s${unspaced}]`
 const isPartOfWord = new RegExp(partOfWord, 'u')
 
-/** Where to cut a text that is too long. */
 const cut = (points: string[], found: Found[]): [start: number, end: number] => {
   const [first, last] = bestWindow(found)
   const size = points.length
@@ -69,10 +57,7 @@ const cut = (points: string[], found: Found[]): [start: number, end: number] => 
   return [start, end]
 }
 
-/**
- * The 160 characters of a text that have the most words of a query, or its beginning if it has none: cut between
- * words, with an ellipsis, which counts, where text is left out.
- */
+/** The 160 characters of a text that have the most words of a query, cut between words; an ellipsis counts. */
 export const snippetOf = (content: string, found: Found[]): Snippet => {
   const points = [...content]
   if (points.length <= maxLength) return { text: content, start: 0, end: points.length }

@@ -3,20 +3,15 @@ import type { Database } from './database.types.ts'
 import { unknownAddress } from './client_address.ts'
 import { busy, httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
 import type { ErrorCode } from './error_codes.ts'
-import { platformFetch } from './platform_fetch.ts'
+import { platformFetch } from './platform.ts'
 import { project, settings } from './settings.ts'
 
-/** supabase-js with this API key. */
-export const createSupabaseClient = (
-  key: string,
-  global: { fetch?: typeof fetch; headers?: Record<string, string> } = {},
-) =>
+export const createSupabaseClient = (key: string) =>
   createClient<Database>(project.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: platformFetch, ...global },
+    global: { fetch: platformFetch },
   })
 
-/** Supabase Auth with the publishable key. */
 export const authClient = () => createSupabaseClient(project.publishableKey).auth
 
 /**
@@ -76,7 +71,6 @@ const refusals: Record<string, [code: ErrorCode, message: string]> = {
   request_timeout: ['unavailable', busy],
 }
 
-/** Translates an error of Auth. */
 export const throwAuthError = (error: AuthError): never => {
   // Auth does not say how long to wait. Its limits refill within seconds. First, because a hook's 429 has code unknown.
   if (error.status === 429) return tooManyRequests()
@@ -86,33 +80,19 @@ export const throwAuthError = (error: AuthError): never => {
   throw error
 }
 
-/**
- * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
- * later (hooks, mail, the database) can fail for them alone.
- */
-const independentOfAddress = [
-  'captcha_failed',
-  'email_provider_disabled',
-  'over_request_rate_limit',
-  'signup_disabled',
-  'validation_failed',
-  'weak_password',
-]
+// What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
+// later (hooks, mail, the database) can fail for them alone.
+const independentOfAddress =
+  /^(captcha_failed|email_provider_disabled|over_request_rate_limit|signup_disabled|validation_failed|weak_password)$/
 
 // supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
 export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
-  independentOfAddress.includes(code ?? '') || status === 429 && !code || /^captcha /.test(message)
+  independentOfAddress.test(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
-interface AuthSettings {
-  signUpDisabled: boolean
-  confirmationRequired: boolean
-}
-
-let authSettings: AuthSettings | undefined
-let fetchedAt = -Infinity
+let authSettings = { signUpDisabled: false, confirmationRequired: false, fetchedAt: -Infinity }
 /** The settings of Auth, cached for `maxAge` milliseconds. Throws 503 if Auth does not answer. */
-export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> => {
-  if (authSettings && performance.now() - fetchedAt <= maxAge) return authSettings
+export const readAuthSettings = async (maxAge = 60_000): Promise<typeof authSettings> => {
+  if (performance.now() - authSettings.fetchedAt <= maxAge) return authSettings
   const response = await platformFetch(`${project.platformUrl}/auth/v1/settings`, {
     headers: { apikey: project.publishableKey },
   }).catch(() => null)
@@ -120,9 +100,9 @@ export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> =
     await response?.json().catch(() => null)
   // If Auth does not answer here, it will not answer the sign-up either.
   if (!response?.ok || !body) return serviceUnavailable()
-  fetchedAt = performance.now()
   return authSettings = {
     signUpDisabled: body.disable_signup === true || body.external?.email === false,
     confirmationRequired: body.mailer_autoconfirm === false,
+    fetchedAt: performance.now(),
   }
 }

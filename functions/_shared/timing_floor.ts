@@ -27,7 +27,6 @@ export const createTimingFloor = (min: number, perRequest: number, max: number) 
   }
 
   return {
-    /** Starts the timer of one request. */
     start: () => {
       const start = performance.now()
       starts.push(start)

@@ -10,9 +10,7 @@ export const bearerToken = (authorization: string | undefined): string | undefin
   /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
 class JwksUnavailable extends Error {}
-
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const asymmetric = ['ES256', 'RS256', 'EdDSA']
 
 let jwks: ReturnType<typeof createRemoteJWKSet> | undefined
 const remoteJwks = () =>
@@ -31,7 +29,7 @@ const verify = async (token: string): Promise<Claims | null> => {
   // The kind of key decides the algorithm, so that a public key is never used as a shared secret.
   const { payload } = alg === 'HS256' && settings.JWT_SECRET
     ? await jwtVerify(token, new TextEncoder().encode(settings.JWT_SECRET), { ...checks, algorithms: ['HS256'] })
-    : await jwtVerify(token, jwks ??= remoteJwks(), { ...checks, algorithms: asymmetric })
+    : await jwtVerify(token, jwks ??= remoteJwks(), { ...checks, algorithms: ['ES256', 'RS256', 'EdDSA'] })
   // Not every Auth server sets `iss`; if it is set, it must be ours.
   if (payload.iss !== undefined && payload.iss !== (settings.JWT_ISSUER ?? `${project.url}/auth/v1`)) return null
   if (payload.role !== undefined && payload.role !== 'authenticated') return null

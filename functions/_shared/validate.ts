@@ -4,13 +4,15 @@ import { createMiddleware } from 'hono/factory'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { httpError } from './errors.ts'
-import { isOptional, withDocs } from './openapi.ts'
+import { isOptional, type RouteDocs, withDocs } from './openapi.ts'
 import { project } from './settings.ts'
+
+export const canBeStored = (value: string): boolean => value.isWellFormed() && !value.includes('\0')
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
   z.string()
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
+    .refine(canBeStored, 'must not hold NUL or lone surrogates')
     .refine((value) => {
       const { length } = [...value]
       return length >= min && length <= max
@@ -61,22 +63,20 @@ const integer = (pattern: RegExp, message: string, minimum: number) =>
 export const id = integer(/^[1-9]\d*$/, 'must be a positive integer', 1)
 /** The id of whatever a page begins after; 0 is before the first. */
 export const idOrZero = integer(/^(0|[1-9]\d*)$/, 'must be 0 or a positive integer', 0)
-/** How many rows to skip. */
 export const offset = integer(/^\d+$/, 'must be a non-negative integer', 0)
 
-/** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
-/** A page size; larger values are reduced to the maximum. */
 export const limit = (max: number) =>
   z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
     .refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })
+    .describe(`How many; more than ${max} are taken as ${max}`)
 
 /** A part of the answer that must be asked for. */
 export const flag = (description: string) =>
   z.enum(['true', 'false']).transform((value) => value === 'true')
-    .meta({ jsonSchema: { type: 'boolean', description, examples: [true] } }).optional()
+    .meta({ jsonSchema: { type: 'boolean', description } }).optional()
 
 /** ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso.datetime({ precision: 3 })
@@ -92,10 +92,8 @@ export const interestIds = z.array(jsonId)
     },
   })
 
-const typeNames: Record<string, string> = {
-  ...{ string: 'text', number: 'a number', int: 'an integer', boolean: 'true or false' },
-  ...{ array: 'a list', object: 'an object' },
-}
+const scalars = { string: 'text', number: 'a number', int: 'an integer', boolean: 'true or false' }
+const typeNames: Record<string, string> = { ...scalars, array: 'a list', object: 'an object' }
 
 /** What zod itself says of a type or a choice, for people. Schemas say the rest. */
 export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) => {
@@ -103,9 +101,6 @@ export const errorMap: z.core.$ZodErrorMap = ({ code, expected, values, path }) 
   const name = code === 'invalid_type' && typeNames[String(expected)]
   return name ? `${path?.length ? '' : 'The body '}must be ${name}` : undefined
 }
-
-/** How many of what is wrong an error names. */
-const maxNamed = 10
 
 /** Every field that is wrong, each with what was found first, and the names that a strict schema does not know. */
 export const explainErrors = (error: z.ZodError, value: unknown): string => {
@@ -123,21 +118,16 @@ export const explainErrors = (error: z.ZodError, value: unknown): string => {
     const message = field && isMissing ? 'is missing' : issue.message
     found.set(field, field ? `${field}: ${message}` : message)
   }
-  return found.size > 0 ? [...found.values()].slice(0, maxNamed).join('; ') : 'A key of the body is not known'
+  return found.size > 0 ? [...found.values()].slice(0, 10).join('; ') : 'A key of the body is not known'
 }
 
-const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
+const check = <Schema extends z.ZodType>(schema: Schema, value: unknown, isQuery = false): z.output<Schema> => {
   const result = schema.safeParse(value, { error: errorMap })
-  return result.success ? result.data : httpError('invalid', explainErrors(result.error, value))
-}
-
-const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
-  const result = schema.safeParse(query, { error: errorMap })
   if (result.success) return result.data
   const [issue] = result.error.issues
   const name = String(issue?.path[0])
-  const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
-  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explainErrors(result.error, query))
+  const isRepeated = isQuery && Array.isArray((value as Record<string, unknown>)[name]) && issue?.code !== 'custom'
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explainErrors(result.error, value))
 }
 
 /** Hono takes malformed parts literally: `%ff` for those three characters. */
@@ -151,16 +141,29 @@ const isWellEncoded = (url: string): boolean => {
 }
 
 // An empty parameter counts as absent. A repeated one is an array, which schemas of single values reject.
-const queryOf = (c: Context) =>
-  Object.fromEntries(
-    Object.entries(c.req.queries())
-      .map(([name, values]) => [name, values.filter((value) => value !== '')] as const)
-      .filter(([, values]) => values.length > 0)
-      .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  )
+const queryOf = (c: Context) => {
+  const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.filter((one) => one !== '')] as const)
+  return Object.fromEntries(given.map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
+}
 
-const bodyOf = async (c: Context): Promise<unknown> => {
-  const bytes = await c.req.arrayBuffer().catch(() => httpError('invalid', 'The body ended too soon'))
+const kilobytes100 = 102_400
+const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
+const notJson = () => httpError('unsupported_media_type', 'The body must be application/json')
+const noBody = bodyLimit({ maxSize: 0, onError: notJson })
+
+const readBody = async (c: Context, limit: MiddlewareHandler): Promise<ArrayBuffer> => {
+  let bytes = new ArrayBuffer(0)
+  try {
+    await limit(c, async () => {
+      bytes = await c.req.arrayBuffer()
+    })
+  } catch (error) {
+    throw error instanceof HTTPException ? error : httpError('invalid', 'The body ended too soon')
+  }
+  return bytes
+}
+
+const parseBody = (bytes: ArrayBuffer): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
@@ -168,32 +171,7 @@ const bodyOf = async (c: Context): Promise<unknown> => {
   }
 }
 
-const kilobytes100 = 102_400
-const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
-
-/** Some runtimes give an empty body as a stream. The first byte is enough, as any other body is refused. */
-const hasNoBody = async (c: Context): Promise<boolean> => {
-  const { body } = c.req.raw
-  if (!body || c.req.header('Content-Length') === '0') return true
-  const reader = body.getReader()
-  try {
-    // The first chunk may be empty.
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done || value.length > 0) return done
-    }
-  } catch {
-    return false
-  }
-}
-
-interface Schemas {
-  params?: z.ZodObject
-  query?: z.ZodObject
-  headers?: z.ZodObject
-  json?: z.ZodType
-}
-
+type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /**
@@ -203,38 +181,19 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(
     schemas,
-    createMiddleware<{
-      Variables: {
-        params: Output<Given['params']>
-        query: Output<Given['query']>
-        headers: Output<Given['headers']>
-        json: Output<Given['json']>
-      }
-    }>(async (c, next) => {
+    createMiddleware<{ Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }>(async (c, next) => {
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
-      let isReceived = false
-      const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') && await hasNoBody(c)
-      const checkAll = async () => {
-        isReceived = true
-        if ((params || query) && !isWellEncoded(c.req.url)) {
-          httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
-        }
-        if (params) set('params', check(params, c.req.param()))
-        if (query) set('query', checkQuery(query, queryOf(c)))
-        if (headers) set('headers', check(headers, c.req.header()))
-        if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
-        await next()
+      const type = c.req.header('Content-Type')
+      if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
+      const body = json && await readBody(c, type ? limitBody : noBody)
+      if ((params || query) && !isWellEncoded(c.req.url)) {
+        httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
       }
-      if (!json || isEmpty) return await checkAll()
-      if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
-        httpError('unsupported_media_type', 'The body must be application/json')
-      }
-      try {
-        return await (limitBody as MiddlewareHandler)(c, checkAll) as undefined
-      } catch (error) {
-        if (isReceived || error instanceof HTTPException) throw error
-        return httpError('invalid', 'The body ended too soon')
-      }
+      if (params) set('params', check(params, c.req.param()))
+      if (query) set('query', check(query, queryOf(c), true))
+      if (headers) set('headers', check(headers, c.req.header()))
+      if (body) set('json', type ? check(json, parseBody(body)) : undefined)
+      await next()
     }),
   )

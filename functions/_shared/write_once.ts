@@ -6,16 +6,9 @@ import type { Rpc, RpcResult } from './rpc.ts'
 import type { RateName } from './setting_rules.ts'
 import type { Claims } from './token.ts'
 
-interface Input {
-  claims: Claims
-  headers: { 'idempotency-key'?: string | undefined }
-  json: { client_id?: string | null | undefined }
-}
+type Input = { claims: Claims; headers: { 'idempotency-key'?: string }; json: { client_id?: string | null } }
 
-/**
- * Creates what the body says within a rate limit; with an idempotency key, from the header or the body (400 if they
- * differ), exactly once. Sends the answer, or the first one again.
- */
+/** Creates what the body says within a rate limit; with an idempotency key once: a repeat gets the first answer. */
 export const writeOnce = async (
   c: Context,
   { claims, headers: { 'idempotency-key': fromHeader }, json }: Input,

@@ -1,7 +1,7 @@
 import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { clientAddress } from '../_shared/client_address.ts'
-import { waitUntil } from '../_shared/wait_until.ts'
+import { waitUntil } from '../_shared/platform.ts'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
 import { createTimingFloor } from '../_shared/timing_floor.ts'
@@ -32,13 +32,10 @@ const signUpShape = z.strictObject({
   expires_in: tokens.expires_in.nullable(),
 }).meta({ id: 'SignedUp' })
 
-const toSession = (user: Account, session: Session | null): z.infer<typeof signUpShape> => ({
-  user,
-  access_token: session?.access_token ?? null,
-  refresh_token: session?.refresh_token ?? null,
-  token_type: 'bearer',
-  expires_in: session?.expires_in ?? null,
-})
+const toSession = (user: Account, session: Session | null): z.infer<typeof signUpShape> => {
+  const { access_token = null, refresh_token = null, expires_in = null } = session ?? {}
+  return { user, access_token, refresh_token, token_type: 'bearer', expires_in }
+}
 
 const secret = text(1, 1000)
 
@@ -51,7 +48,16 @@ const recoverTime = 500
 // Auth asks the provider of the CAPTCHA first, over the Internet.
 const captchaRecoverTime = 1500
 
-const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+/**
+ * Waits for a fixed time, whatever the work takes, so that the time reveals nothing; the work may finish after the
+ * response. Throws what it throws meanwhile.
+ */
+const hideTime = async (milliseconds: number, work: Promise<void>, failure: string): Promise<void> => {
+  const time = new Promise((resolve) => setTimeout(resolve, milliseconds))
+  waitUntil(work.catch(({ name, code, status }) => log('warn', failure, { name, code, status })))
+  await Promise.race([work, time])
+  await time
+}
 
 /** Throws what Auth refuses for every address. What it refuses for a free or a taken one alone is only logged. */
 const throwIndependentError = async (signedUp: Promise<SignedUp>): Promise<void> => {
@@ -73,17 +79,15 @@ auth.post(
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
     const timer = signUpFloor.start()
-    const time = sleep(signUpTime)
+    const start = performance.now()
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
     // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
     // has an account. With a timing floor the time would reveal it when sign-ups are rare and sending e-mail takes
     // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it. A superseded
     // sign-up is answered like one that was made and then replaced.
     if (confirmationRequired) {
-      const refusal = throwIndependentError(signedUp)
-      waitUntil(refusal.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
-      await Promise.race([refusal, time])
-      await time
+      const left = signUpTime - (performance.now() - start)
+      await hideTime(left, throwIndependentError(signedUp), 'Sign-up failed')
       return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
@@ -116,10 +120,8 @@ auth.post(
     // bcrypt ignores everything after 72 bytes.
     if (new TextEncoder().encode(c.var.json.password).length > 72) httpError('invalid_credentials', invalidCredentials)
     const { captcha_token: captchaToken, ...credentials } = c.var.json
-    const { data, error } = await authClient().signInWithPassword({
-      ...credentials,
-      ...(captchaToken && { options: { captchaToken } }),
-    })
+    const options = captchaToken ? { captchaToken } : {}
+    const { data, error } = await authClient().signInWithPassword({ ...credentials, options })
     if (error) {
       await timer.wait()
       return throwAuthError(error)
@@ -163,19 +165,14 @@ auth.post(
   },
 )
 
-/** Errors that Auth reports before it looks for the account. It reports email_address_invalid later, when it mails. */
-const independentOfAccount = [
-  'captcha_failed',
-  'over_request_rate_limit',
-  'email_provider_disabled',
-  'validation_failed',
-]
+// What Auth reports before it looks for the account. It reports email_address_invalid later, when it mails.
+const independentOfAccount = /^(captcha_failed|over_request_rate_limit|email_provider_disabled|validation_failed)$/
 
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
-  if (independentOfAccount.includes(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
+  if (independentOfAccount.test(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
   // every address.
@@ -193,12 +190,9 @@ auth.post(
   validate({ json: z.object({ email, captcha_token }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))
-    // The same response time for every address: Auth finishes after the response.
-    const time = sleep(c.var.json.captcha_token ? captchaRecoverTime : recoverTime)
-    const sent = sendRecoveryLink(c.var.json.email, c.var.json.captcha_token)
-    waitUntil(sent.catch(({ name, code, status }) => log('warn', 'Recovery mail not sent', { name, code, status })))
-    await Promise.race([sent, time])
-    await time
+    const { email, captcha_token } = c.var.json
+    const time = captcha_token ? captchaRecoverTime : recoverTime
+    await hideTime(time, sendRecoveryLink(email, captcha_token), 'Recovery mail not sent')
     return c.json({ success: true }, 202)
   },
 )

@@ -1,21 +1,19 @@
 import type { z } from 'zod'
 import { requireUser } from '../_shared/auth.ts'
-import { createApp, sendJson } from '../_shared/app.ts'
+import { createApp, nextPageLink, sendJson, sendPage } from '../_shared/app.ts'
 import { removeFiles } from '../_shared/files.ts'
 import { isBlank, validate } from '../_shared/validate.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
-import { nextPageLink, sendPage } from '../_shared/next_page.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { route } from '../_shared/openapi.ts'
 import { settings } from '../_shared/settings.ts'
-import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
-import * as states from '../_shared/schemas/states.ts'
+import * as inbox from '../_shared/schemas/inbox.ts'
 import { writeOnce } from '../_shared/write_once.ts'
-import { forbidden, notFound } from './refusals.ts'
 import { reservations } from './reservations.ts'
 import { search } from './search.ts'
 
 const conversations = createApp('conversations')
+const { forbidden, notFound } = shape
 const messageNotFound = 'No such message, or the caller is not a participant'
 const ownMessageNotFound = 'No such message, or the caller has not sent it'
 const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
@@ -23,17 +21,16 @@ const cannotSend = `${forbidden}, or the other account was erased, or the limit 
 conversations.get(
   '/',
   route('listConversations', "The caller's conversations, latest activity first", {
-    200: withHeaders(shape.conversation.array(), 'Link'),
+    200: [shape.conversation.array(), 'Link'],
   }),
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
     const { limit = null, offset = 0, archived = 'all', pinned, partner, states } = c.var.query
     const only = archived === 'all' ? null : archived === 'true'
-    const call = c.var.db`list_conversations(
+    const page = await c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
       with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL}, with_states => ${states === true})`
-    const page = await call
     if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
     return sendJson(c, page)
   },
@@ -65,21 +62,21 @@ conversations.get(
   route(
     'listConversationStates',
     'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
-    { 200: withHeaders(states.state.array(), 'Link') },
+    { 200: [inbox.state.array(), 'Link'] },
   ),
   requireUser,
-  validate({ query: states.statePage }),
+  validate({ query: inbox.statePage }),
   async (c) => sendPage(c, await c.var.db`list_conversation_states(${c.var.query})`, c.var.query),
 )
 
 conversations.get(
   '/changes',
   route('listChanges', 'What has changed since the last request, in all conversations', {
-    200: changes,
+    200: inbox.changes,
     410: 'The cursor is older than 30 days or from before a restore: read everything anew',
   }),
   requireUser,
-  validate({ query: changePage }),
+  validate({ query: inbox.changePage }),
   async (c) => {
     const { after = null, limit } = c.var.query
     return sendJson(c, await c.var.db`list_changes(after => ${after}, page_limit => ${limit})`)
@@ -91,11 +88,11 @@ conversations.route('/', search)
 conversations.put(
   '/:id/state',
   route('setConversationState', 'Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
-    200: states.state,
+    200: inbox.state,
     404: notFound,
   }, ['invalid', 'too_many']),
   requireUser,
-  validate({ params: shape.conversationParam, json: states.newState }),
+  validate({ params: shape.conversationParam, json: inbox.newState }),
   rateLimit('RATE_LIMIT_STATE'),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
 )
@@ -119,7 +116,7 @@ const nextPage = (page: z.output<typeof shape.messagePage>, lastId: number) => {
 conversations.get(
   '/:id/messages',
   route('listMessages', 'A page of messages; the Link header names the next one', {
-    200: withHeaders(shape.message.array(), 'Link'),
+    200: [shape.message.array(), 'Link'],
     404: notFound,
   }),
   requireUser,
@@ -134,7 +131,7 @@ conversations.get(
 conversations.post(
   '/:id/messages',
   route('sendMessage', 'Send a message; with an Idempotency-Key, exactly once', {
-    201: withHeaders(shape.message, 'Idempotency-Replayed'),
+    201: [shape.message, 'Idempotency-Replayed'],
     403: cannotSend,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
@@ -160,12 +157,12 @@ conversations.patch(
   validate({ params: shape.messageParams, query: shape.correctionQuery, json: shape.correction }),
   rateLimit('RATE_LIMIT_SEND'),
   async (c) => {
-    const { params: { id, messageId }, query: { states }, json: { content } } = c.var
-    const call = c.var.db`edit_message(
+    const { db, params: { id, messageId }, query: { states }, json: { content } } = c.var
+    const edited = await db`edit_message(
       conversation => ${id}, message => ${messageId}, new_content => ${content}, is_blank => ${isBlank(content)},
       minutes => ${settings.EDIT_MINUTES}, first_contact_limit => ${settings.FIRST_CONTACT_LIMIT},
       with_states => ${states === true})`
-    return sendJson(c, await call)
+    return sendJson(c, edited)
   },
 )
 
@@ -180,11 +177,10 @@ conversations.delete(
   validate({ params: shape.messageParams }),
   rateLimit('RATE_LIMIT_SEND'),
   async (c) => {
-    const { id, messageId } = c.var.params
-    const call = c.var.db`unsend_message(
-      conversation => ${id}, message => ${messageId}, hours => ${settings.UNSEND_HOURS})`
-    const { metadata: { file } } = await call
-    if (file) await removeFiles('attachments', [file], c.var.token)
+    const { db, params: { id, messageId } } = c.var
+    const hours = settings.UNSEND_HOURS
+    const { metadata } = await db`unsend_message(conversation => ${id}, message => ${messageId}, hours => ${hours})`
+    if (metadata.file) await removeFiles('attachments', [metadata.file], c.var.token)
     return c.body(null, 204)
   },
 )
@@ -195,9 +191,8 @@ conversations.patch(
   requireUser,
   validate({ params: shape.messageParams }),
   async (c) => {
-    const { id, messageId } = c.var.params
-    const call = c.var.db`mark_read(conversation => ${id}, message => ${messageId}, and_before => false)`
-    return sendJson(c, await call)
+    const { db, params: { id, messageId } } = c.var
+    return sendJson(c, await db`mark_read(conversation => ${id}, message => ${messageId}, and_before => false)`)
   },
 )
 
@@ -210,9 +205,8 @@ conversations.post(
   requireUser,
   validate({ params: shape.conversationParam, json: shape.readUpTo }),
   async (c) => {
-    const { params: { id }, json: { up_to_message_id } } = c.var
-    const call = c.var.db`mark_read(conversation => ${id}, message => ${up_to_message_id}, and_before => true)`
-    return sendJson(c, await call)
+    const { db, params: { id }, json: { up_to_message_id: message } } = c.var
+    return sendJson(c, await db`mark_read(conversation => ${id}, message => ${message}, and_before => true)`)
   },
 )
 

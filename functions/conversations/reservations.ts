@@ -3,14 +3,13 @@ import ical, { ICalEventStatus } from 'ical-generator'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { route } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
-import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import { conversationParam, forbidden, idempotencyHeader, notFound } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { project, settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
-import { forbidden, notFound } from './refusals.ts'
 
 const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
@@ -19,13 +18,12 @@ const reservationNotFound = 'No such reservation, or the caller is not a partici
 // A file of it is an address of its own.
 const reservationPath = '/:id/reservations/:rid{(?!.*\\.ics$)[^/]+}'
 
-/** What two participants offer each other and agree on. */
 export const reservations = new Hono()
 
 reservations.post(
   '/:id/reservations',
   route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
-    201: withHeaders(shape.reservation, 'Idempotency-Replayed'),
+    201: [shape.reservation, 'Idempotency-Replayed'],
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',

@@ -4,27 +4,22 @@ import { requireUser } from '../_shared/auth.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { createFinder } from '../_shared/find_words.ts'
 import { wordsOf } from '../_shared/fold.ts'
-import { nextPageLink } from '../_shared/next_page.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { nextPageLink } from '../_shared/app.ts'
+import { route } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import { searchConcurrency, settings } from '../_shared/settings.ts'
 import { snippetOf } from '../_shared/snippet.ts'
 import { validate } from '../_shared/validate.ts'
-import { notFound } from './refusals.ts'
 
 export const search = new Hono()
 
 // As of the people search, so that messages do not wait behind searches.
 const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
 
-interface Found {
-  messages: z.output<typeof shape.message>[]
-  /** What the query's words were found as. */
-  words: string[]
-}
+/** `words` is what the query's words were found as. */
+type Found = { messages: z.output<typeof shape.message>[]; words: string[] }
 
-/** Adds the part of each message that has most of the words. */
 const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMessage>[] => {
   const find = createFinder(words.map((word, unit) => {
     const parts = wordsOf(word).map((word) => ({ word, typos: 0, prefix: false }))
@@ -39,8 +34,8 @@ const withSnippets = ({ messages, words }: Found): z.output<typeof shape.foundMe
 search.get(
   '/search',
   route('searchMessages', "The messages that have all words of a query, in all of the caller's conversations or one", {
-    200: withHeaders(shape.foundMessage.array(), 'Link'),
-    404: notFound,
+    200: [shape.foundMessage.array(), 'Link'],
+    404: shape.notFound,
   }),
   requireUser,
   validate({ query: shape.messageSearch }),

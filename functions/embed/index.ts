@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createApp } from '../_shared/app.ts'
 import { route } from '../_shared/openapi.ts'
-import { requireSecretKey } from '../_shared/secret_key.ts'
+import { requireSecretKey } from '../_shared/auth.ts'
 import { drain } from '../_shared/embeddings/drain.ts'
 
 const embed = createApp('embed')

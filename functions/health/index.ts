@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { asService, statements } from '../_shared/rpc.ts'
+import { asService, inFlight } from '../_shared/rpc.ts'
 import { createApp } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { formatRequestMetrics, gauge, type Sample } from '../_shared/metrics.ts'
 import { route } from '../_shared/openapi.ts'
-import { requireSecretKey } from '../_shared/secret_key.ts'
+import { requireSecretKey } from '../_shared/auth.ts'
 
 const health = createApp('health')
 
@@ -16,22 +16,15 @@ const report = z.strictObject({
 
 health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = currentProvider()
-  const pending: number | null = await asService`describe_search()`.then((text) => JSON.parse(text).waiting).catch(() =>
-    null
-  )
-  const status = pending === null ? 'unavailable' : 'ok'
-  if (pending === null) c.header('X-Error-Code', 'unavailable')
-  return c.json(
-    { status, database: status, embeddings: { provider: name, model, pending } },
-    pending === null ? 503 : 200,
-  )
+  const described = await asService`describe_search()`.catch(() => null)
+  const pending: number | null = described && JSON.parse(described).waiting
+  const status = described ? 'ok' : 'unavailable'
+  if (!described) c.header('X-Error-Code', 'unavailable')
+  const embeddings = { provider: name, model, pending }
+  return c.json({ status, database: status, embeddings }, described ? 200 : 503)
 })
 
-interface Channel {
-  depth: number
-  age: number
-  dead: number
-}
+type Channel = Record<'depth' | 'age' | 'dead', number>
 
 /** What private.describe_service returns. */
 interface Description {
@@ -42,17 +35,13 @@ interface Description {
   data: { name: string; checksum: string }[]
 }
 
-const databaseMetrics = ({ search, outbox, migrations, data }: Description): string => {
-  const channels = (key: keyof Channel): Sample[] =>
+const databaseMetrics = ({ search: { waiting, oldest, dead }, outbox, migrations, data }: Description): string => {
+  const of = (key: keyof Channel): Sample[] =>
     Object.entries(outbox).map(([channel, counts]) => [`channel="${channel}"`, counts[key]])
   return [
-    gauge('embedding_queue_waiting', 'Number of texts waiting to be embedded.', search.waiting),
-    gauge(
-      'embedding_queue_oldest_seconds',
-      'Age of the oldest text waiting to be embedded, in seconds.',
-      search.oldest,
-    ),
-    gauge('embedding_queue_dead', 'Number of texts that failed eight times (dead letters).', search.dead),
+    gauge('embedding_queue_waiting', 'Number of texts waiting to be embedded.', waiting),
+    gauge('embedding_queue_oldest_seconds', 'Age of the oldest text waiting to be embedded, in seconds.', oldest),
+    gauge('embedding_queue_dead', 'Number of texts that failed eight times (dead letters).', dead),
     gauge(
       'database_migration',
       'The migrations that the database has, by version and the hash of their text without white space and semicolons.',
@@ -63,17 +52,13 @@ const databaseMetrics = ({ search, outbox, migrations, data }: Description): str
       'The data files that were loaded, by name and MD5.',
       data.map(({ name, checksum }) => [`name="${name}",md5="${checksum}"`, 1]),
     ),
-    gauge(
-      'outbox_depth',
-      'Number of rows of the outbox that wait, dead letters excluded, by channel.',
-      channels('depth'),
-    ),
+    gauge('outbox_depth', 'Number of rows of the outbox that wait, dead letters excluded, by channel.', of('depth')),
     gauge(
       'outbox_age_seconds',
       'For how long the oldest row of the outbox could have been sent, in seconds, by channel.',
-      channels('age'),
+      of('age'),
     ),
-    gauge('outbox_dead_letters', 'Number of rows that failed eight times, by channel.', channels('dead')),
+    gauge('outbox_dead_letters', 'Number of rows that failed eight times, by channel.', of('dead')),
   ].join('')
 }
 
@@ -86,11 +71,7 @@ health.get(
   async (c) => {
     const described: Description | null = await asService`describe_service()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
-      gauge(
-        'database_statements_in_flight',
-        'Number of statements that run or wait for a connection.',
-        statements.inFlight(),
-      ) +
+      gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight()) +
       gauge('database_up', 'Whether the database is reachable.', described ? 1 : 0) +
       (described ? databaseMetrics(described) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

@@ -43,9 +43,8 @@ const store = async (channel: string, outcome: Outcome, request: Job['request'])
 }
 
 /**
- * Returns a function that sends what is due until the time is up, and returns how many were sent. The outcome of each
- * send is stored as soon as it ends, and the next one takes its place, so that a slow receiver delays only what is its
- * own. Calls at the same time share the bounds.
+ * Returns a function that sends what is due until the time is up, and counts it. The next send begins as soon as one
+ * ends, so that a slow receiver delays only what is its own. Calls at the same time share the bounds.
  */
 export const openChannel = <Claimed extends Job>({ name, total, each = [], claim, send }: Channel<Claimed>) => {
   const underWay = new Map<string, { count: number; bound: number; isSingle?: boolean }>()

@@ -1,7 +1,7 @@
 import { asService } from '../_shared/rpc.ts'
 import { log, type RequestIds } from '../_shared/log.ts'
 import { project, settings } from '../_shared/settings.ts'
-import { openChannel, type Outcome } from './channel.ts'
+import { openChannel } from './channel.ts'
 import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
 import { unreadMail, type Unseen } from './templates/unread.ts'
 
@@ -18,76 +18,66 @@ interface Job {
   request: RequestIds | null
 }
 
-const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
-
-const sendOn = async (server: MailServer, job: Job): Promise<void> => {
-  const { key, to, name, token, time_zone, conversations, request } = job
+const mailOf = ({ key, to, name, token, time_zone, conversations, request }: Job) => {
   const from = settings.MAIL_FROM
+  const [, domain = 'localhost'] = /@([\w.-]+)>?\s*$/.exec(from) ?? []
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
   const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
-  await server.send({ ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domainOf(from)}>` })
-}
-
-/** Connections that are free, and whether another may be opened: after a lost one not in the same run. */
-interface Pool {
-  free: MailServer[]
-  isBroken: boolean
-}
-
-const openConnection = async (pool: Pool): Promise<void> => {
-  try {
-    pool.free.push(await openMailServer(settings.SMTP_URL!))
-  } catch (error) {
-    pool.isBroken = true
-    log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
-  }
-}
-
-const deliver = async (pool: Pool, job: Job): Promise<Outcome> => {
-  const { id } = job
-  const server = pool.free.pop()!
-  try {
-    await sendOn(server, job)
-    pool.free.push(server)
-    return { id, outcome: 'sent' }
-  } catch (error) {
-    // Any other mail may pass after this one was refused.
-    if (await server.reset()) pool.free.push(server)
-    else {
-      server.close()
-      pool.isBroken = true
-    }
-    return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
-  }
+  return { ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domain}>` }
 }
 
 const drain = async (isTime: () => boolean): Promise<number> => {
-  const pool: Pool = { free: [], isBroken: false }
+  const free: MailServer[] = []
+  // After a lost connection none is opened in the same run.
+  let isBroken = false
+
+  const connect = async (): Promise<void> => {
+    try {
+      free.push(await openMailServer(settings.SMTP_URL!))
+    } catch (error) {
+      isBroken = true
+      log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
+    }
+  }
+
   const sendDue = openChannel<Job>({
     name: 'mail',
     total: 4,
     // The domain of the address.
     each: [{ bound: 2 }],
     async claim(_, busy) {
-      if (pool.free.length === 0 && !pool.isBroken) await openConnection(pool)
-      if (pool.free.length === 0) return '[]'
+      if (free.length === 0 && !isBroken) await connect()
+      if (free.length === 0) return '[]'
       const job = await asService`claim_mail(${busy})`
       return job === 'null' ? '[]' : `[${job}]`
     },
-    send: (job) => deliver(pool, job),
+    async send(job) {
+      const { id } = job
+      const server = free.pop()!
+      try {
+        await server.send(mailOf(job))
+        free.push(server)
+        return { id, outcome: 'sent' }
+      } catch (error) {
+        // Any other mail may pass after this one was refused.
+        if (await server.reset()) free.push(server)
+        else {
+          server.close()
+          isBroken = true
+        }
+        return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
+      }
+    },
   })
   try {
     return await sendDue(isTime)
   } finally {
-    for (const server of pool.free) server.close()
+    for (const server of free) server.close()
   }
 }
 
 let draining: Promise<number> | undefined
 
-/**
- * Sends the mails that are due, on up to four connections, each mail claimed right before it is sent. Returns how many
- * were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
- */
+/** Sends what is due. While the server is not reached nothing is claimed, so that an outage makes no dead letters. */
 export const drainMails = (isTime: () => boolean): Promise<number> =>
   draining ??= drain(isTime).finally(() => draining = undefined)

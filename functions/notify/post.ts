@@ -1,24 +1,16 @@
 import { lookup } from 'node:dns/promises'
 import { hostOf, isLoopback, isPublicAddress } from '../_shared/addresses.ts'
 
-export interface Reply {
-  status: number
-  /** Seconds. */
-  retryAfter: number | null
-}
+/** An answer; `retryAfter` is in seconds. */
+export type Reply = { status: number; retryAfter: number | null }
 
 /** Why a request was not made or not answered; says nothing about whom it was for. */
 class PostError extends Error {}
 
-interface Request {
-  headers: Record<string, string>
-  body: Uint8Array<ArrayBuffer>
-}
+type Request = { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }
 
 /** The error's message for a receiver that is silent. */
 export const notInTime = 'no answer in time'
-
-const maxHead = 16_384
 
 /** The addresses of a host. If one is private none is used: whoever controls the name has pointed it there. */
 const addressesOf = async (url: URL, allowLoopback: boolean): Promise<string[]> => {
@@ -32,12 +24,10 @@ const addressesOf = async (url: URL, allowLoopback: boolean): Promise<string[]> 
   return addresses
 }
 
-const encode = (text: string) => new TextEncoder().encode(text)
-
 const headOf = (url: URL, { headers, body }: Request): Uint8Array => {
   const lines = Object.entries({ ...headers, host: url.host, 'content-length': body.length, connection: 'close' })
     .map(([name, value]) => `${name}: ${String(value).replace(/[^\t -~]/g, '')}`)
-  return encode(`POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  return new TextEncoder().encode(`POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
 }
 
 const writeAll = async (connection: Deno.Conn, bytes: Uint8Array): Promise<void> => {
@@ -48,7 +38,7 @@ const writeAll = async (connection: Deno.Conn, bytes: Uint8Array): Promise<void>
 const readReply = async (connection: Deno.Conn): Promise<Reply> => {
   let text = ''
   const chunk = new Uint8Array(4096)
-  while (text.length < maxHead) {
+  while (text.length < 16_384) {
     const length = await connection.read(chunk)
     if (length === null) break
     text += String.fromCharCode(...chunk.subarray(0, length))
@@ -95,16 +85,14 @@ export const post = async (
     await writeAll(connection, request.body)
     return await readReply(connection)
   }
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) =>
+    AbortSignal.timeout(timeoutMilliseconds).addEventListener('abort', () => reject(new PostError(notInTime)))
+  )
   try {
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new PostError(notInTime)), timeoutMilliseconds)
-    })
     return await Promise.race([exchange(), timeout])
   } catch (error) {
     throw error instanceof PostError ? error : new PostError((error as Error).name)
   } finally {
-    clearTimeout(timer)
     close()
   }
 }

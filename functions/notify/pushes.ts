@@ -29,17 +29,13 @@ const topicOf = async ({ keys, data }: Push): Promise<string> => {
   return btoa(String.fromCharCode(...hash)).replaceAll('+', '-').replaceAll('/', '_').slice(0, 32)
 }
 
-const build = async (push: Push, vapid: NonNullable<ReturnType<typeof vapidKeys>>) => {
-  // The library takes https alone; the push services of tests have no TLS.
-  const endpoint = push.endpoint.replace(/^http:/, 'https:')
-  const options = { ttl, topic: await topicOf(push), urgency: 'high' as const }
-  return await buildPushPayload({ data: push.data, options }, { ...push, endpoint, expirationTime: null }, vapid)
-}
-
 const send = async (push: Push): Promise<Outcome> => {
-  const { id, subject } = push
+  const { id, subject, data } = push
+  // The library takes https alone; the push services of tests have no TLS.
+  const device = { ...push, endpoint: push.endpoint.replace(/^http:/, 'https:'), expirationTime: null }
+  const options = { ttl, topic: await topicOf(push), urgency: 'high' as const }
   // If a browser gave keys that encrypt nothing, no push can reach it.
-  const request = await build(push, vapidKeys()!).catch(() => null)
+  const request = await buildPushPayload({ data, options }, device, vapidKeys()!).catch(() => null)
   if (!request) return { id, outcome: 'gone' }
   const { 'content-length': _, ...headers } = request.headers
   try {
@@ -58,10 +54,7 @@ const send = async (push: Push): Promise<Outcome> => {
   }
 }
 
-/**
- * Sends the pushes that are due. Twenty accounts whose ten devices each never answer leave room for everybody else's,
- * on the same host as well.
- */
+/** Sends the pushes that are due. Twenty accounts whose ten devices never answer leave room for everybody else's. */
 export const drainPushes = openChannel<Push>({
   name: 'push',
   total: 96,

@@ -10,13 +10,6 @@ const planRows = 100
 
 let isAdopted = false
 
-const adopt = async (): Promise<void> => {
-  if (isAdopted) return
-  const webhooks = webhookTarget() !== null
-  await asService`adopt_outbox_settings(delay_seconds => ${settings.NOTIFY_DELAY_SECONDS}, webhooks => ${webhooks})`
-  isAdopted = true
-}
-
 const plan = async (isTime: () => boolean): Promise<number> => {
   let planned = 0
   const [push, mail] = [vapidKeys() !== null, settings.SMTP_URL !== undefined]
@@ -30,29 +23,29 @@ const plan = async (isTime: () => boolean): Promise<number> => {
 }
 
 const prepare = async (isTime: () => boolean) => {
-  await adopt()
+  const [seconds, webhooks] = [settings.NOTIFY_DELAY_SECONDS, webhookTarget() !== null]
+  if (!isAdopted) await asService`adopt_outbox_settings(delay_seconds => ${seconds}, webhooks => ${webhooks})`
+  isAdopted = true
   const planned = await plan(isTime)
   const due: ('push' | 'mail' | 'webhook')[] = JSON.parse(await asService`due_channels()`)
   return { planned, due }
 }
 let preparing: ReturnType<typeof prepare> | undefined
 
-/**
- * Plans and sends what is due, for 15 s at most. A run may begin while another waits for receivers that do not answer:
- * it sends what has become due meanwhile.
- */
+/** Plans and sends what is due. A run may begin while another waits for silent receivers, and sends the rest. */
 export const notify = async () => {
   const end = performance.now() + runMilliseconds
   const isTime = () => performance.now() < end
   const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
-  const [pushes, mails, webhooks] = await Promise.allSettled([
+  const drained = await Promise.allSettled([
     due.includes('push') && vapidKeys() ? drainPushes(isTime) : 0,
     due.includes('mail') && settings.SMTP_URL ? drainMails(isTime) : 0,
     due.includes('webhook') && webhookTarget() ? drainWebhooks(isTime) : 0,
   ])
-  const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
-  if (failed) throw (failed as PromiseRejectedResult).reason
-  const count = (one: PromiseSettledResult<number>): number => one.status === 'fulfilled' ? one.value : 0
-  return { planned, pushes: count(pushes), mails: count(mails), webhooks: count(webhooks) }
+  const [pushes = 0, mails = 0, webhooks = 0] = drained.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+  return { planned, pushes, mails, webhooks }
 }

@@ -4,18 +4,12 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { RequestIds } from '../_shared/log.ts'
 import type { Mail } from './templates/unread.ts'
 
-/** In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail. */
-const limit = 6000
-const timeouts = { connectionTimeout: limit, greetingTimeout: limit, socketTimeout: limit, dnsTimeout: limit }
+// In milliseconds, for each step; together less than the 15 s after which another worker may claim the mail.
+const timeouts = { connectionTimeout: 6000, greetingTimeout: 6000, socketTimeout: 6000, dnsTimeout: 6000 }
 
 type Outgoing = Mail & Record<'from' | 'to' | 'messageId' | 'unsubscribe', string> & { request: RequestIds | null }
 
-export interface MailServer {
-  send: (mail: Outgoing) => Promise<void>
-  /** Ends the mail that has failed. Returns whether the connection can take another one. */
-  reset: () => Promise<boolean>
-  close: () => void
-}
+export type MailServer = Awaited<ReturnType<typeof openMailServer>>
 
 /** What went wrong, without the server's words, which may name the recipient. */
 export const describeFailure = (error: unknown): string => {
@@ -29,22 +23,17 @@ export const isRefusal = (error: unknown): boolean => {
   return command === 'RCPT TO' && responseCode >= 500
 }
 
-type Callback = (error?: Error | null) => void
-
 /** Connects and logs in, so that no mail is claimed for a server that cannot be reached. */
-export const openMailServer = async (url: string): Promise<MailServer> => {
+export const openMailServer = async (url: string) => {
   const options = parseConnectionUrl(url)
   const connection = new SMTPConnection({ ...options, ...timeouts })
   /** Errors of the connection are events, which reject what is under way. */
-  const settle = (start: (done: Callback) => void): Promise<void> =>
+  const settle = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
     new Promise((resolve, reject) => {
-      const onError = (error: Error) => reject(error)
       const onEnd = () => reject(Object.assign(new Error('The connection was closed'), { code: 'ECONNECTION' }))
-      connection.once('error', onError)
-      connection.once('end', onEnd)
+      connection.once('error', reject).once('end', onEnd)
       start((error) => {
-        connection.off('error', onError)
-        connection.off('end', onEnd)
+        connection.off('error', reject).off('end', onEnd)
         if (error) reject(error)
         else resolve()
       })
@@ -58,7 +47,7 @@ export const openMailServer = async (url: string): Promise<MailServer> => {
     throw error
   }
   return {
-    send: async ({ unsubscribe, request, ...mail }) => {
+    send: async ({ unsubscribe, request, ...mail }: Outgoing): Promise<void> => {
       const message = new MailComposer({
         ...mail,
         // RFC 8058: mail programs show a button that needs no log-in.
@@ -75,6 +64,7 @@ export const openMailServer = async (url: string): Promise<MailServer> => {
       const [raw, envelope] = [await message.build(), message.getEnvelope()]
       await settle((done) => connection.send(envelope as never, raw, done))
     },
+    /** Ends the mail that has failed. Returns whether the connection can take another one. */
     reset: () => settle((done) => connection.reset(done)).then(() => true, () => false),
     close: () => connection.quit(),
   }

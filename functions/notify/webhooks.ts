@@ -16,13 +16,11 @@ interface Webhook {
 /** Less than the 15 s after which another worker may claim the row. */
 const timeoutMilliseconds = 10_000
 
-const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
-
 /** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */
 const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
   const id = `msg_${key.replaceAll('-', '')}`
   const timestamp = Math.floor(Date.now() / 1000)
-  const bytes = bytesOf(secret.replace(/^whsec_/, ''))
+  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (char) => char.charCodeAt(0))
   const signingKey = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const signed = await crypto.subtle.sign('HMAC', signingKey, new TextEncoder().encode(`${id}.${timestamp}.${body}`))
   return {

@@ -1,18 +1,16 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
-import { anonymousUser, requireUser } from '../_shared/auth.ts'
-import { createApp, sendJson } from '../_shared/app.ts'
+import { anonymousUser, isSecretKey, requireUser } from '../_shared/auth.ts'
+import { createApp, sendJson, sendPage } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
-import { sendPage } from '../_shared/next_page.ts'
-import { route, withDocs, withHeaders } from '../_shared/openapi.ts'
+import { removeAvatars } from '../_shared/files.ts'
+import { route, withDocs } from '../_shared/openapi.ts'
 import { consumeRateLimit, rateLimit } from '../_shared/rate_limit.ts'
 import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
-import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { createAccount } from '../_shared/sign_up.ts'
 import { validate } from '../_shared/validate.ts'
-import { removeAvatars } from './avatars.ts'
 import { notifications } from './notifications.ts'
 import { changeLimiter, profile } from './profile.ts'
 import { safety } from './safety.ts'
@@ -97,7 +95,7 @@ users.delete(
 users.get(
   '/me/reservations',
   route('listMyReservations', "A page of the caller's reservations, newest first; the Link header names the next one", {
-    200: withHeaders(myReservation.array(), 'Link'),
+    200: [myReservation.array(), 'Link'],
   }),
   requireUser,
   validate({ query: reservationPage }),
@@ -119,8 +117,8 @@ users.get(
 users.get(
   '/:id',
   route('getPublicProfile', 'The public view of a profile', {
-    200: withHeaders(shape.publicProfile, 'ETag'),
-    304: withHeaders('Unchanged since the ETag of If-None-Match', 'ETag'),
+    200: [shape.publicProfile, 'ETag'],
+    304: ['Unchanged since the ETag of If-None-Match', 'ETag'],
     403: 'The profile is not public',
     404: 'No such profile',
   }, ['not_public']),

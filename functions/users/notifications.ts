@@ -12,7 +12,6 @@ import { vapidKeys } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { failurePage, pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
 
-/** How users are told of what happens while they are away. */
 export const notifications = new Hono()
 
 notifications.get(
@@ -88,12 +87,11 @@ const errorPage = createMiddleware(async (c, next) => {
   })
 })
 
+const answers = { 200: shape.mailSetting, 404: 'The token is of no mail of ours' }
+
 notifications.get(
   '/unsubscribe',
-  route('checkUnsubscribe', 'Whether the token of a mail still gets mails; a page that asks, for browsers', {
-    200: shape.mailSetting,
-    404: 'The token is of no mail of ours',
-  }),
+  route('checkUnsubscribe', 'Whether the token of a mail still gets mails; a page that asks, for browsers', answers),
   errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
@@ -102,10 +100,7 @@ notifications.get(
 
 notifications.post(
   '/unsubscribe',
-  route('unsubscribe', 'Turn off the mails by the token of one, without log-in (RFC 8058)', {
-    200: shape.mailSetting,
-    404: 'The token is of no mail of ours',
-  }),
+  route('unsubscribe', 'Turn off the mails by the token of one, without log-in (RFC 8058)', answers),
   errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),

@@ -14,11 +14,8 @@ const hidden = 'The account is deactivated, or an admin has hidden the profile a
 
 // A change with many new words takes as long as ten reads. Without a limit, a few people take all connections; this
 // one is a quarter of them.
-export const { run: changeLimiter } = limitConcurrency(
-  () => Math.max(1, Math.floor(settings.DATABASE_POOL / 4)),
-  100,
-  4000,
-)
+const quarter = () => Math.max(1, Math.floor(settings.DATABASE_POOL / 4))
+export const { run: changeLimiter } = limitConcurrency(quarter, 100, 4000)
 
 /** Embeds a changed profile after the response instead of waiting for the schedule. */
 const embedAfterwards = createMiddleware(async (c, next) => {

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
-import { sendJson, sendNothing } from '../_shared/app.ts'
-import { sendPage } from '../_shared/next_page.ts'
-import { route, withHeaders } from '../_shared/openapi.ts'
+import { sendJson, sendNothing, sendPage } from '../_shared/app.ts'
+import { route } from '../_shared/openapi.ts'
 import { rateLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
@@ -10,13 +9,12 @@ import * as shape from '../_shared/schemas/users.ts'
 import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 
-/** Reports to the moderators, and blocks. */
 export const safety = new Hono()
 
 safety.get(
   '/me/reports',
   route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
-    200: withHeaders(reports.myReport.array(), 'Link'),
+    200: [reports.myReport.array(), 'Link'],
   }),
   requireUser,
   validate({ query: reports.reportPage }),
@@ -26,8 +24,8 @@ safety.get(
 safety.post(
   '/me/reports',
   route('reportPerson', 'Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
-    200: withHeaders(reports.report, 'Idempotency-Replayed'),
-    201: withHeaders(reports.report, 'Idempotency-Replayed'),
+    200: [reports.report, 'Idempotency-Replayed'],
+    201: [reports.report, 'Idempotency-Replayed'],
     404: 'No such user, or no such message in a conversation of the caller',
     422: 'The Idempotency-Key was used with another payload',
   }, ['invalid', 'too_many']),

@@ -8,19 +8,17 @@ ${content}
 </html>
 `
 
-/** Asks before it unsubscribes: mail programs and their filters follow links before anybody has read the mail. */
-const question = page(`<h1>Stop these e-mails?</h1>
+const question = `<h1>Stop these e-mails?</h1>
 <p>You will get no more e-mails about unread messages. Everything else stays as it is.</p>
-<form method="post"><button>Stop the e-mails</button></form>`)
-
-const done = page(`<h1>You will get no more e-mails</h1>
-<p>You can turn them on again in your settings.</p>`)
+<form method="post"><button>Stop the e-mails</button></form>`
+const done = `<h1>You will get no more e-mails</h1>
+<p>You can turn them on again in your settings.</p>`
 
 /** Of a link that does not work. */
 export const failurePage = (error: string): string => page(`<h1>This did not work</h1>\n<p>${error}.</p>`)
 
-/** The page of the link in a mail, before and after. */
-export const unsubscribePage = ({ email }: { email: boolean }): string => email ? question : done
+/** Asks before it unsubscribes: mail programs and their filters follow links before anybody has read the mail. */
+export const unsubscribePage = ({ email }: { email: boolean }): string => page(email ? question : done)
 
 /** No scripts, no frames, and a form that goes here. */
 export const pageHeaders = {

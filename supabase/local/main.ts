@@ -1,5 +1,5 @@
 import { provideQuery } from '../../functions/_shared/rpc.ts'
-import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
+import { provideFetch } from '../../functions/_shared/platform.ts'
 import { surviveConnectionLoss } from './connection_loss.ts'
 import { auth } from './auth.ts'
 import { printBanner } from './banner.ts'

@@ -14,12 +14,12 @@ const [schedules = '100', seed = '1'] = Deno.args
 console.warn = () => {}
 
 const statements = limitConcurrency(() => 1000, 0, 0)
-const limits = { waitMilliseconds: 30, answerMilliseconds: 45, idleMilliseconds: 10 }
+const limits = { connectionTimeoutMillis: 30, query_timeout: 45, idleTimeoutMillis: 10 }
 
 const outcomes = { answers: 0, errors: 0, busy: 0 }
 const violations = { mixedUp: 0, unsent: 0, doubled: 0, unknown: 0, unending: 0, leftOpen: 0, unusable: 0 }
 
-/** Counts connections that stay open, which on a busy machine takes longer to tell than `idleMilliseconds`. */
+/** Counts connections that stay open, which on a busy machine takes longer to tell than `idleTimeoutMillis`. */
 const closeServer = async (server: Awaited<ReturnType<typeof openFakePostgres>>): Promise<void> => {
   const deadline = performance.now() + 10_000
   while (server.open() && performance.now() < deadline) await pause(20)
@@ -32,7 +32,7 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
   const connections = pick([1, 1, 2, 3])
   const server = await openFakePostgres()
-  const query = retryOnce(openPool(server.url, { ...limits, connections }))
+  const query = retryOnce(openPool(server.url, { ...limits, max: connections }))
   const pool: typeof query = (text, values) => statements.run(() => query(text, values))
   // Each schedule has a queue of its own.
   let inFlight = 0

@@ -3,10 +3,10 @@ import { openPool } from '../../functions/_shared/postgres.ts'
 import { openFakePostgres } from './fake_postgres.ts'
 
 /** Asks a server that sends this in answer to the request for TLS, or closes the connection if it is null. */
-const ask = async (tls: string | null, query: string, waitMilliseconds = 20_000) => {
+const ask = async (tls: string | null, query: string, connectionTimeoutMillis = 20_000) => {
   const server = await openFakePostgres(tls)
   onTestFinished(server.close)
-  const limits = { connections: 1, waitMilliseconds, answerMilliseconds: 20_000, idleMilliseconds: 100 }
+  const limits = { max: 1, connectionTimeoutMillis, query_timeout: 20_000, idleTimeoutMillis: 100 }
   const answer = openPool(server.url + query, limits)('select $1::text as body', ['Ana row 0'])
   return { ...server, answer: await answer.then(([row]) => row!.body, ({ message }) => message) }
 }

@@ -1,7 +1,7 @@
 // Run by auth_faults.test.ts: the Edge Functions with an Auth that fails in each way, on a clock that stands still
 // while anything can go on. Prints what they answered, after how many milliseconds, and what they asked of Auth.
 import { SignJWT } from 'jose'
-import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
+import { provideFetch } from '../../functions/_shared/platform.ts'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 import users from '../../functions/users/index.ts'

@@ -12,7 +12,7 @@ const rpc = () => import('../../functions/_shared/rpc.ts')
 const claimsOf = (sub: string) => ({ sub, exp: Date.now() / 1000 + 3600 })
 const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)))
-const limits = { waitMilliseconds: 4000, answerMilliseconds: 6000, idleMilliseconds: 60_000 }
+const limits = { connectionTimeoutMillis: 4000, query_timeout: 6000, idleTimeoutMillis: 60_000 }
 
 const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   /** Several callers in alternation: {"<caller>": {"<answer>": count}}. */
@@ -89,7 +89,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
 
   /** One statement again and again on so many connections: the errors, and what the server has prepared then. */
   prepare: async (connections) => {
-    const query = openPool(process.env.EDGE_DATABASE_URL!, { connections: Number(connections), ...limits })
+    const query = openPool(process.env.EDGE_DATABASE_URL!, { max: Number(connections), ...limits })
     const errors: string[] = []
     const ask = async (value: number): Promise<void> => {
       try {
@@ -112,8 +112,8 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
   encrypt: async () => {
     const ca = process.env.DATABASE_CA_CERTIFICATE
     // Longer than a busy machine takes for the handshakes.
-    const patient = { ...limits, connections: 4, waitMilliseconds: 120_000 }
-    const query = openPool(process.env.EDGE_DATABASE_URL!, patient, ca ? { ca } : {})
+    const patient = { ...limits, max: 4, connectionTimeoutMillis: 120_000 }
+    const query = openPool(process.env.EDGE_DATABASE_URL!, { ...patient, ...ca && { ca } })
     try {
       const rows = await times(20, () => query('select version from pg_stat_ssl where pid = pg_backend_pid()', []))
       return rows.map(([row]) => row!.version)

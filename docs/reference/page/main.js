@@ -171,7 +171,7 @@ const operationOf = (method, path, operation) => {
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation
   const [[status, success]] = Object.entries(responses)
   const [media] = Object.values(resolve(success).content ?? {})
-  const example = media?.example ?? resolve(media?.schema)?.examples?.[0]
+  const example = media?.example
   return el(
     'section',
     { class: 'operation', id: operationId, 'aria-labelledby': `${operationId}-title` },

@@ -1,14 +1,31 @@
-import { waitUntil } from '../wait_until.ts'
+import { waitUntil } from '../platform.ts'
 import { asService } from '../rpc.ts'
 import { currentProvider } from './current_provider.ts'
-import { embedJobs, type Job, type Made } from './jobs.ts'
-import { embedInTime, loadInTime, type Provider } from './provider.ts'
+import { asText, embedInTime, isZero, loadInTime, type Provider } from './provider.ts'
 import { log } from '../log.ts'
 
-/**
- * How many jobs one call embeds. With their parts they are 528 texts at most, of 160,000 characters; OpenAI takes 2,048
- * of 300,000 tokens together, and a character may be more than a token.
- */
+/** What claim_embeddings gives a worker. */
+export interface Job {
+  kind: 'profile' | 'context'
+  id: number
+  text: string
+  /** The interests and sentences of a profile, 32 at most, which get vectors of their own. */
+  parts: string[]
+  content_hash: string
+}
+
+/** Returns what save_embeddings takes. */
+export const embedJobs = async (jobs: Job[], embed: (texts: string[]) => Promise<number[][]>) => {
+  const vectors = await embed(jobs.flatMap(({ text, parts }) => [text, ...parts]))
+  // Null for a text without any word that the model knows: it is found by words alone.
+  const written = vectors.map((vector) => isZero(vector) ? null : asText(vector))
+  return jobs.map(({ kind, id, content_hash, parts }) => {
+    const [embedding = null, ...others] = written.splice(0, 1 + parts.length)
+    return { kind, id, content_hash, embedding, parts: others }
+  })
+}
+
+// With their parts 528 texts at most, of 160,000 characters; OpenAI takes 2,048 of 300,000 tokens together.
 const batchSize = 16
 
 /** Less than the 30 s after which claim_embeddings gives the first attempt of a job to another worker. */
@@ -21,12 +38,6 @@ const describe = ({ name }: Provider, error: unknown): string => {
 }
 
 let adopted: string | undefined
-
-const adopt = async (model: string): Promise<void> => {
-  if (adopted === model) return
-  await asService`adopt_model(${model})`
-  adopted = model
-}
 
 /**
  * Whether the provider refuses this text by itself. Everything else (limits, keys, its own errors, the network, a
@@ -41,7 +52,7 @@ const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Pro
 
 /** Embeds and saves the texts of the jobs; on failure records why and returns false. */
 const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
-  let made: Made[]
+  let made: Awaited<ReturnType<typeof embedJobs>>
   try {
     made = await embedJobs(jobs, (texts) => embedInTime(provider, texts, timeoutMilliseconds))
   } catch (error) {
@@ -56,11 +67,8 @@ const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
   return true
 }
 
-/**
- * A function that runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it
- * made. Each call's vectors are saved before the next call, so a kill loses one call. If it is called while it runs, it
- * looks at the queue once more.
- */
+// Runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it made. A kill loses
+// one call. If it is called while it runs, it looks at the queue once more.
 const createDrain = ({ newest, share }: { newest: boolean; share: number }): () => Promise<number> => {
   let running: Promise<number> | undefined
   let again = false
@@ -68,7 +76,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
   const run = async (): Promise<number> => {
     const provider = currentProvider()
     const { model, runMilliseconds } = provider
-    await adopt(model)
+    if (adopted !== model) await asService`adopt_model(${model})`
+    adopted = model
     try {
       // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
       // the model takes no processor time.
@@ -91,10 +100,10 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
       }
       const start = performance.now()
       if (!await embed(provider, jobs)) return made
+      made += jobs.length
       const took = performance.now() - start
       spent += took
       longest = Math.max(longest, took)
-      made += jobs.length
     }
     return made
   }
@@ -108,26 +117,19 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
 /** Makes embeddings that are due, those that have been due longest first. */
 export const drain = createDrain({ newest: false, share: 1 })
 
-/** Half of the time, because this isolate also answers requests. */
+// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`: one
+// of them may have killed its isolate.
 const drainNewest = createDrain({ newest: true, share: 0.5 })
 
-const inBackground = (work: Promise<number>): void =>
+const inBackground = (work: Promise<unknown>): void =>
   waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 
-const drainAll = async (): Promise<number> => {
-  let made = 0
-  for (let more = await drain(); more > 0; more = await drain()) made += more
-  return made
+const drainAll = async (): Promise<void> => {
+  while (await drain() > 0);
 }
 
-/**
- * Makes all embeddings that are due, in the background: on one machine nobody limits a request's processor time. On
- * Supabase a schedule calls the function embed instead.
- */
+/** Makes all that are due, on one machine, where nobody limits processor time. On Supabase a schedule calls `embed`. */
 export const drainInBackground = (): void => inBackground(drainAll())
 
-/**
- * Makes the newest embeddings after the response, so that a change is found by meaning within seconds, however long the
- * queue is. Texts that were tried before are left to `drain`, because one of them may have killed its isolate.
- */
+/** Makes the newest embeddings after the response, so that a change is found by meaning within seconds. */
 export const drainSoon = (): void => inBackground(drainNewest())

@@ -3,11 +3,8 @@ import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
 
 let embedder: Promise<Embedder> | undefined
 
-/**
- * The file is beside the sources, and beside a bundle (scripts/build_functions.ts). On the platform it is a static
- * file, which Deno.readFile alone can read there, and only asynchronously once a function has started. A failed load
- * is forgotten, so that the next call tries again.
- */
+// The file is beside the sources or the bundle. On the platform Deno.readFile alone can read it, and asynchronously
+// once a function has started. A failed load is forgotten, so that the next call tries again.
 const load = (): Promise<Embedder> =>
   embedder ??= Deno.readFile(new URL('wordnet/wordnet.bin', import.meta.url)).then(loadEmbedder).catch((error) => {
     embedder = undefined

@@ -2,7 +2,6 @@
 export const dimensions = 384
 
 export interface Provider {
-  /** openai or offline. */
   name: string
   /** Stored with each vector. Vectors of different models are never compared. */
   model: string
@@ -20,32 +19,24 @@ export const isZero = (vector: number[]): boolean => vector.every((value) => val
 /** As Postgres reads a halfvec, which has three digits of each number. */
 export const asText = (vector: number[]): string => `[${vector.map((value) => Math.round(value * 1e6) / 1e6).join()}]`
 
-/** Rejects vectors that would corrupt the index: too few, of another length, or with values that are not finite. */
-const validate = (vectors: number[][], count: number): number[][] => {
-  if (vectors.length !== count) throw new Error(`${count} texts came back as ${vectors.length} vectors`)
-  for (const vector of vectors) {
-    if (vector?.length !== dimensions) {
-      throw new Error(`a vector must have ${dimensions} dimensions, not ${vector?.length}`)
-    }
-    if (!vector.every(Number.isFinite)) throw new Error('a vector holds something that is no number')
-  }
-  return vectors
-}
+/** Any other vector would corrupt the index. */
+const isVector = (vector?: number[]): boolean => vector?.length === dimensions && vector.every(Number.isFinite)
 
-/** Rejects when the signal aborts, even if the work ignores the signal. */
-const orAbort = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
-  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  return Promise.race([work, aborted])
-}
-
-/** Embeds the texts, or rejects after the timeout. */
-export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
+/** Rejects after the timeout, even if the work ignores the signal. */
+const inTime = <Result>(work: (signal: AbortSignal) => Promise<Result>, milliseconds: number): Promise<Result> => {
   const signal = AbortSignal.timeout(milliseconds)
-  // `embed` is called before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
-  return validate(await orAbort(embed(texts, signal), signal), texts.length)
+  // Begun before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
+  const begun = work(signal)
+  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  return Promise.race([begun, aborted])
 }
 
-/** Waits until the model is loaded, or rejects after the timeout. */
+export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
+  const vectors = await inTime((signal) => embed(texts, signal), milliseconds)
+  if (vectors.length === texts.length && vectors.every(isVector)) return vectors
+  throw new Error(`${texts.length} texts did not come back as so many vectors with ${dimensions} finite numbers`)
+}
+
 export const loadInTime = async ({ load }: Provider, milliseconds: number): Promise<void> => {
-  if (load) await orAbort(load(), AbortSignal.timeout(milliseconds))
+  if (load) await inTime(load, milliseconds)
 }

@@ -6,6 +6,7 @@ import { asText, embedInTime, isZero } from './provider.ts'
 /** A search waits this long for its vector; then it goes on with words alone. */
 const budgetMilliseconds = 400
 const cacheSize = 1000
+// A circuit breaker: after five failures in a row the provider is skipped, so that an outage does not slow searches.
 const failuresUntilOpen = 5
 const openMilliseconds = 10_000
 
@@ -13,36 +14,22 @@ const cache = new Map<string, string>()
 let failures = 0
 let openUntil = 0
 
-const remember = (text: string, vector: string): void => {
-  if (cache.size >= cacheSize) cache.delete(cache.keys().next().value!)
-  cache.set(text, vector)
-}
-
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
-/** Without the model's file a search goes on with the words that profiles have. */
-const dictionary = (): Promise<(word: string) => boolean> =>
-  offlineDictionary().catch(({ name }) => {
+/** The words of a query, in lower case, that are words: they are not corrected. */
+export const knownWords = async (query: string): Promise<Set<string>> => {
+  // Without the model's file a search goes on with the words that profiles have.
+  const isWord = await offlineDictionary().catch(({ name }) => {
     log('warn', 'The embedding model was not loaded', { reason: `offline ${name}` })
     return () => false
   })
-
-/**
- * The words of a query, in lower case, that are words: they are not corrected. The offline model tells; of other
- * providers, which make a vector of anything, it is believed that they know those of other scripts.
- */
-export const knownWords = async (query: string): Promise<Set<string>> => {
-  const isWord = await dictionary()
+  // Other providers, which make a vector of anything, are believed to know other scripts.
   const knows = (word: string): boolean => isWord(word) || currentProvider().name !== 'offline' && isOtherScript(word)
   const words = query.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
   return new Set(words.slice(0, 30).filter(knows))
 }
 
-/**
- * The vector of what a query means, as text; null if there is nothing to embed, or the provider fails or is too slow.
- * After five failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow
- * searches.
- */
+/** The vector of what a query means, as text; null if there is nothing to embed, or the provider fails or is slow. */
 export const queryVector = async (text: string): Promise<string | null> => {
   if (text === '') return null
   const known = cache.get(text)
@@ -54,7 +41,8 @@ export const queryVector = async (text: string): Promise<string | null> => {
     // The model knows none of the words.
     if (isZero(vector)) return null
     const written = asText(vector)
-    remember(text, written)
+    if (cache.size >= cacheSize) cache.delete(cache.keys().next().value!)
+    cache.set(text, written)
     return written
   } catch (error) {
     failures++

@@ -2,12 +2,8 @@ import { z } from 'zod'
 import { text } from '../validate.ts'
 import { profileChanges, role } from './users.ts'
 
-export const accountShape = z.strictObject({
-  id: z.int(),
-  name: z.string(),
-  email: z.string(),
-  role,
-}).meta({ id: 'Account' })
+export const accountShape = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), role })
+  .meta({ id: 'Account' })
 export type Account = z.infer<typeof accountShape>
 
 // The rule of <input type=email>.

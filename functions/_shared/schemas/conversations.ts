@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { flag, id, idOrZero, isBlank, jsonId, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
-export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
-const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
+export const person = z.strictObject({ id: z.int(), name: z.string() })
+const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() })
 
 // The names that Supabase Storage accepts, without the colon, which would make a path look like a URL.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
@@ -25,24 +24,19 @@ export const attachment = z.object({
   size: z.int('must be a whole number').nonnegative('must not be negative').describe('In bytes'),
 }).meta({ id: 'Attachment' })
 
-const messageColumns = {
+const messageStates = {
+  editedAt: timestamp.nullable().optional().describe('With states=true: when its sender last corrected it'),
+  deletedAt: timestamp.nullable().optional()
+    .describe('With states=true: when its sender took it back; its content is empty since'),
+}
+
+export const message = z.strictObject({
   id: z.int(),
   user_id: z.int(),
   conversation_id: z.int(),
   content: z.string(),
   attachment: attachment.nullable(),
   read: z.boolean(),
-} satisfies Columns<'messages'>
-
-const messageStates = {
-  editedAt: timestamp.nullable().optional()
-    .meta({ description: 'With states=true: when its sender last corrected it' }),
-  deletedAt: timestamp.nullable().optional()
-    .meta({ description: 'With states=true: when its sender took it back; its content is empty since' }),
-}
-
-export const message = z.strictObject({
-  ...messageColumns,
   createdAt: timestamp,
   Sender: person,
   ...messageStates,
@@ -50,11 +44,10 @@ export const message = z.strictObject({
 
 export const foundMessage = z.strictObject({
   ...message.shape,
-  _snippet: z.string().meta({
-    description: 'Plain text, at most 160 characters: the part of the content that has the most words of the query, ' +
+  _snippet: z.string().describe(
+    'Plain text, at most 160 characters: the part of the content that has the most words of the query, ' +
       'cut between words; an ellipsis (…), which counts, marks what is left out',
-    examples: ['Shall we meet at the station at nine?'],
-  }),
+  ),
 }).meta({ id: 'FoundMessage' })
 
 export const conversation = z.strictObject({
@@ -71,15 +64,15 @@ export const conversation = z.strictObject({
       read: z.boolean(),
       createdAt: timestamp,
       ...messageStates,
-      attachment: attachment.nullable().optional().meta({ description: 'With states=true: its file' }),
+      attachment: attachment.nullable().optional().describe('With states=true: its file'),
     }),
   ),
   createdAt: timestamp,
   partner: z.strictObject({
     ...person.shape,
-    profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() } satisfies Columns<'profiles'>).nullable()
-      .meta({ description: 'Null where there is none to see: hidden, inactive, erased, or across a block' }),
-  }).optional().meta({ description: 'With partner=true: the other participant, with what their public profile shows' }),
+    profile: z.strictObject({ id: z.int(), image_url: z.string().nullable() }).nullable()
+      .describe('Null where there is none to see: hidden, inactive, erased, or across a block'),
+  }).optional().describe('With partner=true: the other participant, with what their public profile shows'),
 }).meta({ id: 'Conversation' })
 
 export const status = z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed'])
@@ -90,15 +83,12 @@ export const conversationDetail = z.strictObject({
   Voyager: person,
   Local: person,
   Reservations: z.array(
-    z.strictObject(
-      { id: z.int(), title: z.string(), price: z.number(), date: timestamp, status } satisfies Columns<'reservations'>,
-    ).meta({ id: 'Reservation' }),
+    z.strictObject({ id: z.int(), title: z.string(), price: z.number(), date: timestamp, status })
+      .meta({ id: 'Reservation' }),
   ),
 }).meta({ id: 'ConversationDetail' })
 
-export const opened = z.strictObject(
-  { id: z.int(), voyager_id: z.int(), local_id: z.int() } satisfies Columns<'conversations'>,
-)
+export const opened = z.strictObject({ id: z.int(), voyager_id: z.int(), local_id: z.int() })
 export const alreadyOpen = z.strictObject({ error: z.string(), conversation_id: z.int() })
 export const unread = z.strictObject({
   total: z.int(),
@@ -120,7 +110,7 @@ export const listPage = z.object({
   states: flag('Adds attachment, editedAt and deletedAt to each message'),
 })
 export const messagePage = z.object({
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(50),
   offset: offset.optional().describe('How many to skip'),
   order: z.enum(['asc', 'desc']).optional().describe('By time; by default desc, the newest first'),
   before_id: id.optional().describe('Only messages older than this one, newest first'),
@@ -130,12 +120,10 @@ export const messagePage = z.object({
   .refine(
     (page) => page.before_id === undefined || page.after_id === undefined,
     'before_id and after_id exclude each other',
-  )
-  .refine(
+  ).refine(
     (page) => !(page.before_id && page.order === 'asc'),
     'before_id pages newest first, order=asc cannot go with it',
-  )
-  .refine(
+  ).refine(
     (page) => !(page.after_id !== undefined && page.order === 'desc'),
     'after_id pages oldest first, order=desc cannot go with it',
   )
@@ -143,7 +131,7 @@ export const messagePage = z.object({
 export const messageSearch = z.object({
   q: text(1, 512).describe('Words, of which the first ten are looked for; the last one may be unfinished'),
   conversation_id: id.optional().describe('Only in this conversation'),
-  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(20),
   before_id: id.optional().describe('Only messages older than this one'),
 })
 
@@ -170,3 +158,7 @@ export const correction = z.object({
 })
 export const correctionQuery = z.object({ states })
 export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })
+
+/** What the API reference says of refusals that several endpoints share. */
+export const notFound = 'No such conversation, or the caller is not a participant'
+export const forbidden = 'The account is deactivated, or one of the two has blocked the other'

@@ -5,8 +5,7 @@ import { timestamp, webAddress } from '../validate.ts'
 
 const base64Url = (bytes: number, what: string) => {
   const length = Math.ceil(bytes * 4 / 3)
-  return z.string()
-    .transform((value) => value.replace(/=+$/, ''))
+  return z.string().transform((value) => value.replace(/=+$/, ''))
     .refine((value) => value.length === length && /^[\w-]+$/.test(value), `must be ${what} in base64url`)
     .meta({ jsonSchema: { type: 'string', pattern: `^[A-Za-z0-9_-]{${length}}=*$` } })
 }
@@ -58,27 +57,20 @@ const isTimeZone = (name: string): boolean => {
 }
 
 const timeZone = z.string().refine(isTimeZone, 'must be the name of a time zone, as Europe/Lisbon')
-  .meta({ jsonSchema: { type: 'string', maxLength: 64 }, examples: ['Europe/Lisbon'] })
+  .meta({ jsonSchema: { type: 'string', maxLength: 64 } })
 
 const quietHours = z.strictObject({ from: time, to: time, time_zone: timeZone })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times')
 
-export const notificationChanges = z.strictObject({
-  push: z.boolean().optional().describe('Whether to send pushes'),
-  email: z.boolean().optional().describe('Whether to send mails'),
-  delay_minutes: z.int('must be an integer').min(0, 'must be 0 to 1440').max(1440, 'must be 0 to 1440').optional()
-    .describe('For how long a message must be unread before a mail tells of it'),
-  quiet_hours: quietHours.nullish().describe('Nothing is sent in these hours; null: none'),
-  previews: z.boolean().optional().describe('Whether pushes and mails quote the latest message'),
-})
-
 export const notificationSettings = z.strictObject({
-  push: z.boolean(),
-  email: z.boolean(),
-  delay_minutes: z.int(),
-  quiet_hours: z.strictObject({ from: z.string(), to: z.string(), time_zone: z.string() }).nullable(),
+  push: z.boolean().describe('Whether to send pushes'),
+  email: z.boolean().describe('Whether to send mails'),
+  delay_minutes: z.int('must be an integer').min(0, 'must be 0 to 1440').max(1440, 'must be 0 to 1440')
+    .describe('For how long a message must be unread before a mail tells of it'),
+  quiet_hours: quietHours.nullable().describe('Nothing is sent in these hours; null: none'),
   previews: z.boolean().describe('Whether pushes and mails quote the latest message'),
 }).meta({ id: 'NotificationSettings' })
+export const notificationChanges = notificationSettings.partial()
 
 export const unsubscribeQuery = z.object({
   token: z.string('must be the token of a mail').describe('The token of the link in a mail'),

@@ -1,26 +1,20 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { id, jsonId, limit, text, timestamp } from '../validate.ts'
 import { clientId } from './conversations.ts'
 
-const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other'])
-  .meta({ id: 'ReportReason' })
+const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other']).meta({ id: 'ReportReason' })
 
-const columns = { id: z.int(), reason } satisfies Columns<'reports'>
-const example = { id: 5, reason: 'harassment', createdAt: '2027-04-02T08:53:43.046Z' }
+const columns = { id: z.int(), reason }
 
 export const report = z.strictObject({ ...columns, status: z.literal('open'), createdAt: timestamp })
-  .meta({ id: 'Report', examples: [{ ...example, status: 'open' }] })
+  .meta({ id: 'Report' })
 
 const status = z.enum(['open', 'resolved']).meta({ id: 'ReportStatus' })
 
 export const myReport = z.strictObject({ ...columns, status, createdAt: timestamp, resolvedAt: timestamp.nullable() })
-  .meta({ id: 'MyReport', examples: [{ ...example, status: 'resolved', resolvedAt: '2027-04-03T10:00:00.000Z' }] })
+  .meta({ id: 'MyReport' })
 
-export const warning = z.strictObject({ reason, createdAt: timestamp }).meta({
-  id: 'Warning',
-  examples: [{ reason: 'spam', createdAt: '2027-04-03T10:00:00.000Z' }],
-})
+export const warning = z.strictObject({ reason, createdAt: timestamp }).meta({ id: 'Warning' })
 
 export const exportedReport = z.strictObject({
   ...columns,
@@ -45,9 +39,9 @@ export const newReport = z.strictObject({
 }).refine((draft) => (draft.user_id ?? null) === null !== ((draft.message_id ?? null) === null), {
   path: ['user_id'],
   message: 'give either user_id or message_id',
-}).meta({ examples: [{ message_id: 12, reason: 'harassment', note: 'Goes on after I said no', block: true }] })
+})
 
 export const reportPage = z.object({
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
-  before_id: id.optional().describe('Only reports older than this one, for the next page').meta({ examples: [5] }),
+  limit: limit(100).default(50),
+  before_id: id.optional().describe('Only reports older than this one, for the next page'),
 })

@@ -1,24 +1,8 @@
 import { z } from 'zod'
-import type { Columns } from '../columns.ts'
 import { id, jsonId, limit, line, text, timestamp } from '../validate.ts'
 import { clientId, person, status } from './conversations.ts'
 
-const example = {
-  id: 7,
-  conversation_id: 1,
-  title: 'Two nights in Graça',
-  price: 80,
-  date: '2027-05-14T16:00:00.000Z',
-  ends_at: '2027-05-16T10:00:00.000Z',
-  status: 'pending',
-  host_id: 47,
-  offered_by: 63,
-  revision: 1,
-  createdAt: '2027-04-02T08:53:43.046Z',
-  updatedAt: '2027-04-02T08:53:43.046Z',
-}
-
-const reservationColumns = {
+const fields = {
   id: z.int(),
   conversation_id: z.int(),
   title: z.string(),
@@ -29,11 +13,11 @@ const reservationColumns = {
   host_id: z.int().describe('Who receives the other'),
   offered_by: z.int().nullable().describe('Who made the current offer; null for an admin'),
   revision: z.int().describe('Of the terms: one more with every change of title, price, date or ends_at'),
-} satisfies Columns<'reservations'>
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}
 
-const fields = { ...reservationColumns, createdAt: timestamp, updatedAt: timestamp }
-
-export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail', examples: [example] })
+export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail' })
 
 const step = z.strictObject({
   status,
@@ -51,11 +35,9 @@ export const reservationWithHistory = z.strictObject({
   history: z.array(step).describe('Every step, oldest first'),
 }).meta({ id: 'ReservationWithHistory' })
 
-export const myReservation = z.strictObject({ ...fields, partner: person })
-  .meta({ id: 'MyReservation', examples: [{ ...example, partner: { id: 63, name: 'Tomáš Novák' } }] })
+export const myReservation = z.strictObject({ ...fields, partner: person }).meta({ id: 'MyReservation' })
 
-export const conflict = z.strictObject({ error: z.string(), status })
-  .meta({ id: 'ReservationConflict', examples: [{ error: 'This reservation is cancelled', status: 'cancelled' }] })
+export const conflict = z.strictObject({ error: z.string(), status }).meta({ id: 'ReservationConflict' })
 
 const title = line(1, 120)
 // Without multipleOf: validators divide by 0.01 and refuse 0.07.
@@ -72,8 +54,7 @@ export const moment = (schema: z.ZodType<string>) =>
 export const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
 
 const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
-const endsAt = moment(isoMoment).nullish()
-  .describe('After date, by 366 days at most; without it others may overlap')
+const endsAt = moment(isoMoment).nullish().describe('After date, by 366 days at most; without it others may overlap')
 
 export const newReservation = z.strictObject({
   title: title.describe('What is offered'),
@@ -82,7 +63,7 @@ export const newReservation = z.strictObject({
   ends_at: endsAt,
   host_id: jsonId.nullish().describe('One of the two participants; by default the local'),
   client_id: clientId.nullish().describe('As the header Idempotency-Key'),
-}).meta({ examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }] })
+})
 
 const revision = z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read')
 
@@ -92,29 +73,26 @@ export const counterOffer = z.strictObject({
   price: price.optional().describe('0 to 100,000, with two decimals at most'),
   date: date.optional(),
   ends_at: endsAt,
-}).meta({ examples: [{ revision: 1, price: 70 }] })
+})
 
 const note = text(0, 500).nullish().describe('For the history')
-const noteExample = { note: 'See you at the station' }
 
 /** What a step takes: a note, and to answer an offer its revision. */
 type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
 
 // The revision is not needed, since whoever is in a reservation can always leave it.
-export const stepNote: StepBody = z.strictObject({ note, revision: revision.optional() })
-  .meta({ examples: [noteExample] }).optional()
+export const stepNote: StepBody = z.strictObject({ note, revision: revision.optional() }).optional()
 
 export const offerAnswer: StepBody = z.strictObject({ revision, note })
-  .meta({ examples: [{ revision: 1, ...noteExample }] })
 
 export const reservationParams = z.object({
-  id: id.describe("The conversation's id").meta({ examples: [1] }),
-  rid: id.describe("The reservation's id").meta({ examples: [7] }),
+  id: id.describe("The conversation's id"),
+  rid: id.describe("The reservation's id"),
 })
 
 export const reservationFileParams = reservationParams.extend({
   rid: z.string().transform((name) => name.replace('.ics', '')).pipe(id).describe("The reservation's id")
-    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, examples: [7] }),
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } }),
 })
 
 export const calendarFile = z.string().meta({ mediaType: 'text/calendar', description: 'iCalendar (RFC 5545)' })
@@ -122,12 +100,9 @@ export const calendarFile = z.string().meta({ mediaType: 'text/calendar', descri
 const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
 
 export const reservationPage = z.object({
-  status: status.optional().describe('Only reservations with this status').meta({ examples: ['accepted'] }),
-  from: queryMoment.optional().describe('Only reservations whose date is this or later')
-    .meta({ examples: ['2027-05-01T00:00:00Z'] }),
-  to: queryMoment.optional().describe('Only reservations whose date is earlier')
-    .meta({ examples: ['2027-06-01T00:00:00Z'] }),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
-  before_id: id.optional().describe('Only reservations older than this one, for the next page')
-    .meta({ examples: [7] }),
+  status: status.optional().describe('Only reservations with this status'),
+  from: queryMoment.optional().describe('Only reservations whose date is this or later'),
+  to: queryMoment.optional().describe('Only reservations whose date is earlier'),
+  limit: limit(100).default(50),
+  before_id: id.optional().describe('Only reservations older than this one, for the next page'),
 })

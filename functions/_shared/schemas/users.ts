@@ -3,13 +3,22 @@ import { conversation, message } from './conversations.ts'
 import { device, notificationSettings } from './notifications.ts'
 import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
-import { exportedState } from './states.ts'
-import type { Columns } from '../columns.ts'
-import { flag, id, interestIds, isOwnPhoto, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
+import { exportedState } from './inbox.ts'
+import {
+  canBeStored,
+  flag,
+  id,
+  interestIds,
+  isOwnPhoto,
+  limit,
+  line,
+  offset,
+  text,
+  timestamp,
+  webAddress,
+} from '../validate.ts'
 
-export const interest = z.strictObject(
-  { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
-).meta({ id: 'Interest' })
+export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
 const profile = {
   id: z.int(),
@@ -20,7 +29,7 @@ const profile = {
   country: z.string().nullable(),
   city: z.string().nullable(),
   image_url: z.string().nullable(),
-} satisfies Columns<'profiles'>
+}
 
 const languages = z.string().nullable()
 
@@ -34,7 +43,7 @@ const account = {
   location: z.string().nullable(),
   role,
   is_active: z.boolean(),
-} satisfies Columns<'users'>
+}
 
 export const user = z.strictObject({
   ...account,
@@ -42,11 +51,11 @@ export const user = z.strictObject({
     ...profile,
     user_id: z.int(),
     is_searchable: z.boolean(),
-    show_answers: z.boolean().optional().meta({ description: 'With more=true: whether the public view has answers' }),
-    languages: languages.optional().meta({ description: 'With more=true' }),
+    show_answers: z.boolean().optional().describe('With more=true: whether the public view has answers'),
+    languages: languages.optional().describe('With more=true'),
     Interests: z.array(interest),
   }).meta({ id: 'Profile' }),
-  warnings: warning.array().optional().meta({ description: 'With more=true: of moderators, the latest first' }),
+  warnings: warning.array().optional().describe('With more=true: of moderators, the latest first'),
 }).meta({ id: 'User' })
 
 const answers = z.enum(['within an hour', 'within a day', 'within a week']).meta({ id: 'Answers' }).nullable()
@@ -55,20 +64,15 @@ export const publicProfile = z.strictObject({
   id: z.int(),
   name: z.string(),
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
-  answers: answers.optional().meta({
-    description: 'With more=true: how soon this person answers in half of the conversations in which others wrote ' +
+  answers: answers.optional().describe(
+    'With more=true: how soon this person answers in half of the conversations in which others wrote ' +
       'first, in the last 90 days. Null if these are fewer than five, if it takes longer, or if the person does not ' +
       'want it to be shown. Computed once a day',
-    examples: ['within a day'],
-  }),
-  languages: languages.optional().meta({
-    description: 'With more=true: which ones this person speaks, in their own words',
-    examples: ['Portuguese, English'],
-  }),
-  time_zone: z.string().nullable().optional().meta({
-    description: 'With more=true: the time zone of city and country by its IANA name; null if it is unknown',
-    examples: ['Europe/Lisbon'],
-  }),
+  ),
+  languages: languages.optional().describe('With more=true: which ones this person speaks, in their own words'),
+  time_zone: z.string().nullable().optional().describe(
+    'With more=true: the time zone of city and country by its IANA name; null if it is unknown',
+  ),
 }).meta({ id: 'PublicProfile' })
 
 export const block = z.strictObject({ user_id: z.int(), name: z.string(), createdAt: timestamp }).meta({ id: 'Block' })
@@ -103,12 +107,10 @@ export const exported = z.strictObject({
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const imageUrl = text(1, 2048)
-  .refine(
-    (url) => webAddress.test(url) || isOwnPhoto(url),
-    'must be an https URL without quotes, angle brackets, backslashes or spaces',
-  )
-  .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
+const imageUrl = text(1, 2048).refine(
+  (url) => webAddress.test(url) || isOwnPhoto(url),
+  'must be an https URL without quotes, angle brackets, backslashes or spaces',
+).meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
 
 /** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
 export const profileChanges = z.object({
@@ -156,13 +158,11 @@ const searchHit = z.strictObject({
       'A match is one or more whole words. Fields without a match are left out',
     examples: [{ interests: [{ index: 1, start: 0, length: 7 }], biography: [{ start: 12, length: 6 }] }],
   }),
-  _snippet: z.string().nullable().optional().meta({
-    description:
-      'With highlight=true: plain text, the 160 characters of the biography that have the most words of the ' +
+  _snippet: z.string().nullable().optional().describe(
+    'With highlight=true: plain text, the 160 characters of the biography that have the most words of the ' +
       'query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null ' +
       'without a biography',
-    examples: ['…and cook grilled mackerel for whoever climbs the stairs…'],
-  }),
+  ),
 }).meta({ id: 'SearchHit' })
 
 export const searchResult = z.strictObject({
@@ -192,26 +192,20 @@ export const searchResult = z.strictObject({
   }),
 }).meta({ id: 'SearchResult' })
 
-export const completions = z.strictObject({
-  interests: z.array(z.string()),
-  cities: z.array(z.string()),
-  names: z.array(z.string()),
-}).meta({ id: 'Completions', examples: [{ interests: ['Jazz'], cities: ['Jaipur'], names: ['Jana Nováková'] }] })
+const texts = z.array(z.string())
+export const completions = z.strictObject({ interests: texts, cities: texts, names: texts }).meta({ id: 'Completions' })
 
 /** Names separated by commas; a repeated parameter is a union. */
 const names = z.union([z.string(), z.array(z.string())])
   .transform((values) => [values].flat().flatMap((list) => list.split(',')).map((name) => name.trim()).filter(Boolean))
   .refine((list) => list.length <= 50, 'must name at most 50 values')
-  .refine(
-    (list) => list.every((name) => name.isWellFormed() && !name.includes('\0')),
-    'must not hold NUL or lone surrogates',
-  )
+  .refine((list) => list.every(canBeStored), 'must not hold NUL or lone surrogates')
   .meta({ jsonSchema: { type: 'string' } })
 
 const anyFacet = facet.options.join('|')
 const facets = z.string()
   .regex(new RegExp(`^(${anyFacet})(,(${anyFacet}))*$`), `must be some of ${facet.options.join(', ')}, with commas`)
-  .meta({ description: 'Facets to count, separated by commas', examples: ['interests,city'] })
+  .describe('Facets to count, separated by commas')
   .transform((list) => [...new Set(list.split(','))])
 
 export const searchQuery = z.object({
@@ -219,18 +213,18 @@ export const searchQuery = z.object({
   filterInterests: names.optional().describe('Names of interests, separated by commas: any of them'),
   filterCity: names.optional().describe('Names of cities, separated by commas: any of them'),
   filterCountry: names.optional().describe('Names of countries, separated by commas: any of them'),
-  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  limit: limit(100).default(20),
   offset: offset.default(0).describe('How many to skip'),
   explain: flag('Adds the parts of each score as _rankingScoreDetails'),
   suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
   facets: facets.optional(),
   highlight: flag('Adds _matches and _snippet to each hit'),
-  like: id.optional().meta({ examples: [47] })
+  like: id.optional()
     .describe('A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both'),
 })
 
 export const completionQuery = z.object({
-  q: text(0, 512).optional().describe('What has been typed so far').meta({ examples: ['ja'] }),
+  q: text(0, 512).optional().describe('What has been typed so far'),
   limit: limit(20).default(5).describe('How many of each kind; more than 20 are taken as 20'),
   places: flag('Completes cities of the world, as "Lisbon, Portugal", and nothing else'),
 })

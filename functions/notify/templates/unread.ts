@@ -15,19 +15,12 @@ export interface Unseen {
   text: string | null
 }
 
-export interface Mail {
-  subject: string
-  text: string
-  html: string
-}
+export type Mail = Record<'subject' | 'text' | 'html', string>
 
 type Status = keyof typeof outcomes
 
-interface Links {
-  /** Where the messages can be read, with {conversation} in it those of one; null if the operator has not said. */
-  app: string | null
-  unsubscribe: string
-}
+/** `app` is where the messages can be read, with {conversation} in it those of one; null if nobody has said. */
+type Links = { app: string | null; unsubscribe: string }
 
 const count = (number: number): string => number === 1 ? '1 unread message' : `${number} unread messages`
 

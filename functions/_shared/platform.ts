@@ -11,3 +11,10 @@ const timeoutMilliseconds = 8000
 /** `fetch` for Auth and Storage. The time limit includes the body. */
 export const platformFetch: typeof fetch = (input, init) =>
   platform(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeoutMilliseconds) })
+
+type EdgeRuntime = { EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void } }
+
+/** Keeps the Edge Function alive for work that continues after the response. The promise must not reject. */
+export const waitUntil = (work: Promise<unknown>): void => {
+  ;(globalThis as EdgeRuntime).EdgeRuntime?.waitUntil(work)
+}
