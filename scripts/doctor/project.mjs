@@ -1,6 +1,7 @@
 /** The project to check: its origin, its keys, and how to send requests to it. */
 import { createHmac } from 'node:crypto'
 import WebSocket from 'ws'
+import { skip } from './outcome.mjs'
 
 const parseJson = (text) => {
   try {
@@ -14,7 +15,8 @@ const parseJson = (text) => {
 export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
   const keys = { publishableKey, secretKey }
   /** `key` is sent as it is, `as` is the name of one of the project's own. */
-  const send = async (path, { method = 'GET', as, key = keys[as], token, headers = {}, json } = {}) => {
+  const send = async (path, { method = 'GET', as, key = keys[as], token, headers, json } = {}) => {
+    if (as === 'secretKey' && !secretKey) skip('SUPABASE_SECRET_KEY is not set')
     const response = await fetch(new URL(path, url), {
       method,
       redirect: 'manual',
@@ -25,7 +27,7 @@ export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
         ...(json && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(json && { body: JSON.stringify(json) }),
+      body: json && JSON.stringify(json),
     })
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: parseJson(text) }
@@ -36,13 +38,9 @@ export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
     call: (path, options) => send(`/functions/v1${path}`, options),
     /** The Data API, with the publishable key unless another one is given, or null. */
     query: (path, options) => send(`/rest/v1/${path}`, { as: 'publishableKey', ...options }),
-    isLoopback: /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname),
+    isLocal: /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname),
   }
 }
-
-/** An answer in a few words, without the rows of others. */
-export const describeAnswer = ({ status, text, body }) =>
-  Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
 
 /** Joins a channel of Realtime. Returns its reply, or how it refused the connection, and the events that follow. */
 export const joinChannel = ({ url, timeout, publishableKey }, topic, options) =>
