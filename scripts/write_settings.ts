@@ -1,5 +1,6 @@
 /** Writes .env.example and the tables of docs/settings.md from the table of the settings; with --check compares. */
 import { allSettings, type Setting } from '../functions/_shared/setting_rules.ts'
+import { writeOrCheck } from './write_or_check.ts'
 
 const entries = Object.entries(allSettings)
 const example = [
@@ -19,23 +20,11 @@ const describeDefault = (setting: Setting) =>
 const table = (on?: Setting['on']): string => {
   const rows = entries.filter(([, setting]) => setting.on === on)
     .map(([name, setting]) => `| ${code(name)} | ${describeDefault(setting)} | ${setting.means} |`)
-  return [
-    `| name | default | ${on === 'supabase' ? 'set it' : 'meaning'} |`,
-    '| --- | --- | --- |',
-    ...rows,
-    '',
-  ].join('\n')
+  const heading = on === 'supabase' ? 'set it' : 'meaning'
+  return [`| name | default | ${heading} |`, '| --- | --- | --- |', ...rows, ''].join('\n')
 }
+const tables = [table(), table('machine'), table('supabase')]
+const page = Deno.readTextFileSync(new URL('../docs/settings.md', import.meta.url))
 
-const page = new URL('../docs/settings.md', import.meta.url)
-const tables = ([undefined, 'machine', 'supabase'] as const).map(table)
-const written = Deno.readTextFileSync(page).replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? '')
-
-const files: [URL, string][] = [[new URL('../.env.example', import.meta.url), example], [page, written]]
-for (const [file, text] of files) {
-  if (!Deno.args.includes('--check')) Deno.writeTextFileSync(file, text)
-  else if (Deno.readTextFileSync(file) !== text) {
-    console.error(`${file.pathname.split('/').at(-1)} is not up to date; run npm run settings`)
-    Deno.exit(1)
-  }
-}
+writeOrCheck('settings', '.env.example', example)
+writeOrCheck('settings', 'docs/settings.md', page.replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? ''))
