@@ -60,7 +60,7 @@ export const checksOf = (project) => {
       return `${edgeFunctions.join(', ')}: ${releases[0]}`
     }],
     ['tokens', async () => {
-      const tokens = { 'no token': null, ...forgedTokens('authenticated') }
+      const tokens = { 'no token': null, ...await forgedTokens('authenticated') }
       await expectAll(mapValues(tokens, (token) => call('/users/me', { token })), isUnauthorized)
       return 'none and forged ones are refused'
     }],
@@ -83,7 +83,7 @@ export const checksOf = (project) => {
       const keys = {
         ...{ 'no key': { key: null }, 'another publishable key': { key: 'sb_publishable_x' } },
         'another secret key': { key: 'sb_secret_x' },
-        ...mapValues(forgedTokens('service_role'), (key) => ({ key, token: key })),
+        ...mapValues(await forgedTokens('service_role'), (key) => ({ key, token: key })),
       }
       await expectAll(mapValues(keys, (options) => query(interests, options)), isRefused)
       return `${Object.keys(keys).join(', ')}: refused`
@@ -188,7 +188,6 @@ export const checksOf = (project) => {
       const unknown = [...noted.keys()].filter((version) => !migrations.has(version))
       const changed = versions.filter((version) => noted.get(version) !== migrations.get(version))
       failIf({
-        'the database has noted none: db push, or functions from before this check': noted.size === 0,
         [`the database lacks ${missing}: push the migrations`]: missing.length > 0,
         [`the database has ${unknown}, which is not in this folder: it is older`]: unknown.length > 0,
         [`${changed} had another text when it was pushed: docs/deploy.md, Upgrades`]: changed.length > 0,

@@ -91,7 +91,8 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
       `select id::float8
       from json_to_recordset($1::text::json) as given (id bigint, conversation_id bigint, user_id text)
       join public.${kind} as known using (id)
-      where (known.conversation_id, to_json(known) ->> 'user_id') is distinct from (given.conversation_id, given.user_id)`,
+      where (known.conversation_id, to_json(known) ->> 'user_id')
+        is distinct from (given.conversation_id, given.user_id)`,
       [JSON.stringify(lines.map(({ row }) => row))],
     )
     return new Set(foreign.map(({ id }) => id))

@@ -90,7 +90,6 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
   ['migrations', 'one is newer',
     metrics(/^database_migration\{/gm, 'database_migration{version="2099"} 1\n$&'), /has 2099,/],
   ['migrations', 'one had another text', metrics(/sha256="\w+"/g, 'sha256="0"'), /^FAIL 2[\d,]+ had another text/],
-  ['migrations', 'none is noted', metrics(/^database_migration\{.*\n/gm, ''), /has noted none/],
   ['migrations', 'the places are of another release', metrics(/md5="\w+"/g, 'md5="0"'), /npm run data/],
   ['migrations', 'no places are loaded', metrics(/^database_data\{.*\n/gm, ''), /npm run data/],
 ])('%s fails if %s', async (check, _, answer, detail) => {
