@@ -8,34 +8,29 @@ const root = new URL('../', import.meta.url)
 const dist = new URL('clients/dist/', root)
 
 rmSync(dist, { recursive: true, force: true })
+const tsc = fileURLToPath(new URL('node_modules/.bin/tsc', root))
 const compile = (...options) =>
-  execFileSync(
-    fileURLToPath(new URL('node_modules/.bin/tsc', root)),
-    ['-p', fileURLToPath(new URL('clients/', root)), ...options],
-    { stdio: 'inherit' },
-  )
+  execFileSync(tsc, ['-p', fileURLToPath(new URL('clients/', root)), ...options], { stdio: 'inherit' })
 compile('--emitDeclarationOnly')
 // The comments are in the declarations and in the sources of the maps: a third time they were a tenth of the package.
 compile('--declaration', 'false', '--removeComments')
-// tsc leaves `./inbox.ts` in declarations, which it finds as inbox.d.ts. Deno does not. The generated types of the
-// endpoints are mostly indentation and examples, which the reference has.
+
+// The generated types of the endpoints are mostly indentation and examples, which the reference has.
 const example = /^ *\* @example .*\n( *\* {2,}.*\n)*/gm
 const shortened = (text) => text.replaceAll(example, '').replaceAll(/^ +/gm, '').replaceAll('/**\n*/\n', '')
-for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
+const declarations = ['clients/index.d.ts', 'clients/react.d.ts']
+for (const name of declarations) {
   const file = new URL(name, dist)
+  // tsc leaves `./inbox.ts` in declarations, which it finds as inbox.d.ts. Deno does not.
   const text = readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'")
   writeFileSync(file, name.endsWith('openapi.d.ts') ? shortened(text) : text)
+  for (const [, next] of text.matchAll(/['"](\.[^'"]*)\.js['"]/g)) {
+    const path = join(dirname(name), `${next}.d.ts`)
+    if (!declarations.includes(path)) declarations.push(path)
+  }
 }
 // No other declarations can be imported.
-const reachable = new Set()
-const follow = (name) => {
-  if (reachable.has(name)) return
-  reachable.add(name)
-  const text = readFileSync(new URL(name, dist), 'utf8')
-  for (const [, next] of text.matchAll(/['"](\.[^'"]*)\.js['"]/g)) follow(join(dirname(name), `${next}.d.ts`))
-}
-for (const entry of ['clients/index.d.ts', 'clients/react.d.ts']) follow(entry)
-for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
-  if (!reachable.has(name)) rmSync(new URL(name, dist))
+for (const name of readdirSync(dist, { recursive: true })) {
+  if (name.endsWith('.d.ts') && !declarations.includes(name)) rmSync(new URL(name, dist))
 }
 copyFileSync(new URL('LICENSE', root), new URL('LICENSE', dist))

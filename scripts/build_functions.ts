@@ -3,11 +3,12 @@
  * deployed. Whole packages would be 38 MB a function, and the platform takes 20.
  *   deno run -A scripts/build_functions.ts [FOLDER]      (npm run build)
  */
+import { execFileSync } from 'node:child_process'
 import { builtinModules } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
-import { describeRelease } from './release.ts'
+import packageJson from '../package.json' with { type: 'json' }
 
 /** In bytes, without the model. A larger bundle starts slowly, and the largest has 0.75 MB. */
 const sizeLimit = 1_000_000
@@ -25,14 +26,24 @@ const nodePrefix = {
   resolveId: (id: string) => builtinModules.includes(id) ? { id: `node:${id}`, external: true } : null,
 }
 
-const names = [...Deno.readDirSync(new URL('functions', root))]
-  .filter(({ name, isDirectory }) => isDirectory && name !== '_shared')
-  .map(({ name }) => name)
-  .sort()
+/** What the bundles are made of. */
+const sources = ['functions', 'scripts/build_functions.ts', 'package-lock.json']
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+/** The commit, or the time of the build where the sources are in no commit. */
+const describeSources = (): string => {
+  try {
+    if (git('status', '--porcelain', '--', ...sources) === '') return git('rev-parse', '--short=12', 'HEAD')
+  } catch {
+    // No repository, or no git.
+  }
+  return `uncommitted.${new Date().toISOString()}`
+}
+/** What all functions of a build report as their release. */
+const release = `${packageJson.version}+${describeSources()}`
 
-const release = await describeRelease(root)
-
-for (const name of names) {
+for (const { name, isDirectory } of Deno.readDirSync(new URL('functions', root))) {
+  if (!isDirectory || name === '_shared') continue
   const { output: [bundle] } = await build({
     input: fileURLToPath(new URL(`functions/${name}/index.ts`, root)),
     platform: 'node',

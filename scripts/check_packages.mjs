@@ -4,17 +4,15 @@ import { readFileSync } from 'node:fs'
 
 const read = (file) => JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'))
 
-const versions = ['package.json', 'clients/package.json'].flatMap((file) => {
+for (const file of ['package.json', 'clients/package.json']) {
   const { dependencies, devDependencies } = read(file)
-  return Object.entries({ ...dependencies, ...devDependencies })
-    .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
-    .map(([name, version]) => `${file}: ${name} is ${version}, not an exact version`)
-})
-const hashes = Object.entries(read('package-lock.json').packages)
-  .filter(([path, { link }]) => path.includes('node_modules/') && !link)
-  .filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
-  .map(([path]) => `package-lock.json: ${path} has no integrity`)
-
-const faults = [...versions, ...hashes]
-for (const fault of faults) console.error(fault)
-process.exitCode = faults.length > 0 ? 1 : 0
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+    if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${file}: ${name} is ${version}, not an exact version`)
+  }
+}
+for (const [path, { link, integrity = '' }] of Object.entries(read('package-lock.json').packages)) {
+  const isPackage = path.includes('node_modules/') && !link
+  if (isPackage && !/^sha512-[\w+/]{86}==$/.test(integrity)) {
+    throw new Error(`package-lock.json: ${path} has no integrity`)
+  }
+}

@@ -1,11 +1,5 @@
+import { inspect } from 'node:util'
 import type { Example } from '../docs/reference/types.ts'
-
-/** The extension `x-codeSamples` as Redoc and other viewers read it. */
-export interface CodeSample {
-  lang: 'Shell' | 'TypeScript'
-  label: string
-  source: string
-}
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -15,40 +9,37 @@ const curl = (
   { as, path: ids = {}, query = {}, headers = {}, json }: Example,
 ): string => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => String(ids[name]))
-  const values = Object.entries(query).map(([name, value]) => [name, String(value)])
-  const search = values.length ? `?${new URLSearchParams(values)}` : ''
-  const sent = [
+  const search = new URLSearchParams(query as Record<string, string>)
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}"$URL${filled}${search.size > 0 ? `?${search}` : ''}"`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     as === 'secret key' ? '-H "apikey: $SECRET_KEY"' : as && '-H "Authorization: Bearer $TOKEN"',
     json && `-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(json))}`,
-  ].filter(Boolean)
-  const first = `curl ${method === 'GET' ? '' : `-X ${method} `}"$URL${filled}${search}"`
-  return [first, ...sent].join(' \\\n  ')
+  ].filter(Boolean).join(' \\\n  ')
 }
-
-// Names without quotes, as people write them.
-const literal = (value: unknown): string =>
-  JSON.stringify(value, null, 2).replace(/"((?:[^"\\]|\\.)*)"(:?)/g, (text, name, colon) => {
-    if (colon) return /^[a-z_]\w*$/i.test(name) ? `${name}:` : `'${name}':`
-    return name.includes("'") || name.includes('\\') ? text : `'${name}'`
-  }).replace(/\n */g, ' ').replaceAll('[ ', '[').replaceAll(' ]', ']')
 
 const client = (method: string, path: string, { path: ids, query, headers, json }: Example): string => {
   // As the generated types have them.
-  const header = headers &&
-    Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const params = { ...(ids && { path: ids }), ...(query && { query }), ...(header && { header }) }
-  const given = { ...(Object.keys(params).length && { params }), ...(json && { body: json }) }
-  const options = Object.keys(given).length ? `, ${literal(given)}` : ''
+  const header = headers && Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  const params = { path: ids, query, header: header && Object.fromEntries(header) }
+  const given = JSON.stringify({ params: ids || query || header ? params : undefined, body: json })
+  const literal = inspect(JSON.parse(given), {
+    depth: null,
+    compact: true,
+    breakLength: Infinity,
+    maxStringLength: null,
+  })
+  const options = given === '{}' ? '' : `, ${literal.replaceAll('[ ', '[').replaceAll(' ]', ']')}`
   return `const { data, error } = await api.${method}('${path}'${options})`
 }
 
 /**
- * The example of an operation as a command, and as a call of the client package's typed client. What needs the secret
- * key is for servers, which have no client.
+ * The example of an operation as a command, and as a call of the client package's typed client, for the extension
+ * `x-codeSamples` as Redoc and other viewers read it. What needs the secret key is for servers, which have no client.
  */
-export const codeSamples = (method: string, path: string, example: Example): CodeSample[] => {
-  const command = { lang: 'Shell', label: 'curl', source: curl(method.toUpperCase(), path, example) } as const
-  const call = { lang: 'TypeScript', label: 'client', source: client(method.toUpperCase(), path, example) } as const
-  return example.as === 'secret key' ? [command] : [command, call]
-}
+export const codeSamples = (method: string, path: string, example: Example) => [
+  { lang: 'Shell', label: 'curl', source: curl(method, path, example) },
+  ...example.as === 'secret key'
+    ? []
+    : [{ lang: 'TypeScript', label: 'client', source: client(method, path, example) }],
+]

@@ -3,6 +3,8 @@
  * clients/openapi.ts. `--check` only compares.
  */
 import openapiTypes, { astToString } from 'openapi-typescript'
+import { type OperationId, reference } from '../docs/reference/index.ts'
+import { tags } from '../docs/reference/tags.ts'
 import auth from '../functions/auth/index.ts'
 import conversations from '../functions/conversations/index.ts'
 import embed from '../functions/embed/index.ts'
@@ -10,13 +12,65 @@ import notify from '../functions/notify/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { joinReference, tagList } from './join_reference.ts'
+import { codeSamples } from './code_samples.ts'
+import { writeOrCheck } from './write_or_check.ts'
 
 // `npm run check` prints nothing but errors.
 Deno.env.set('ACCESS_LOG', 'off')
 
 const read = (name: string): string => Deno.readTextFileSync(new URL(`../docs/reference/${name}`, import.meta.url))
-const answers = JSON.parse(read('examples.json'))
+/** The answer to the example of each operation, recorded by tests/reference/examples.test.ts. */
+const answers: Partial<Record<OperationId, { status: number; body?: unknown }>> = JSON.parse(read('examples.json'))
+
+type Content = { content?: Record<string, { example?: unknown }> }
+interface Operation {
+  operationId: OperationId
+  summary: string
+  parameters: { name: string; in: 'path' | 'query' | 'header' }[]
+  requestBody?: Content
+  responses: Record<string, Content>
+}
+
+const setExample = ({ content = {} }: Content, example: unknown): void => {
+  for (const media of Object.values(content)) media.example = example
+}
+
+/** Adds what docs/reference says to an operation: tag, description and example. */
+const join = (method: string, path: string, operation: Operation) => {
+  const { operationId, summary, parameters, requestBody, responses, ...others } = operation
+  const { tag, description, example } = reference[operationId]
+  const given = { path: example.path, query: example.query, header: example.headers }
+  const answer = example.answer ?? answers[operationId]
+  if (requestBody) setExample(requestBody, example.json)
+  if (answer?.body !== undefined) setExample(responses[answer.status] ?? {}, answer.body)
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    ...others,
+    parameters: parameters.map((parameter) => {
+      const isIt = ([name]: [string, unknown]) => name.toLowerCase() === parameter.name.toLowerCase()
+      const [, value] = Object.entries(given[parameter.in] ?? {}).find(isIt) ?? []
+      return value === undefined ? parameter : { ...parameter, example: value }
+    }),
+    requestBody,
+    responses,
+    'x-codeSamples': codeSamples(method.toUpperCase(), path, example),
+  }
+}
+
+const paths: Record<string, Record<string, unknown>> = {}
+const components: Record<string, object> = { schemas: {}, headers: {}, responses: {}, securitySchemes: {} }
+for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
+  const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
+  const served = await response.json()
+  for (const [path, methods] of Object.entries<Record<string, Operation>>(served.paths)) {
+    paths[path] = {}
+    for (const [method, operation] of Object.entries(methods)) paths[path][method] = join(method, path, operation)
+  }
+  for (const [kind, parts] of Object.entries(components)) Object.assign(parts, served.components[kind])
+}
 
 const document = {
   openapi: '3.1.0',
@@ -27,28 +81,11 @@ const document = {
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '{project}/functions/v1', variables: { project: { default: 'http://127.0.0.1:54321' } } }],
-  tags: tagList,
-  paths: {},
-  components: { schemas: {}, headers: {}, responses: {}, securitySchemes: {} },
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+  paths,
+  components,
 }
-for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
-  const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
-  const { paths, components } = await response.json()
-  Object.assign(document.paths, joinReference(paths, answers))
-  for (const [kind, parts] of Object.entries(document.components)) Object.assign(parts, components[kind])
-}
-
-const types = astToString(await openapiTypes(JSON.stringify(document)))
-const files = {
-  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
-  'clients/openapi.ts': `// Generated from docs/openapi.json by npm run openapi.\n\n${types}`,
-}
-for (const [name, text] of Object.entries(files)) {
-  const file = new URL(`../${name}`, import.meta.url)
-  if (!Deno.args.includes('--check')) {
-    Deno.writeTextFileSync(file, text)
-  } else if (Deno.readTextFileSync(file) !== text) {
-    console.error(`${name} is not up to date; run npm run openapi`)
-    Deno.exitCode = 1
-  }
-}
+const json = JSON.stringify(document, null, 2)
+writeOrCheck('openapi', 'docs/openapi.json', `${json}\n`)
+const types = astToString(await openapiTypes(json))
+writeOrCheck('openapi', 'clients/openapi.ts', `// Generated from docs/openapi.json by npm run openapi.\n\n${types}`)

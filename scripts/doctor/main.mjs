@@ -4,9 +4,9 @@
  * Exits with 1 if a check failed, and with 2 if it was called wrongly.
  */
 import { parseArgs } from 'node:util'
-import { checks } from './checks.mjs'
-import { journeyChecks } from './journey.mjs'
-import { examine, firstOf, report } from './outcome.mjs'
+import { checksOf } from './checks.mjs'
+import { journeyOf } from './journey.mjs'
+import { failIf, report } from './outcome.mjs'
 import { openProject } from './project.mjs'
 
 const usage = `usage: npm run doctor -- --remote <project URL> [--write] [--only <check>] [--timeout <seconds>]
@@ -15,43 +15,46 @@ const usage = `usage: npm run doctor -- --remote <project URL> [--write] [--only
   --write                    also signs up two people, lets them exchange a message, and erases them
   --only                     runs the checks whose names begin with this`
 
-const exitWithUsage = (error) => {
-  console.error(`${error}\n${usage}`)
-  process.exit(2)
+/** Whether a key is a secret one; an older one is a token of this role. */
+const isSecret = (key) => {
+  const claims = Buffer.from(key.split('.')[1] ?? '', 'base64url').toString()
+  return key.startsWith('sb_secret_') || /"role": ?"service_role"/.test(claims)
 }
 
-const readArguments = () => {
+const open = () => {
+  const text = { type: 'string' }
+  const { values } = parseArgs({ options: { remote: text, write: { type: 'boolean' }, only: text, timeout: text } })
+  const { remote = '', write, only = '', timeout = '10' } = values
+  const { SUPABASE_PUBLISHABLE_KEY: publishableKey = '', SUPABASE_SECRET_KEY: secretKey = '' } = process.env
+  failIf({ '--remote is missing': !remote, [`"${remote}" is not a URL`]: !URL.canParse(remote) })
+  const project = openProject({ url: new URL(remote), publishableKey, secretKey, timeout: timeout * 1000 })
+  const { protocol } = project.url
+  failIf({
+    'The URL must begin with https:, because the keys are sent to it': protocol !== 'https:' &&
+      !(protocol === 'http:' && project.isLocal),
+    'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,
+    'SUPABASE_PUBLISHABLE_KEY is a secret key': isSecret(publishableKey),
+    [`--timeout is "${timeout}", and must be a number of seconds up to 300`]: !(timeout > 0 && timeout <= 300),
+  })
+  const isWanted = ([name]) => name.startsWith(only)
+  const [reachable, ...checks] = checksOf(project)
+  const journey = write ? journeyOf(project) : []
+  // The journey whole or not at all: each needs the ones before it, and the last erases the accounts.
+  const wanted = [...checks.filter(isWanted), ...(journey.some(isWanted) ? journey : [])]
+  failIf({ [`No check begins with "${only}"`]: wanted.length === 0 })
+  return { reachable, wanted }
+}
+
+const openOrExit = () => {
   try {
-    const text = { type: 'string' }
-    return parseArgs({ options: { remote: text, write: { type: 'boolean' }, only: text, timeout: text } }).values
+    return open()
   } catch (error) {
-    return exitWithUsage(error.message)
+    console.error(`${error.message}\n${usage}`)
+    return process.exit(2)
   }
 }
 
-/** Whether a key is of this kind; an older one is a token of this role. */
-const isKey = (key, prefix, role) => {
-  const claims = Buffer.from(key.split('.')[1] ?? '', 'base64url').toString()
-  return key.startsWith(prefix) || claims.replaceAll(' ', '').includes(`"role":"${role}"`)
-}
-
-const { remote = '', write, only = '', timeout = '10' } = readArguments()
-const { SUPABASE_PUBLISHABLE_KEY: publishableKey = '', SUPABASE_SECRET_KEY: secretKey = '' } = process.env
-const url = URL.canParse(remote) ? new URL(remote) : new URL('https://unknown')
-const project = openProject({ url, publishableKey, secretKey, timeout: Number(timeout) * 1000 })
-const mistake = firstOf({
-  '--remote is missing': !remote,
-  [`"${remote}" is not a URL`]: !URL.canParse(remote),
-  'The URL must not have a password': url.username || url.password,
-  'The URL must begin with https:, because the keys are sent to it': url.protocol !== 'https:' &&
-    !(url.protocol === 'http:' && project.isLoopback),
-  'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,
-  'SUPABASE_PUBLISHABLE_KEY is a secret key': isKey(publishableKey, 'sb_secret_', 'service_role'),
-  'SUPABASE_SECRET_KEY is a publishable key': isKey(secretKey, 'sb_publishable_', 'anon'),
-  [`--timeout is "${timeout}", and must be a number of seconds up to 300`]: !(timeout > 0 && timeout <= 300),
-})
-if (mistake) exitWithUsage(mistake)
-
+const { reachable, wanted } = openOrExit()
 const counts = { ok: 0, FAIL: 0, skip: 0 }
 const run = async ([name, work]) => {
   const status = await report(name, work)
@@ -59,29 +62,13 @@ const run = async ([name, work]) => {
   return status
 }
 
-const isWanted = ([name]) => name.startsWith(only)
-const [reachable, ...others] = checks.map((check) => [check.name, () => examine(check, project)])
-const journey = write ? journeyChecks(project) : []
-// The journey whole or not at all: each needs the ones before it, and the last erases the accounts.
-const wanted = [...others.filter(isWanted), ...(journey.some(isWanted) ? journey : [])]
-if (wanted.length === 0) exitWithUsage(`No check begins with "${only}"`)
-
-// Whoever interrupts it leaves no account behind. No further check begins, because the last would erase them again.
-let interruption = null
-if (journey.some(isWanted)) {
-  for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.once(signal, () => {
-      interruption ??= run(journey.at(-1)).then(() => process.exit(1))
-    })
-  }
-}
+// Whoever interrupts it leaves no account behind. A second signal ends it at once.
+let isInterrupted = false
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => isInterrupted = true)
 
 // If nothing answers, each of the others would wait as long.
 if (await run(reachable) === 'ok') {
-  for (const check of wanted) {
-    if (!interruption) await run(check)
-  }
+  for (const check of wanted) if (!isInterrupted || check[0] === 'write: erased') await run(check)
 }
-await interruption
 console.log(`${counts.ok} ok, ${counts.FAIL} failed, ${counts.skip} skipped`)
-process.exit(counts.FAIL > 0 ? 1 : 0)
+process.exit(counts.FAIL > 0 || isInterrupted ? 1 : 0)

@@ -1,12 +1,26 @@
-import { describeAnswer } from './project.mjs'
-
 class Skipped extends Error {}
-
-export const fail = (detail) => {
-  throw new Error(detail)
-}
 export const skip = (detail) => {
   throw new Skipped(detail)
+}
+
+/** Fails with the first of these sentences that is so. */
+export const failIf = (sentences) => {
+  const found = Object.entries(sentences).find(([, isSo]) => isSo)
+  if (found) throw new Error(found[0])
+}
+
+/** An answer in a few words, without the rows of others. */
+export const describeAnswer = ({ status, text, body }) =>
+  Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
+
+/** The answers to requests, by what one calls them, of which all must be right: 200 if nothing else is said. */
+export const expectAll = async (requests, isRight = ({ status }) => status === 200) => {
+  const answers = await Promise.all(Object.values(requests))
+  const faults = Object.keys(requests).flatMap((what, i) =>
+    isRight(answers[i], i) ? [] : `${what}: ${describeAnswer(answers[i])}`
+  )
+  failIf({ [faults.join('; ')]: faults.length > 0 })
+  return answers
 }
 
 /** Why a check failed, or a request of it. */
@@ -30,24 +44,4 @@ export const report = async (name, work) => {
   )
   console.log(`${status.padEnd(4)}  ${name.padEnd(24)}  ${oneLine(detail)}`)
   return status
-}
-
-/** The first of these sentences that is so. */
-export const firstOf = (sentences) => Object.entries(sentences).find(([, isSo]) => isSo)?.[0]
-
-const isOk = ({ status }) => status === 200
-
-/** The work of a check of the table in checks.mjs. */
-export const examine = async ({ needs, ask, right = isOk, wrong = () => ({}), say }, project) => {
-  if (needs && !project[needs]) skip('SUPABASE_SECRET_KEY is not set')
-  const answers = []
-  const faults = []
-  for (const [what, request] of Object.entries(ask)) {
-    const answer = await request(project)
-    answers.push(answer)
-    if (!right(answer, what)) faults.push(`${what}: ${describeAnswer(answer)}`)
-  }
-  const fault = faults.join('; ') || firstOf(wrong(answers, project))
-  if (fault) fail(fault)
-  return typeof say === 'function' ? say(answers, project) : say
 }

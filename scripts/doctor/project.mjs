@@ -1,6 +1,7 @@
 /** The project to check: its origin, its keys, and how to send requests to it. */
-import { createHmac } from 'node:crypto'
+import { SignJWT, UnsecuredJWT } from 'jose'
 import WebSocket from 'ws'
+import { skip } from './outcome.mjs'
 
 const parseJson = (text) => {
   try {
@@ -14,7 +15,8 @@ const parseJson = (text) => {
 export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
   const keys = { publishableKey, secretKey }
   /** `key` is sent as it is, `as` is the name of one of the project's own. */
-  const send = async (path, { method = 'GET', as, key = keys[as], token, headers = {}, json } = {}) => {
+  const send = async (path, { method = 'GET', as, key = keys[as], token, headers, json } = {}) => {
+    if (as === 'secretKey' && !secretKey) skip('SUPABASE_SECRET_KEY is not set')
     const response = await fetch(new URL(path, url), {
       method,
       redirect: 'manual',
@@ -25,7 +27,7 @@ export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
         ...(json && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(json && { body: JSON.stringify(json) }),
+      body: json && JSON.stringify(json),
     })
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: parseJson(text) }
@@ -36,13 +38,9 @@ export const openProject = ({ url, publishableKey, secretKey, timeout }) => {
     call: (path, options) => send(`/functions/v1${path}`, options),
     /** The Data API, with the publishable key unless another one is given, or null. */
     query: (path, options) => send(`/rest/v1/${path}`, { as: 'publishableKey', ...options }),
-    isLoopback: /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname),
+    isLocal: /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname),
   }
 }
-
-/** An answer in a few words, without the rows of others. */
-export const describeAnswer = ({ status, text, body }) =>
-  Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
 
 /** Joins a channel of Realtime. Returns its reply, or how it refused the connection, and the events that follow. */
 export const joinChannel = ({ url, timeout, publishableKey }, topic, options) =>
@@ -68,19 +66,13 @@ export const joinChannel = ({ url, timeout, publishableKey }, topic, options) =>
     })
   })
 
-const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url')
-
 // The secret in the documentation of self-hosted Supabase, which projects have been run with.
-const knownSecret = 'super-secret-jwt-token-with-at-least-32-characters-long'
+const knownSecret = new TextEncoder().encode('super-secret-jwt-token-with-at-least-32-characters-long')
 
 /** Tokens of a role that no project may accept. */
-export const forgedTokens = (role) => {
+export const forgedTokens = async (role) => {
   const now = Math.floor(Date.now() / 1000)
   const claims = { aud: role, role, sub: '00000000-0000-4000-8000-000000000001', iat: now - 10, exp: now + 3600 }
-  const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
-  const signature = createHmac('sha256', knownSecret).update(content).digest('base64url')
-  return {
-    'an unsigned token': `${encode({ alg: 'none', typ: 'JWT' })}.${encode(claims)}.`,
-    'a token signed with a published secret': `${content}.${signature}`,
-  }
+  const signed = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(knownSecret)
+  return { 'an unsigned token': new UnsecuredJWT(claims).encode(), 'a token signed with a published secret': signed }
 }

@@ -5,29 +5,29 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 const root = new URL('../../', import.meta.url)
 const read = (path) => readFileSync(new URL(path, root), 'utf8')
 const list = (path) => readdirSync(new URL(path, root)).sort()
+const hash = (algorithm, text) => createHash(algorithm).update(text).digest('hex')
 
 export const edgeFunctions = list('functions').filter((name) => existsSync(new URL(`functions/${name}/index.ts`, root)))
 
-const rows = /^ {6}'?(\w+)'?: \{\n {8}Row: \{\n([^]*?)^ {8}\}/gm
-/** The tables in `public`, each with a column to write, and one that may not be null: no row is stored without it. */
-export const tables = [...read('functions/_shared/database.types.ts').matchAll(rows)].map(([, name, row]) => {
-  const columns = [...row.matchAll(/^ {10}'?(\w+)'?: (.*)$/gm)].filter(([, column]) => column !== 'id')
-  const required = columns.find(([, , type]) => !/\bnull\b/.test(type))?.[1]
-  return { name, column: required ?? columns[0]?.[1] ?? 'id', required }
+const types = read('functions/_shared/database.types.ts')
+
+/** The tables in `public`, each with a column to write, which may not be null where there is one. */
+export const tables = [...types.matchAll(/^ {6}(\w+): \{\n {8}Row: \{\n([^]*?)^ {8}\}/gm)].map(([, name, row]) => {
+  const columns = [...row.matchAll(/^ {10}(\w+): (.*)$/gm)].filter(([, column]) => column !== 'id')
+  return { name, column: (columns.find(([, , type]) => !/\bnull\b/.test(type)) ?? columns[0])[1] }
 })
 
-const files = list('supabase/migrations').filter((file) => /^\d+_.*\.sql$/.test(file))
-const texts = files.map((file) => read(`supabase/migrations/${file}`))
+/** The functions in `public`, each with the parameters that a call needs. */
+export const functions = [...types.matchAll(/^ {6}(\w+): \{\s+Args: ([^]*?)\s+Returns/gm)]
+  .map(([, name, parameters]) => [name, [...parameters.matchAll(/(\w+): /g)].map(([, one]) => one)])
 
-/** The functions in `public`, by name, with the parameters that a call needs. */
-export const functions = Object.fromEntries(
-  texts.flatMap((text) => [...text.matchAll(/^create (?:or replace )?function public\.(\w+)\((.*)\)/gm)])
-    .map(([, name, parameters]) => [name, parameters.match(/(?<=^|, )\w+(?= \w+(,|$))/g) ?? []]),
+/** Each migration's version with the hash of its text, as private.list_migrations computes it. */
+export const migrations = new Map(
+  list('supabase/migrations').filter((file) => /^\d+_.*\.sql$/.test(file)).map((file) => [
+    file.split('_')[0],
+    hash('sha256', read(`supabase/migrations/${file}`).replace(/[ \t\r\n;]+/g, '')),
+  ]),
 )
 
-const hash = (text) => createHash('sha256').update(text.replace(/[ \t\r\n;]+/g, '')).digest('hex')
-/** Each migration's version with the hash of its text, as private.list_migrations computes it. */
-export const migrations = new Map(files.map((file, i) => [file.split('_')[0], hash(texts[i])]))
-
-/** The MD5 of each file of sql/data, as private.load_places notes it. */
-export const data = new Map([['places', createHash('md5').update(read('sql/data/places.tsv')).digest('hex')]])
+/** The MD5 of the places, as private.load_places notes it. */
+export const places = hash('md5', read('sql/data/places.tsv'))

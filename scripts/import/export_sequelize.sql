@@ -11,53 +11,36 @@
 \endif
 
 \o users.jsonl
-select json_strip_nulls(json_build_object(
-  'id', id, 'name', name, 'email', email, 'password_hash', password, 'bio', bio, 'location', location, 'role', role,
-  'is_active', is_active, 'created_at', created_at, 'updated_at', updated_at
-))
-from users
-where updated_at >= :'since'
-order by id;
+select json_strip_nulls(row_to_json(line)) from (
+  select id, name, email, password as password_hash, bio, location, role, is_active, created_at, updated_at
+  from users where updated_at >= :'since' order by id
+) as line;
 
 \o interests.jsonl
 select json_build_object('name', name) from interests order by id;
 
 \o profiles.jsonl
-select json_strip_nulls(json_build_object(
-  'id', id, 'user_id', user_id, 'first_name', first_name, 'last_name', last_name, 'age', age, 'biography', biography,
-  'country', country, 'city', city, 'image_url', image_url, 'is_searchable', is_searchable, 'interests', array(
-    select name
-    from profile_interests
-    join interests on interests.id = interest_id
-    where profile_id = profiles.id
-  ),
-  'updated_at', updated_at
-))
-from profiles
-where updated_at >= :'since'
-order by id;
+select json_strip_nulls(row_to_json(line)) from (
+  select id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable, updated_at, array(
+    select name from profile_interests join interests on interests.id = interest_id where profile_id = profiles.id
+  ) as interests
+  from profiles where updated_at >= :'since' order by id
+) as line;
 
 \o conversations.jsonl
-select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id, 'created_at', created_at)
-from conversations
-where created_at >= :'since'
-order by id;
+select row_to_json(line) from (
+  select id, voyager_id, local_id, created_at from conversations where created_at >= :'since' order by id
+) as line;
 
 \o messages.jsonl
-select json_strip_nulls(json_build_object(
-  'id', id, 'conversation_id', conversation_id, 'user_id', user_id, 'content', content, 'attachment', attachment,
-  'read', read, 'created_at', created_at, 'updated_at', updated_at
-))
-from messages
-where updated_at >= :'since'
-order by id;
+select json_strip_nulls(row_to_json(line)) from (
+  select id, conversation_id, user_id, content, attachment, read, created_at, updated_at
+  from messages where updated_at >= :'since' order by id
+) as line;
 
 \o reservations.jsonl
-select json_strip_nulls(json_build_object(
-  'id', id, 'conversation_id', conversation_id, 'title', title, 'price', price, 'date', date, 'status', status,
-  'created_at', created_at, 'updated_at', updated_at
-))
-from reservations
-where updated_at >= :'since'
-order by id;
+select json_strip_nulls(row_to_json(line)) from (
+  select id, conversation_id, title, price, date, status, created_at, updated_at
+  from reservations where updated_at >= :'since' order by id
+) as line;
 \o

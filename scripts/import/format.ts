@@ -3,12 +3,16 @@ import { z } from 'zod'
 import { email } from '../../functions/_shared/schemas/accounts.ts'
 import { attachment } from '../../functions/_shared/schemas/conversations.ts'
 import { profileChanges, role } from '../../functions/_shared/schemas/users.ts'
-import { jsonId, line, text } from '../../functions/_shared/validate.ts'
+import { isBlank, jsonId, line, text } from '../../functions/_shared/validate.ts'
 
 const moment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
 const times = {
   created_at: moment.optional(),
   updated_at: moment.optional().describe('What --since is compared with, or created_at without it'),
+}
+const isAfter = (date: string, end: string): boolean => {
+  const time = Date.parse(end) - Date.parse(date)
+  return time > 0 && time <= 366 * 86_400_000
 }
 const { name, bio, location, interest_ids: _, ...profileFields } = profileChanges.shape
 
@@ -34,7 +38,8 @@ export const formats = {
     interests: z.array(z.string()).max(50, 'must name at most 50 interests').optional().describe('Names'),
     ...times,
   }),
-  conversations: z.strictObject({ id: jsonId, voyager_id: jsonId, local_id: jsonId, ...times }),
+  conversations: z.strictObject({ id: jsonId, voyager_id: jsonId, local_id: jsonId, ...times })
+    .refine(({ voyager_id, local_id }) => voyager_id !== local_id, { path: ['local_id'], error: 'is the voyager' }),
   messages: z.strictObject({
     id: jsonId,
     conversation_id: jsonId,
@@ -43,6 +48,9 @@ export const formats = {
     attachment: attachment.nullish(),
     read: z.boolean().optional(),
     ...times,
+  }).refine(({ content, attachment }) => !isBlank(content) || attachment, {
+    path: ['content'],
+    error: 'must not be blank without an attachment',
   }),
   reservations: z.strictObject({
     id: jsonId,
@@ -54,6 +62,9 @@ export const formats = {
     status: z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed']),
     host_id: jsonId.optional().describe('By default the local'),
     ...times,
+  }).refine(({ date, ends_at }) => !ends_at || isAfter(date, ends_at), {
+    path: ['ends_at'],
+    error: 'must be after date, by 366 days at most',
   }),
 }
 

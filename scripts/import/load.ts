@@ -1,6 +1,6 @@
 import type { Query } from '../../functions/_shared/postgres.ts'
 import { type Kind, kinds, type Row } from './format.ts'
-import { linesOf } from './read.ts'
+import { batchesOf } from './read.ts'
 
 /** The Auth account of an imported user, by the user's id: a second run finds it again. */
 export const authIdOf = `md5('imported user ' || id)::uuid`
@@ -8,44 +8,42 @@ export const authIdOf = `md5('imported user ' || id)::uuid`
 /** A batch of each kind, as the JSON array $1: rows that are there already are changed where they differ. */
 const statements: Record<Kind, string[]> = {
   users: [
-    `insert into auth.users as known (
-      id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data,
-      confirmation_token, recovery_token, email_change_token_new, email_change, created_at, updated_at
+    `with given as (
+      select *, ${authIdOf} as auth_id, lower(email) as address, coalesce(created_at, now()) as created
+      from json_to_recordset($1::text::json) as given (
+        id bigint, name text, email text, password_hash text, bio text, location text, role text, is_active boolean,
+        created_at timestamptz
+      )
+    ), accounts as (
+      insert into auth.users as known (
+        id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data,
+        confirmation_token, recovery_token, email_change_token_new, email_change, created_at, updated_at
+      )
+      select
+        auth_id, 'authenticated', 'authenticated', address, coalesce(password_hash, ''), created,
+        '{"provider": "email", "providers": ["email"]}', '{}', '', '', '', '', created, created
+      from given
+      -- Who came without a password may have set one.
+      on conflict (id) do update
+      set
+        email = excluded.email,
+        encrypted_password = coalesce(nullif(excluded.encrypted_password, ''), known.encrypted_password)
+    ), identities as (
+      insert into auth.identities (
+        id, provider, provider_id, user_id, identity_data, last_sign_in_at, created_at, updated_at
+      )
+      select
+        gen_random_uuid(), 'email', auth_id::text, auth_id,
+        jsonb_build_object('sub', auth_id, 'email', address, 'email_verified', true, 'phone_verified', false),
+        now(), now(), now()
+      from given
+      on conflict (provider, provider_id) do update set identity_data = excluded.identity_data
     )
-    select
-      ${authIdOf}, 'authenticated', 'authenticated', lower(email), coalesce(password_hash, ''), created,
-      '{"provider": "email", "providers": ["email"]}', '{}', '', '', '', '', created, created
-    from json_to_recordset($1::text::json) as given (id bigint, email text, password_hash text, created_at timestamptz)
-    cross join lateral (select coalesce(created_at, now()) as created) as times
-    -- Who came without a password may have set one.
-    on conflict (id) do update
-    set
-      email = excluded.email,
-      encrypted_password = coalesce(nullif(excluded.encrypted_password, ''), known.encrypted_password)
-    where (known.email, known.encrypted_password)
-      <> (excluded.email, coalesce(nullif(excluded.encrypted_password, ''), known.encrypted_password))`,
-    `delete from auth.identities
-    where user_id in (select ${authIdOf} from json_to_recordset($1::text::json) as given (id bigint))`,
-    `insert into auth.identities (
-      id, provider, provider_id, user_id, identity_data, last_sign_in_at, created_at, updated_at
-    )
-    select
-      gen_random_uuid(), 'email', auth_id::text, auth_id,
-      jsonb_build_object('sub', auth_id, 'email', lower(email), 'email_verified', true, 'phone_verified', false),
-      now(), now(), now()
-    from json_to_recordset($1::text::json) as given (id bigint, email text)
-    cross join lateral (select ${authIdOf} as auth_id) as accounts`,
-    `insert into public.users as known (
-      id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at
-    )
+    insert into public.users (id, auth_id, name, email, bio, location, role, is_active, created_at, confirmed_at)
     overriding system value
     select
-      id, ${authIdOf}, name, lower(email), bio, location, coalesce(role, 'user'), coalesce(is_active, true), created,
-      created
-    from json_to_recordset($1::text::json) as given (
-      id bigint, name text, email text, bio text, location text, role text, is_active boolean, created_at timestamptz
-    )
-    cross join lateral (select coalesce(created_at, now()) as created) as times
+      id, auth_id, name, address, bio, location, coalesce(role, 'user'), coalesce(is_active, true), created, created
+    from given
     on conflict (id) do update
     set
       name = excluded.name, email = excluded.email, bio = excluded.bio, location = excluded.location,
@@ -58,7 +56,7 @@ const statements: Record<Kind, string[]> = {
     where not exists (select from public.interests where lower(interests.name) = lower(given.name))`,
   ],
   profiles: [
-    `insert into public.profiles as known (
+    `insert into public.profiles (
       id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
     )
     overriding system value
@@ -139,14 +137,8 @@ const conclusions = [
   // The instance whose accounts Supabase's Auth looks for; that of one machine has none.
   `do $$
   begin
-    if exists (
-      select
-      from information_schema.columns
-      where (table_schema, table_name, column_name) = ('auth', 'users', 'instance_id')
-    ) then
-      execute 'update auth.users set instance_id = $1 where instance_id is null'
-      using '00000000-0000-0000-0000-000000000000'::uuid;
-    end if;
+    update auth.users set instance_id = '00000000-0000-0000-0000-000000000000' where instance_id is null;
+  exception when undefined_column then
   end
   $$`,
   'select private.rebuild_inbox()',
@@ -157,9 +149,7 @@ const conclusions = [
 const audit = `
   select
     (select count(*) from public.users where id not in (select user_id from public.profiles)) as without_profile,
-    (
-      select count(*) * 2 - (select count(*) from private.inbox_entries) from public.conversations
-    ) as without_inbox,
+    (select count(*) * 2 - (select count(*) from private.inbox_entries) from public.conversations) as without_inbox,
     (
       select count(*)
       from public.profiles
@@ -173,8 +163,6 @@ const audit = `
       where user_id not in (voyager_id, local_id)
     ) as foreign_messages`
 
-const batchSize = 2000
-
 /**
  * Loads what has passed the check, and calls `loaded` after each batch, which is a transaction of its own: an
  * interrupted import is repeated. Triggers are off, so that nobody is told.
@@ -183,7 +171,7 @@ export const load = async (
   folder: string,
   query: Query,
   since: Date | null,
-  loaded: (kind: Kind | 'the indexes', rows: number) => void,
+  loaded: (kind: string, done: number) => void,
 ): Promise<Row> => {
   const transaction = async (texts: string[], values: unknown[]) => {
     await query('begin', [])
@@ -203,17 +191,12 @@ export const load = async (
     return since === null || moment === undefined || new Date(String(moment)) >= since
   }
   for (const kind of kinds) {
-    let batch: Row[] = []
-    const send = async () => {
-      if (batch.length > 0) await transaction(statements[kind], [JSON.stringify(batch)])
-      loaded(kind, batch.length)
-      batch = []
+    let done = 0
+    for await (const lines of batchesOf(folder, kind)) {
+      const rows = lines.map(({ row }) => row!).filter(isWanted)
+      if (rows.length > 0) await transaction(statements[kind], [JSON.stringify(rows)])
+      loaded(kind, done += lines.length)
     }
-    for await (const { row } of linesOf(folder, kind)) {
-      if (row && isWanted(row)) batch.push(row)
-      if (batch.length === batchSize) await send()
-    }
-    await send()
   }
   loaded('the indexes', 0)
   await transaction(conclusions, [])

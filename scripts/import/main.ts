@@ -13,7 +13,7 @@ import { CannotStart } from '../../supabase/local/cannot_start.ts'
 import { openDataDir } from '../../supabase/local/data_dir.ts'
 import { openPglite } from '../../supabase/local/database.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
-import { check, type LineError } from './check.ts'
+import { check } from './check.ts'
 import { jsonSchemas, kinds } from './format.ts'
 import { load } from './load.ts'
 
@@ -35,24 +35,18 @@ const run = async (folder: string, isCheck: boolean, since: Date | null): Promis
   try {
     const [found] = await query(`select to_regprocedure('private.rebuild_inbox()') is not null as is_ours`, [])
     if (!found?.is_ours) throw new CannotStart('The database has not this schema; start the service once, or push it')
-    const errors: LineError[] = []
     let amiss = 0
-    const counts = await check(folder, query, (error) => {
-      if (amiss++ < 1000) errors.push(error)
+    const counts = await check(folder, query, ({ file, line, reason }) => {
+      if (amiss++ < 1000) console.log(`${file}:${line}: ${reason}`)
     })
-    for (const { file, line, reason } of errors) console.log(`${file}:${line}: ${reason}`)
     console.log(kinds.map((kind) => `${number(counts[kind]!)} ${kind}`).join(', '))
     if (amiss > 0) console.log(`${number(amiss)} lines do not fit; nothing was written`)
     if (amiss > 0 || isCheck) return amiss === 0
 
-    let [current, done, started] = ['', 0, performance.now()]
-    const findings = await load(folder, query, since, (kind, rows) => {
-      if (kind !== current) [current, done, started] = [kind, 0, performance.now()]
-      done += rows
-      const rate = done / (performance.now() - started) * 1000
-      const progress = rows > 0 ? `: ${number(done)} of ${number(counts[kind]!)}, ${number(Math.round(rate))}/s` : ''
-      if (Deno.stdout.isTerminal()) process.stdout.write(`\r\x1b[K${kind}${progress}`)
-      else if (rows > 0 && done % 100_000 < rows || rows === 0) console.log(`${kind}${progress}`)
+    const findings = await load(folder, query, since, (kind, done) => {
+      const progress = done > 0 ? `${kind}: ${number(done)} of ${number(counts[kind]!)}` : kind
+      if (Deno.stdout.isTerminal()) process.stdout.write(`\r\x1b[K${progress}`)
+      else if (done % 100_000 === 0) console.log(progress)
     })
     console.log(`\nAudit: ${Object.entries(findings).map(([name, count]) => `${name} ${count}`).join(', ')}`)
     return Object.values(findings).every((count) => Number(count) === 0)
@@ -62,22 +56,21 @@ const run = async (folder: string, isCheck: boolean, since: Date | null): Promis
 }
 
 try {
-  const { values, positionals } = parseArgs({
+  const { values, positionals: [folder, ...more] } = parseArgs({
     args: Deno.args,
     allowPositionals: true,
     options: { check: { type: 'boolean' }, since: { type: 'string' }, schema: { type: 'boolean' } },
   })
   const since = values.since === undefined ? null : new Date(values.since)
   if (values.schema) console.log(JSON.stringify(jsonSchemas(), null, 2))
-  else if (positionals.length !== 1 || since && Number.isNaN(since.getTime())) {
+  else if (!folder || more.length > 0 || since && Number.isNaN(since.getTime())) {
     throw new CannotStart('Usage: npm run import -- FOLDER [--check] [--since=TIMESTAMP], or --schema')
-  } else if (!await run(positionals[0]!, values.check ?? false, since)) Deno.exitCode = 1
+  } else if (!await run(folder, values.check ?? false, since)) Deno.exitCode = 1
 } catch (error) {
   // Of an error of the database only what says which row it means.
-  const { message, detail } = error as Error & { detail?: string }
-  console.error(
-    error instanceof CannotStart ? message : `The import has stopped, and can be repeated: ${message} ${detail ?? ''}`,
-  )
+  const { message, detail = '' } = error as Error & { detail?: string }
+  const stopped = `The import has stopped, and can be repeated: ${message} ${detail}`
+  console.error(error instanceof CannotStart ? message : stopped)
   Deno.exitCode = 1
 }
 Deno.exit()

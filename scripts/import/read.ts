@@ -10,36 +10,26 @@ export interface Line {
   row: Row | null
 }
 
-/** What a field of a CSV file means: nothing where it is empty, JSON where the format wants no text. */
-const fieldOf = (kind: Kind, name: string, value: string): unknown => {
-  if (value === '') return undefined
-  const schema = formats[kind].shape[name as never] as
-    | { safeParse: (value: unknown) => { success: boolean } }
-    | undefined
-  if (!schema || schema.safeParse(value).success) return value
+const parseJson = (text: string): unknown => {
   try {
-    return JSON.parse(value)
+    return JSON.parse(text)
   } catch {
-    return value
+    return undefined
   }
 }
 
 async function* linesOfCsv(kind: Kind, file: string): AsyncGenerator<Line> {
+  const fields: Record<string, { safeParse: (value: unknown) => { success: boolean } }> = formats[kind].shape
   const records = createReadStream(file).pipe(parse({ columns: true, bom: true, info: true }))
   for await (const { record, info } of records as AsyncIterable<{ record: Row; info: { lines: number } }>) {
-    const fields = Object.entries(record).map(([name, value]) => [name, fieldOf(kind, name, String(value))] as const)
+    // An empty field is none; one is JSON where the format wants no text.
+    const given = Object.entries(record).filter(([, value]) => value !== '').map(([name, value]) => {
+      const parsed = fields[name]?.safeParse(value).success ? undefined : parseJson(String(value))
+      return [name, parsed === undefined ? value : parsed]
+    })
     // An empty text is a text where one is needed: a message that is an attachment alone.
-    const row = Object.fromEntries(fields.filter(([, value]) => value !== undefined))
-    yield { file, line: info.lines, row: kind === 'messages' ? { content: '', ...row } : row }
-  }
-}
-
-const objectOf = (text: string): Row | null => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Row : null
-  } catch {
-    return null
+    const row = { ...(kind === 'messages' && { content: '' }), ...Object.fromEntries(given) }
+    yield { file, line: info.lines, row }
   }
 }
 
@@ -47,12 +37,21 @@ async function* linesOfJson(file: string): AsyncGenerator<Line> {
   let line = 0
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
     line++
-    if (text !== '') yield { file, line, row: objectOf(text) }
+    const value = parseJson(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (text !== '') yield { file, line, row: isObject ? value as Row : null }
   }
 }
 
-/** The lines of the folder's file of this kind, KIND.jsonl or KIND.csv; none without one. */
-export async function* linesOf(folder: string, kind: Kind): AsyncGenerator<Line> {
-  if (existsSync(`${folder}/${kind}.jsonl`)) yield* linesOfJson(`${folder}/${kind}.jsonl`)
-  else if (existsSync(`${folder}/${kind}.csv`)) yield* linesOfCsv(kind, `${folder}/${kind}.csv`)
+/** The lines of the folder's file of this kind, KIND.jsonl or KIND.csv, some at a time; none without one. */
+export async function* batchesOf(folder: string, kind: Kind): AsyncGenerator<Line[]> {
+  const [json, csv] = [`${folder}/${kind}.jsonl`, `${folder}/${kind}.csv`]
+  if (!existsSync(json) && !existsSync(csv)) return
+  let batch: Line[] = []
+  for await (const line of existsSync(json) ? linesOfJson(json) : linesOfCsv(kind, csv)) {
+    if (batch.push(line) < 2000) continue
+    yield batch
+    batch = []
+  }
+  yield batch
 }

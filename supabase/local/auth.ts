@@ -5,10 +5,9 @@ import { readBody } from './body.ts'
 import type { Database } from './database.ts'
 import { authError, callLite } from './lite_call.ts'
 import { createMutex } from './mutex.ts'
+import type { Env } from './path.ts'
 import type { SendMail } from './platform.ts'
 import type { Keys, Settings } from './settings.ts'
-
-type Env = { Bindings: { peerAddress: string; path: string; isFunction: boolean } }
 
 /** Codes have six digits and hold for an hour: of a hundred thousand accounts somebody guesses 36 an hour. */
 const wrongCodes: Rate = { count: 60, seconds: 600, burst: 60 }

@@ -21,7 +21,7 @@ import { keyForm } from './key_form.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { inSchemas } from './patched_connection.ts'
-import { isUnder, readPath } from './path.ts'
+import { type Env, isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
 import type { openRealtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
@@ -81,8 +81,6 @@ interface Parts {
   inbox: Inbox
   authRoutes: ReturnType<typeof auth>
 }
-
-type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean } }
 
 const openFunctions = ({ functions }: Parts) => {
   const unknownFunction = createApp('unknown')

@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { type Context, Hono } from 'hono'
 import { readBody } from './body.ts'
 import { type Dashboard, equals, isLocal } from './dashboard.ts'
+import type { Env } from './path.ts'
 import type { Keys } from './settings.ts'
-
-type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
 /**
  * What the pages for an admin at this path answer without the dashboard's cookie: a form for the secret key, which is

@@ -12,7 +12,7 @@ import { type Inbox, openInbox } from './inbox.ts'
 import { startJobs } from './jobs.ts'
 import { printMail } from './lite_call.ts'
 import { openApp, openPlatform, type SendMail } from './platform.ts'
-import { uploadPortraits } from './portraits.ts'
+import { storePortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
 import { allSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
@@ -112,9 +112,8 @@ const start = async (openFunctions: OpenFunctions): Promise<void> => {
     functions: functions.byName,
     authRoutes: auth(database, settings, keys, openApp(database, keys, settings, false), sendMail),
   })
-  const fetchHere = async (request: Request) => await gateway.fetch(request, '127.0.0.1', true)
-  provideFetch((input, init) => fetchHere(new Request(input, init)))
-  if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
+  provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), '127.0.0.1', true))
+  if (settings.seed === 'demo') await storePortraits(database, storage)
   // Not before this: until the listeners below are there, a signal ends the process by itself.
   hashInSecondThread()
   handler = (request, info) => gateway.fetch(request, info.remoteAddr.hostname)

@@ -13,6 +13,7 @@ import type { Dashboard } from './dashboard.ts'
 import { accountsForPage } from './demo_accounts.ts'
 import { keyForm } from './key_form.ts'
 import { formReferrer, pageHeaders, type Policy, self } from './page_headers.ts'
+import type { Env } from './path.ts'
 import type { Keys, Settings } from './settings.ts'
 
 /** Bundles a page's script with what it imports. The bundler is loaded on the first request. */
@@ -39,8 +40,6 @@ const openBundles = (folder: URL, build = bundle) => {
     return script
   }
 }
-
-type Env = { Bindings: { peerAddress: string; url: URL; isDashboard: boolean } }
 
 /** A page that asks its own server only; `more` is what it may beyond its files. */
 const openPage = (title: string, more: Policy, referrer = {}) => {

@@ -1,3 +1,8 @@
+/** What the gateway says of a request to the parts that answer it. */
+export type Env = {
+  Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean; isFunction: boolean }
+}
+
 /**
  * The path of a request, decoded once; null if it is ambiguous. Deno passes the raw path, URL resolves dots and
  * backslashes, Hono and @supabase/lite decode: a check on one of these forms does not protect what another one serves.

@@ -14,11 +14,14 @@ const ensureSchema = async (database: Database, schema: string, script: string):
 }
 
 // The mails that the page of the demo answers. Supabase has them from config.toml, or from its dashboard.
-const templates = Object.fromEntries(
-  Object.entries({ recovery: 'Choose a new password', email_change: 'Confirm your new e-mail address' }).map((
-    [name, subject],
-  ) => [name, { subject, content_path: fileURLToPath(new URL(`../templates/${name}.html`, import.meta.url)) }]),
-)
+const template = (name: string, subject: string) => ({
+  subject,
+  content_path: fileURLToPath(new URL(`../templates/${name}.html`, import.meta.url)),
+})
+const templates = {
+  recovery: template('recovery', 'Choose a new password'),
+  email_change: template('email_change', 'Confirm your new e-mail address'),
+}
 
 /** The text is that of @supabase/lite, whose link uses the code up, also for a program that only looks at it. */
 const linkToPage = (text: string, site: string): string =>

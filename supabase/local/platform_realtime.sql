@@ -4,16 +4,9 @@ create schema realtime;
 grant usage on schema realtime to anon, authenticated, service_role;
 
 create table realtime.messages (
-  topic text not null,
-  extension text not null,
-  payload jsonb,
-  event text,
-  private boolean default false,
-  updated_at timestamp not null default now(),
-  inserted_at timestamp not null default now(),
-  id uuid not null default gen_random_uuid(),
-  binary_payload bytea,
-  primary key (id, inserted_at),
+  topic text not null, extension text not null, payload jsonb, event text, private boolean default false,
+  updated_at timestamp not null default now(), inserted_at timestamp not null default now(),
+  id uuid not null default gen_random_uuid(), binary_payload bytea, primary key (id, inserted_at),
   constraint messages_payload_exclusive check (payload is null or binary_payload is null)
 );
 create index messages_inserted_at_topic_index on realtime.messages (inserted_at desc, topic)
@@ -21,17 +14,14 @@ create index messages_inserted_at_topic_index on realtime.messages (inserted_at 
 alter table realtime.messages enable row level security;
 grant select, insert, update on realtime.messages to anon, authenticated, service_role;
 
-create function realtime.topic()
-returns text
-language sql stable
+create function realtime.topic() returns text language sql stable
 as $$
   select nullif(current_setting('realtime.topic', true), '')::text
 $$;
 
 -- As on the platform, a failure to send is a warning and does not fail the writer's transaction.
 create function realtime.send(payload jsonb, event text, topic text, private boolean default true)
-returns void
-language plpgsql
+returns void language plpgsql
 as $$
 declare
   generated_id uuid := gen_random_uuid();

@@ -1,8 +1,7 @@
-import { SignJWT } from 'jose'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import type { Database } from './database.ts'
-import type { Keys } from './settings.ts'
+import type { openStorage } from './storage/server.ts'
 
 const folder = new URL('../../demo/portraits/', import.meta.url)
 
@@ -18,33 +17,23 @@ const missing = `
     )`
 
 /**
- * Uploads the portraits that the profiles of the demo data name, each with its person as the owner, and with the rights
+ * Stores the portraits that the profiles of the demo data name, each with its person as the owner, and with the rights
  * of the service: one of them is suspended. Later starts find none missing, or those that a stop has left out.
  */
-export const uploadPortraits = async (
+export const storePortraits = async (
   database: Database,
-  { jwtSecret }: Keys,
-  fetch: (request: Request) => Response | Promise<Response>,
+  { store }: Awaited<ReturnType<typeof openStorage>>,
 ): Promise<void> => {
-  const key = new TextEncoder().encode(jwtSecret)
-  const upload = async (id: string, name: string): Promise<void> => {
-    const token = await new SignJWT({ sub: id, role: 'service_role' })
-      .setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1m').sign(key)
-    const response = await fetch(
-      new Request(`http://127.0.0.1/storage/v1/object/avatars/${id}/portrait.webp`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'image/webp', 'Cache-Control': 'max-age=3600' },
-        body: await Deno.readFile(new URL(`${name}.webp`, folder)),
-      }),
-    )
-    if (!response.ok) throw new Error(await response.text())
+  const storeOne = async (id: string, portrait: string): Promise<void> => {
+    const { readable: body } = await Deno.open(new URL(`${portrait}.webp`, folder))
+    const claims = { role: 'service_role', sub: id } as const
+    const target = { bucket: 'avatars', name: `${id}/portrait.webp`, claims, operation: 'storage.object.upload' }
+    await store({ body, type: 'image/webp', cacheControl: 'max-age=3600' }, { ...target, isUpsert: false }, 2_000_000)
   }
   try {
     const people = await database.query(missing, [])
     if (people.length) console.log(`Storing ${people.length} portraits …`)
-    for (let next = 0; next < people.length; next += 20) {
-      await Promise.all(people.slice(next, next + 20).map(({ id, name }) => upload(String(id), String(name))))
-    }
+    await Promise.all(people.map(({ id, name }) => storeOne(String(id), String(name))))
   } catch (error) {
     log('warn', 'The portraits of the demo people could not be stored', describeError(error))
   }

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http'
 import { promisify } from 'node:util'
 import { onTestFinished, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
-import { checks } from '../../scripts/doctor/checks.mjs'
-import { journeyChecks } from '../../scripts/doctor/journey.mjs'
-import { examine, report } from '../../scripts/doctor/outcome.mjs'
+import { checksOf } from '../../scripts/doctor/checks.mjs'
+import { journeyOf } from '../../scripts/doctor/journey.mjs'
+import { report } from '../../scripts/doctor/outcome.mjs'
 import { openProject } from '../../scripts/doctor/project.mjs'
 import { listen } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
@@ -79,7 +79,7 @@ export const openRealtime = async (join: (topic: string) => Reply, noise = '', s
 export const isJoined = (): Reply => ({ status: 'ok', response: { postgres_changes: [] } })
 export const isRefused = (reason: string) => (): Reply => ({ status: 'error', response: { reason } })
 
-/** Makes one check in this process, or all but the journey, or with a name that begins with `write` the journey. */
+/** Makes one check in this process, or with the name `all` all but the journey, with `write` the journey. */
 export const diagnose = async (origin: string, name: string, surroundings: {
   answer?: Answer
   /** Where the project is said to be, and where its Realtime is. */
@@ -92,11 +92,8 @@ export const diagnose = async (origin: string, name: string, surroundings: {
   const { publishableKey } = testKeys
   const project = openProject({ url: new URL(url), publishableKey, secretKey, timeout: milliseconds })
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  const works = name.startsWith('write')
-    ? journeyChecks(project)
-    : checks.filter((check) => check.name === name || name === 'all')
-      .map((check) => [check.name, () => examine(check as never, project)])
-  for (const [what, work] of works) await report(what, work)
+  const checks = checksOf(project).filter(([check]) => check === name || name === 'all')
+  for (const [what, work] of name === 'write' ? journeyOf(project) : checks) await report(what, work)
   const output = log.mock.calls.join('\n')
   log.mockRestore()
   vi.unstubAllGlobals()

@@ -24,9 +24,7 @@ declare
   written constant jsonb := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
 begin
   perform pg_notify('local_realtime', 'change ' || jsonb_build_object(
-    'schema', tg_table_schema,
-    'table', tg_table_name,
-    'type', tg_op,
+    'schema', tg_table_schema, 'table', tg_table_name, 'type', tg_op,
     'key', (select jsonb_object_agg(name, written -> name) from unnest(tg_argv) as name),
     -- Not now(), which is the start of the transaction.
     'at', clock_timestamp()
@@ -108,13 +106,11 @@ begin
       begin
         insert into realtime.messages (topic, extension) values (permissions.topic, probed);
         can_write := can_write || probed;
-      exception
-        when insufficient_privilege then null;
+      exception when insufficient_privilege then null;
       end;
     end loop;
     raise sqlstate 'PROBE';
-  exception
-    when sqlstate 'PROBE' then null;
+  exception when sqlstate 'PROBE' then null;
   end;
   return jsonb_build_object('can_read', coalesce(can_read, '{}'), 'can_write', can_write);
 end
@@ -126,8 +122,7 @@ returns text
 language plpgsql stable set search_path = ''
 as $$
 declare
-  comparisons constant jsonb :=
-    '{"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "in": "="}';
+  comparisons constant jsonb := '{"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "in": "="}';
   kind text;
 begin
   if filter = 'null' then
@@ -171,9 +166,7 @@ begin
     tables := tables || jsonb_build_object('table', published.tablename, 'columns', (
       select jsonb_agg(
         jsonb_build_object(
-          'name', attname,
-          'type', typname,
-          'is_key', attname = any (local_realtime.key_columns(published.on_table)),
+          'name', attname, 'type', typname, 'is_key', attname = any (local_realtime.key_columns(published.on_table)),
           'readers', (
             select jsonb_agg(role)
             from unnest(array['anon', 'authenticated', 'service_role']) as role
@@ -188,9 +181,8 @@ begin
     ));
   end loop;
   return nullif(tables, '[]');
-exception
-  when others then
-    return null;
+exception when others then
+  return null;
 end
 $$;
 
@@ -257,10 +249,8 @@ begin
   return null;
 end
 $$;
-create or replace trigger local_realtime_recheck_pair
-  after insert on private.blocks
-  for each row
-  execute function local_realtime.recheck_pair();
+create or replace trigger local_realtime_recheck_pair after insert on private.blocks
+  for each row execute function local_realtime.recheck_pair();
 
 create or replace function local_realtime.recheck_account()
 returns trigger
@@ -271,16 +261,12 @@ begin
   return null;
 end
 $$;
-create or replace trigger local_realtime_recheck_account
-  after update of is_active on public.users
-  for each row
-  when (old.is_active and not new.is_active and old.auth_id is not null)
+create or replace trigger local_realtime_recheck_account after update of is_active on public.users
+  for each row when (old.is_active and not new.is_active and old.auth_id is not null)
   execute function local_realtime.recheck_account();
 
 -- Must stay last, after the triggers on published tables: sending locks a message's table first and this one second. In
 -- the other order the two would deadlock, and a send that has waited goes on without its broadcasts.
-create or replace trigger local_realtime_notify_broadcast
-  after insert on realtime.messages
-  for each row
-  when (new.extension = 'broadcast' and new.event is not null and new.private)
+create or replace trigger local_realtime_notify_broadcast after insert on realtime.messages
+  for each row when (new.extension = 'broadcast' and new.event is not null and new.private)
   execute function local_realtime.notify_broadcast();

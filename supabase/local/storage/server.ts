@@ -65,9 +65,9 @@ const onError = async (error: Error, c: Context): Promise<Response> => {
  * the bytes lie in a folder.
  */
 export const openStorage = async (database: Database, settings: Settings, keys: Keys) => {
-  const store = await openStore(database, settings)
-  const { rows, files, find, findBucket, removeBytes, close } = store
-  const upload = openUploads(store)
+  const opened = await openStore(database, settings)
+  const { rows, files, find, findBucket, removeBytes, close } = opened
+  const { store, upload } = openUploads(opened)
   const signatures = openSignatures(keys.jwtSecret)
   const identify = identifyWith(keys)
   const routes = new Hono()
@@ -181,5 +181,5 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     const message = `Route ${c.req.method}:${c.req.path} not found`
     return c.json({ statusCode: '404', error: 'Not Found', message }, 404)
   })
-  return { routes, close }
+  return { routes, store, close }
 }

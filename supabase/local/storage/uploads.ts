@@ -39,11 +39,25 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
     return run(claims, operation, isUpsert ? upsertObject : insertObject, values)
   }
 
+  /** Stores a file that may be stored, and its row. */
+  const store = async (incoming: Incoming, target: Target, max: number): Promise<string> => {
+    const { version, size, eTag } = await files.write(incoming.body, max, refusals.tooLarge)
+    const { type: mimetype, cacheControl } = incoming
+    const lastModified = new Date().toISOString()
+    const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
+    const [written] = await write(rows.run, target, { version, metadata }).catch(async (error) => {
+      await removeBytes([version])
+      throw error
+    })
+    await removeBytes([written!.replaced])
+    return written!.id
+  }
+
   /**
-   * Stores a file: asks for rights before the body is read, as Storage does, and again with the row, so that what has
-   * changed in between counts.
+   * Stores what a request brings: asks for rights before the body is read, as Storage does, and again with the row, so
+   * that what has changed in between counts.
    */
-  return async (request: Request, target: Target): Promise<string> => {
+  const upload = async (request: Request, target: Target): Promise<string> => {
     const { file_size_limit, allowed_mime_types } = await findBucket(target.bucket)
     const max = Math.min(Number(file_size_limit ?? maxFileSize), maxFileSize)
     const check = ({ type }: Pick<Incoming, 'type'>) => {
@@ -62,18 +76,10 @@ export const openUploads = ({ files, rows, findBucket, removeBytes }: Store) => 
       await write(rows.rehearse, target, { version: '1', metadata: { mimetype: declared?.type } })
       const incoming = declared ?? await readUpload(request, max)
       check(incoming)
-      const { version, size, eTag } = await files.write(incoming.body, max, refusals.tooLarge)
-      const { type: mimetype, cacheControl } = incoming
-      const lastModified = new Date().toISOString()
-      const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
-      const [written] = await write(rows.run, target, { version, metadata }).catch(async (error) => {
-        await removeBytes([version])
-        throw error
-      })
-      await removeBytes([written!.replaced])
-      return written!.id
+      return await store(incoming, target, max)
     } finally {
       uploading.splice(uploading.indexOf(owner), 1)
     }
   }
+  return { store, upload }
 }
