@@ -23,14 +23,10 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.user_id is
-  'One of the two participants; of what only one of them may learn, as of a state, that one.';
-comment on column private.changes.other_id is 'The other; null if only one of the two may learn of it.';
+comment on column private.changes.other_id is 'Null if only one of the two may learn of it, as of a state.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
-
 create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
-comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
 alter table private.changes enable row level security;
 
 create view private.changes_by_reader with (security_invoker = true) as
@@ -58,15 +54,12 @@ declare
   one bigint;
   other bigint;
 begin
-  select case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end
-  into one, other
-  from public.conversations
-  cross join lateral (
-    select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
-  ) as pair
-  where conversations.id = conversation;
-  if one is null then
+  select voyager_id, local_id into one, other from public.conversations where id = conversation;
+  if not found then
     return;
+  elsif actor is not null and private.is_blocked_between(one, other) then
+    one := actor;
+    other := null;
   end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (one, other, record_change.kind, conversation, entity);
@@ -106,8 +99,8 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened: user_id of the event is the voyager, who opened it; or changed or removed by an admin.
-Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
+  'A conversation was opened by its voyager, or changed or removed by an admin. Whoever took part in it before is told
+too. Definer, because nobody has a grant on the log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
@@ -149,7 +142,7 @@ begin
 end
 $$;
 comment on function private.record_state(bigint, bigint, text, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them.';
+  'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
 
 create function private.record_block()
 returns trigger
@@ -172,8 +165,8 @@ begin
 end
 $$;
 comment on function private.record_block() is
-  'A block changes what its owner, and nobody else, sees of the conversation. Of block.changed user_id is the user who
-was blocked or unblocked; the devices that get it leave the pair''s typing: topic. Definer, as record_conversation.';
+  'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
+the pair''s typing: topic. Definer, as record_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks
@@ -187,12 +180,11 @@ as $$
 declare
   forgotten integer;
 begin
-  delete from private.changes
-  where created_at < (select private.present()) - interval '31 days';
+  delete from private.changes where created_at < (select private.present()) - interval '31 days';
   get diagnostics forgotten = row_count;
   return forgotten;
 end
 $$;
 comment on function private.forget_changes() is
-  'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
-transactions that take long. Reads the whole log, so it is scheduled once a day.';
+  'Removes what no cursor can ask for any more, a day later for transactions that take long, and returns how many rows.
+Reads the whole log, so it is scheduled once a day.';

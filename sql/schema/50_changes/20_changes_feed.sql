@@ -58,8 +58,7 @@ begin
     return snapshot;
   end if;
   return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
-    array_to_string(running[:max_running], ',')
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1], array_to_string(running[:max_running], ',')
   )::pg_snapshot;
 end
 $$;
@@ -111,8 +110,7 @@ declare
   origin_id constant bigint := (select last_id from private.changes_origin);
   newest private.changes;
 begin
-  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
-  into newest
+  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind into newest
   from private.changes_by_reader
   where reader_id = person
     and xid < pg_snapshot_xmax(snapshot)
@@ -201,24 +199,16 @@ begin
   cursor.epoch := (select epoch from private.changes_origin);
   cursor.issued_at := private.present();
   return json_build_object(
-    'changes', (
-      select coalesce(
-        json_agg(json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id) order by place),
-        '[]'
-      )
+    'changes', to_json(array(
+      select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)
       from (
-        select
-          change.kind, change.conversation_id, change.entity_id, place,
-          -- A message that was removed is the same entity as the message.
-          row_number() over (
-            partition by split_part(change.kind::text, '.', 1), change.conversation_id, change.entity_id
-            order by place desc
-          ) as later
+        -- A message that was removed is the same entity as the message.
+        select distinct on (split_part(kind::text, '.', 1), conversation_id, entity_id) *
         from unnest(page) with ordinality
-          as change (user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind, place)
-      ) as entries
-      where later = 1
-    ),
+        order by split_part(kind::text, '.', 1), conversation_id, entity_id, ordinality desc
+      ) as latest
+      order by ordinality
+    )),
     'cursor', private.encode_cursor(cursor),
     'more', more
   );
@@ -226,7 +216,6 @@ end
 $$;
 comment on function api.list_changes(text, integer) is
   'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
-changes and the present one. Raises 400 for a cursor of somebody else, 410 for one that is too old or from before a
-restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
-the log.';
+changes and the present one. Not for a standby, whose snapshots do not name the running transactions. Definer, because
+nobody has a grant on the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;

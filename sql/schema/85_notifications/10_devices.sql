@@ -15,8 +15,7 @@ create table private.devices (
   primary key (user_id, id)
 );
 comment on table private.devices is
-  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
-knows them can push to it.';
+  'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 comment on column private.devices.silences is
   'How often its push service has not answered in time since it last did. It gets no push, of any conversation, before
 silent_until.';
@@ -29,22 +28,18 @@ create function api.list_devices()
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(
-    json_agg(
-      json_build_object(
-        'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-        'createdAt', private.iso(created_at)
-      )
-      order by created_at desc, id
-    ),
-    '[]'
-  )
-  from private.devices
-  where user_id = (select private.my_id())
+  select to_json(array(
+    select json_build_object(
+      'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+      'createdAt', private.iso(created_at)
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+    order by created_at desc, id
+  ))
 $$;
 comment on function api.list_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
+  'The caller''s devices, newest first. Definer, because callers have no grant on devices.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
@@ -63,9 +58,7 @@ begin
     raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
   end if;
   insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
-  values (
-    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
-  )
+  values (me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}')
   on conflict (user_id, id) do update
   set
     endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
@@ -75,7 +68,7 @@ end
 $$;
 comment on function api.put_device(uuid, jsonb) is
   'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
-the endpoint before loses it. Definer, because no caller has a grant on devices.';
+the endpoint before loses it. Definer, as list_devices.';
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
@@ -87,5 +80,5 @@ begin
 end
 $$;
 comment on function api.delete_device(uuid) is
-  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
+  'Removes a device of the caller; a repeat changes nothing. Definer, as list_devices.';
 grant execute on function api.delete_device(uuid) to edge_functions;

@@ -6,8 +6,7 @@ create unlogged table private.rate_limits (
   tat timestamptz not null
 ) with (fillfactor = 50);
 comment on table private.rate_limits is
-  'The theoretical arrival time of each rate-limited key. The key is a hash that cannot be reversed once the day''s salt
-is deleted. A row whose tat has passed means nothing.';
+  'Each key is a hash that cannot be reversed without the day''s salt. A row whose tat has passed means nothing.';
 alter table private.rate_limits enable row level security;
 
 create unlogged table private.rate_limit_salts (
@@ -15,8 +14,8 @@ create unlogged table private.rate_limit_salts (
   valid_on date primary key default current_date
 );
 comment on table private.rate_limit_salts is
-  'The salt of the hashes, renewed every day, which also resets every limit. Without a salt the hashes of all addresses
-could be computed.';
+  'The salt of the hashes, without which those of all addresses could be computed. Renewed every day, which also resets
+every limit.';
 alter table private.rate_limit_salts enable row level security;
 
 create function private.rate_limit_key(kind text, who text)
@@ -28,8 +27,7 @@ declare
 begin
   if todays is null then
     delete from private.rate_limit_salts where valid_on < current_date;
-    insert into private.rate_limit_salts (salt)
-    values (gen_random_uuid()::text || gen_random_uuid()::text)
+    insert into private.rate_limit_salts values (gen_random_uuid()::text || gen_random_uuid()::text)
     on conflict do nothing;
     select salt into strict todays from private.rate_limit_salts where valid_on = current_date;
   end if;
@@ -67,8 +65,7 @@ begin
   end if;
   insert into private.rate_limits as existing (key, tat)
   values (own_key, clock_timestamp() + token_interval)
-  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed number of
-  -- tokens.
+  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed tokens.
   on conflict (key) do update set tat = greatest(existing.tat, clock_timestamp()) + token_interval
   where existing.tat <= clock_timestamp() + token_interval * (burst - 1);
   if found then

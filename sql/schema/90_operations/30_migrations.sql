@@ -9,16 +9,10 @@ begin
   -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
   -- splits a file into statements, and takes off what is between them.
   execute $query$
-    select
-      json_agg(
-        json_build_object(
-          'version', version,
-          'sha256', encode(
-            sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex'
-          )
-        )
-        order by version
-      )
+    select json_agg(json_build_object(
+      'version', version,
+      'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
+    ) order by version)
     from supabase_migrations.schema_migrations
   $query$
   into migrations;

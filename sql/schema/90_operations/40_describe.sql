@@ -8,23 +8,20 @@ declare
   search constant json := private.describe_search();
 begin
   return query
-    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::double precision, null::bigint
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
     from public.reports
     where resolved_at is null;
   return query
-    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::double precision, (counts ->> 'dead')::bigint
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
     from json_each(private.describe_outbox()) as channels (channel, counts)
     order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
   return query
-    select
-      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
-      (search ->> 'dead')::bigint;
+    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the secret
-key has no rights on schema private.';
+  'For each queue how many entries wait, since when in seconds, and the number of dead letters. Definer, because the
+secret key has no rights on schema private.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -72,6 +69,5 @@ as $$
   )
 $$;
 comment on function private.describe_service() is
-  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer,
-because edge_functions has no rights on their tables.';
+  'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
 grant execute on function private.describe_service() to edge_functions;

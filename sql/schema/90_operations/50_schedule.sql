@@ -43,10 +43,8 @@ begin
     raise 'Vault has no secret project_url, or no secret_key (docs/deploy.md, The schedule)';
   end if;
   perform net.http_post(
-    url => url || '/functions/v1/' || function_name,
-    headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key),
-    body => '{}'::jsonb,
-    timeout_milliseconds => 30000
+    url => url || '/functions/v1/' || function_name, body => '{}'::jsonb, timeout_milliseconds => 30000,
+    headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key)
   )
   from generate_series(1, calls);
 end
