@@ -22,7 +22,7 @@ const finish = (...outcomes: object[]) =>
 /** How many rows of each channel wait, dead letters included. */
 const waiting = async (): Promise<Json> =>
   Object.fromEntries(await sql('select channel, count(*) from private.outbox group by 1'))
-const dead = async (channel: string) => (await work('describe_outbox()'))[channel].dead
+const dead = async (channel: string) => (await sql('select private.describe_outbox()'))[0][channel].dead
 const outbox = (columns: string, channel: string) =>
   sql(`select ${columns} from private.outbox where channel = '${channel}' order by id`)
 const clear = (...tables: string[]) => Promise.all(tables.map((table) => sql(`delete from private.${table}`)))

@@ -23,8 +23,8 @@ create table public.reports (
   is_told boolean not null default false
 );
 comment on table public.reports is
-  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
-change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
+The users cannot be deleted while it exists; erasing a user keeps the row.';
 comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
 comment on column public.reports.message_id is
   'The reported message; null: the person. No foreign key, because the report outlives the message.';
@@ -56,14 +56,8 @@ create table private.report_evidence (
   primary key (report_id, message_id)
 );
 comment on table private.report_evidence is
-  'Copies of messages as they were when they were reported. Admins read them with public.read_evidence(), which is
-logged.';
+  'Copies of messages as they were when they were reported; public.read_evidence() shows them, and is logged.';
 alter table private.report_evidence enable row level security;
-
-alter table private.stored_replies
-  add column report_id bigint generated always as (case noun when 'report' then subject_id end) stored
-    references public.reports (id) on delete cascade;
-create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
 create function private.copy_evidence(report public.reports)
 returns void
@@ -190,7 +184,7 @@ begin
 end
 $$;
 comment on function api.list_my_reports(jsonb) is
-  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. Definer, as
+  'A page {limit, before_id} of the caller''s reports, newest first, without how they ended. Definer, as
 report_person.';
 grant execute on function api.list_my_reports(jsonb) to edge_functions;
 
@@ -207,5 +201,4 @@ as $$
   select count(*)::integer from due
 $$;
 comment on function private.purge_evidence() is
-  'Deletes notes and evidence whose time has passed, and returns of how many reports. What stays of these: who, whom,
-reason, dates and outcome. Scheduled.';
+  'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';

@@ -14,20 +14,17 @@ create table public.moderation_log (
   created_at timestamptz not null default clock_timestamp(),
   constraint "every decision has a reason" check (note is not null or action = 'read evidence')
 );
-comment on table public.moderation_log is
-  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on table public.moderation_log is 'What admins did: who, when and why. Append-only, also for its owner.';
 comment on column public.moderation_log.user_id is 'The person whom it is about.';
 create index moderation_log_report_id_idx on public.moderation_log (report_id);
 create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
 create table public.hidden_profiles (
   user_id bigint primary key references public.users (id) on delete cascade,
-  report_id bigint references public.reports (id) on delete restrict,
   hidden_at timestamptz not null default clock_timestamp()
 );
 comment on table public.hidden_profiles is
   'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
-create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
 
 alter table public.moderation_log enable row level security;
 alter table public.hidden_profiles enable row level security;
@@ -48,8 +45,7 @@ comment on function private.protect_moderation_log() is 'Refuses every change of
 
 create trigger protect_moderation_log
   before update or delete or truncate on public.moderation_log
-  for each statement
-  execute function private.protect_moderation_log();
+  for each statement execute function private.protect_moderation_log();
 
 create function private.keep_profile_hidden()
 returns trigger
@@ -92,8 +88,7 @@ cross join lateral (
 where reports.resolved_at is null
 order by reports.id;
 comment on view public.moderation_queue is
-  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
-were dismissed or ended in a warning, hiding or suspension.';
+  'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
 revoke all on public.moderation_queue from service_role;
 grant select on public.moderation_queue to service_role;
 
@@ -124,8 +119,7 @@ begin
   values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
 end
 $$;
-comment on function private.log_moderation(text, bigint, bigint, text) is
-  'Appends to the log. Raises 400 if a decision has no reason.';
+comment on function private.log_moderation(text, bigint, bigint, text) is 'Appends to the log; 400 without a reason.';
 
 create function private.lock_person(person bigint)
 returns void
@@ -140,7 +134,7 @@ $$;
 comment on function private.lock_person(bigint) is
   'Locks a person, so that a change of theirs happens before or after what an admin does.';
 
-create function private.apply_restriction(person bigint, restriction text, report bigint)
+create function private.apply_restriction(person bigint, restriction text)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -149,8 +143,8 @@ declare
 begin
   if restriction = 'hide' then
     -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id, report_id)
-    select users.id, report from public.users where users.id = person and erased_at is null
+    insert into public.hidden_profiles (user_id)
+    select id from public.users where id = person and erased_at is null
     on conflict do nothing;
     is_new := found;
     update public.profiles set is_searchable = false where user_id = person and is_searchable;
@@ -161,8 +155,7 @@ begin
   return is_new;
 end
 $$;
-comment on function private.apply_restriction(bigint, text, bigint) is
-  'Hides or suspends a locked person; false if they are already.';
+comment on function private.apply_restriction(bigint, text) is 'Hides or suspends a locked person; false if they are.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
@@ -190,15 +183,15 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action, report);
+    perform private.apply_restriction(person, action);
   end if;
   return resolved;
 end
 $$;
 comment on function public.resolve_report(bigint, text, text) is
-  'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
-not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
-if it was resolved before. Definer, because the secret key has no grant to write reports: every decision is logged.';
+  'Resolves an open report: dismiss, warn (the person reads it), hide (the profile is not searchable until
+public.lift_restriction()) or suspend (the account is deactivated). Raises 409 if it was resolved before. Definer,
+because the secret key has no grant to write reports: every decision is logged.';
 grant execute on function public.resolve_report(bigint, text, text) to service_role;
 
 create function private.warnings_of(person bigint)
@@ -242,6 +235,5 @@ begin
 end
 $$;
 comment on function public.read_evidence(bigint) is
-  'The messages that were copied for a report, oldest first. Definer, because nobody has a grant on the evidence: every
-look at it is logged.';
+  'The messages that were copied for a report. Definer, because nobody has a grant on them: every look is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;

@@ -45,8 +45,8 @@ end
 $$;
 comment on function public.find_people(text, boolean) is
   'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
-an id; restricted: only those who are hidden or suspended. upheld counts the reports that ended in a warning, hiding or
-suspension. Definer, because the secret key has no rights on schema private.';
+an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
+private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function private.lock_to_restrict(person bigint, restriction text)
@@ -71,7 +71,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   perform private.lock_to_restrict(person, restriction);
-  if not private.apply_restriction(person, restriction, null) then
+  if not private.apply_restriction(person, restriction) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -108,8 +108,8 @@ begin
 end
 $$;
 comment on function public.lift_restriction(bigint, text, text) is
-  'Ends what resolve_report or restrict_person did: hide (they may make their profile searchable again, which it is not
-by itself) or suspend (they may log in again). Definer, as these.';
+  'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
+as these.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
 create function public.erase_person(person bigint, note text)
@@ -129,6 +129,5 @@ begin
 end
 $$;
 comment on function public.erase_person(bigint, text) is
-  'Erases a person on their request. Their avatars stay in Storage and have to be removed by hand (docs/runbook.md).
-Definer, because the secret key has no rights on schema private.';
+  'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
 grant execute on function public.erase_person(bigint, text) to service_role;

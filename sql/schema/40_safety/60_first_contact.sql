@@ -81,5 +81,4 @@ begin
 end
 $$;
 comment on function private.shown_email(bigint, text, bigint) is
-  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
-until they have written.';
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';

@@ -1,10 +1,8 @@
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
 --
--- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
--- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
--- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
--- the other.
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected: a row for each participant; an index on
+-- created_at, which even as a BRIN costs three pages more; a counter for each user, for which writers wait.
 create type private.change_kind as enum (
   'conversation', 'message', 'read', 'reservation', 'state', 'message.removed', 'message.changed'
 );
@@ -82,11 +80,8 @@ as $$
 begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
-  from (
-    select old.voyager_id, old.local_id, old.id
-    union
-    select new.voyager_id, new.local_id, new.id
-  ) as concerned (voyager_id, local_id, id)
+  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
+    as concerned (voyager_id, local_id, id)
   where concerned.id is not null;
   if tg_op = 'INSERT' then
     perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
@@ -99,13 +94,12 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened by its voyager, or changed or removed by an admin. Whoever took part in it before is told
-too. Definer, because nobody has a grant on the log.';
+  'A conversation was opened, or an admin has changed or removed it: whoever took part before is told too. Definer,
+because nobody has a grant on the log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
-  for each row
-  execute function private.record_conversation();
+  for each row execute function private.record_conversation();
 
 create function private.record_person()
 returns trigger
@@ -170,8 +164,7 @@ the pair''s typing: topic. Definer, as record_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks
-  for each row
-  execute function private.record_block();
+  for each row execute function private.record_block();
 
 create function private.forget_changes()
 returns integer
@@ -186,5 +179,4 @@ begin
 end
 $$;
 comment on function private.forget_changes() is
-  'Removes what no cursor can ask for any more, a day later for transactions that take long, and returns how many rows.
-Reads the whole log, so it is scheduled once a day.';
+  'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';

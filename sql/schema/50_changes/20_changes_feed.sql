@@ -1,10 +1,9 @@
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
 --
--- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. It
--- is as gap-free, but one transaction that stays open for ten minutes, an admin's or a migration's, would for ten
--- minutes hide everything from every client that comes back. A snapshot costs some ten characters for each transaction
--- that is running when it is taken.
+-- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. A
+-- transaction that stays open, an admin's or a migration's, would hide everything from everybody as long. A snapshot
+-- costs some ten characters for each running transaction.
 create type private.change_cursor as (
   user_id bigint,
   epoch uuid,
@@ -20,17 +19,7 @@ create type private.change_cursor as (
   newest_at timestamptz
 );
 comment on type private.change_cursor is
-  'What a cursor holds. It is not signed: whoever makes one up can only ask for their own changes.';
-
-create function private.encode_cursor(cursor private.change_cursor)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_');
-end
-$$;
-comment on function private.encode_cursor(private.change_cursor) is 'A cursor as the answers print it: base64url.';
+  'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
 create function private.decode_cursor(encoded text)
 returns private.change_cursor
@@ -45,7 +34,7 @@ exception
     return null;
 end
 $$;
-comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
+comment on function private.decode_cursor(text) is 'A cursor from its base64url; null for anything else.';
 
 create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
@@ -108,17 +97,17 @@ set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
-  newest private.changes;
 begin
-  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind into newest
-  from private.changes_by_reader
-  where reader_id = person
-    and xid < pg_snapshot_xmax(snapshot)
-    and pg_visible_in_snapshot(xid, snapshot)
-    and id > origin_id
-  order by xid desc, id desc
-  limit 1;
-  return newest;
+  return (
+    select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+    from private.changes_by_reader
+    where reader_id = person
+      and xid < pg_snapshot_xmax(snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
+      and id > origin_id
+    order by xid desc, id desc
+    limit 1
+  );
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
@@ -209,13 +198,12 @@ begin
       ) as latest
       order by ordinality
     )),
-    'cursor', private.encode_cursor(cursor),
+    'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
     'more', more
   );
 end
 $$;
 comment on function api.list_changes(text, integer) is
-  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
-changes and the present one. Not for a standby, whose snapshots do not name the running transactions. Definer, because
-nobody has a grant on the log.';
+  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
 grant execute on function api.list_changes(text, integer) to edge_functions;

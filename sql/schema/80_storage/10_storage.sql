@@ -69,9 +69,9 @@ as $$
   ])
 $$;
 comment on function private.is_upload() is
-  'Whether Storage checks a file that the caller is sending now. It also asks the policies before it copies a file or
-signs a URL for an upload, and must do neither here: of a copy it checks neither size nor type, and a signed URL takes
-its file later, when blocks and quotas would not apply.';
+  'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
+it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
+not apply.';
 grant execute on function private.is_upload() to authenticated;
 
 create function private.can_upload_attachment(path text)
@@ -96,9 +96,8 @@ begin
 end
 $$;
 comment on function private.can_upload_attachment(text) is
-  'Whether the caller may upload one more file to the conversation that the path begins with: they may write there, and
-have fewer than 200 files and 500 MiB there, without uploads in progress. Definer, because a policy cannot query its own
-table.';
+  'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
+there, without uploads in progress. Definer, because a policy cannot query its own table.';
 grant execute on function private.can_upload_attachment(text) to authenticated;
 
 -- The path holds a UUID, so that no upload replaces a file. There is no update policy: files are part of messages.
@@ -123,8 +122,7 @@ begin
 end
 $$;
 comment on function private.can_remove_attachment(text) is
-  'Whether a file of the caller''s conversations is in no message any more, nor in the evidence of a report. Definer, as
-can_read_attachment.';
+  'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
 grant execute on function private.can_remove_attachment(text) to authenticated;
 
 create policy "senders remove files that no message has" on storage.objects

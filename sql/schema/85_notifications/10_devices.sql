@@ -17,8 +17,7 @@ create table private.devices (
 comment on table private.devices is
   'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 comment on column private.devices.silences is
-  'How often its push service has not answered in time since it last did. It gets no push, of any conversation, before
-silent_until.';
+  'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
 comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
@@ -38,8 +37,7 @@ as $$
     order by created_at desc, id
   ))
 $$;
-comment on function api.list_devices() is
-  'The caller''s devices, newest first. Definer, because callers have no grant on devices.';
+comment on function api.list_devices() is 'The caller''s devices, newest first. Definer, as callers have no grant.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
@@ -67,8 +65,8 @@ begin
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
-  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
-the endpoint before loses it. Definer, as list_devices.';
+  'Stores the caller''s device; whoever had its endpoint before loses it. A repeat changes nothing. Definer, as
+list_devices.';
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
@@ -79,6 +77,5 @@ begin
   delete from private.devices where user_id = private.my_id() and id = device;
 end
 $$;
-comment on function api.delete_device(uuid) is
-  'Removes a device of the caller; a repeat changes nothing. Definer, as list_devices.';
+comment on function api.delete_device(uuid) is 'Removes a caller''s device, if it is there. Definer, as list_devices.';
 grant execute on function api.delete_device(uuid) to edge_functions;

@@ -5,8 +5,7 @@ create table private.outbox_settings (
     constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
   webhooks boolean not null default false
 );
-comment on table private.outbox_settings is
-  'What the triggers must know of the environment of the function notify, which writes it when it starts. One row.';
+comment on table private.outbox_settings is 'What triggers must know of the environment, which notify writes. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 
@@ -52,8 +51,7 @@ declare
   chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
-    'push', chosen.push,
-    'email', chosen.email,
+    'push', chosen.push, 'email', chosen.email,
     'delay_minutes', coalesce(
       chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
     ),
@@ -105,7 +103,6 @@ declare
   me constant bigint := private.my_id();
   wanted private.notification_settings;
   quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
-  delay integer;
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
@@ -128,17 +125,15 @@ begin
   insert into private.notification_settings select wanted.*;
   -- What waits already goes by the new delay.
   if changes ? 'delay_minutes' then
-    delay := wanted.delay_minutes;
     update private.outbox
-    set due_at = created_at + make_interval(mins => delay)
+    set due_at = created_at + make_interval(mins => wanted.delay_minutes)
     where user_id = me and channel = 'person';
   end if;
   return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is
-  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
-Definer, as get_notification_settings.';
+  'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
 grant execute on function api.update_notification_settings(jsonb) to edge_functions;
 
 alter table public.users add column unsubscribe_token text not null unique default gen_random_uuid();

@@ -30,9 +30,8 @@ create table private.outbox (
   request jsonb
 );
 comment on table private.outbox is
-  'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
-a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject is
-gone.';
+  'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
+dearer: the worker drops a row whose subject is gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';
@@ -59,12 +58,11 @@ alter table private.outbox enable row level security;
 
 create table private.silences (
   user_id bigint primary key references public.users (id) on delete cascade,
-  steps bigint[] not null default '{}',
-  began_at timestamptz not null default clock_timestamp()
+  steps bigint[] not null default '{}'
 );
 comment on table private.silences is
-  'Who was mailed, or is about to be, and has not been here since. Nobody is mailed twice in a silence. It ends when the
-user reads or writes a message, or takes a step of a reservation.';
+  'Who was mailed, or is about to be, and has not been here since: until they read or write a message, or take a step of
+a reservation, they get no other mail.';
 alter table private.silences enable row level security;
 
 create function private.notify(
@@ -119,12 +117,11 @@ create function private.due_channels()
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(json_agg(channel), '[]')
-  from unnest(array['push', 'mail', 'webhook']) as channels (channel)
-  where exists (
-    select from private.outbox
-    where outbox.channel = channels.channel and due_at <= private.present() and attempts < 8
-  )
+  select to_json(array(
+    select name
+    from unnest(array['push', 'mail', 'webhook']) as name
+    where exists (select from private.outbox where channel = name and due_at <= private.present() and attempts < 8)
+  ))
 $$;
 comment on function private.due_channels() is
   'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
@@ -132,23 +129,20 @@ grant execute on function private.due_channels() to edge_functions;
 
 create function private.describe_outbox()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-  select json_object_agg(channel, json_build_object('depth', depth, 'age', age, 'dead', dead))
-  from (
-    select
-      channels.channel,
-      count(outbox.id) filter (where attempts < 8) as depth,
-      greatest(0, extract(epoch from max(
-        private.present() - case outbox.channel when 'person' then due_at else created_at end
-      ) filter (where attempts < 8))) as age,
-      count(outbox.id) filter (where attempts >= 8) as dead
-    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-    left join private.outbox on outbox.channel = channels.channel
-    group by channels.channel
-  ) as counts
+  select json_object_agg(name, (
+    select json_build_object(
+      'depth', count(*) filter (where attempts < 8),
+      'age', greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8))),
+      'dead', count(*) filter (where attempts >= 8)
+    )
+    from private.outbox
+    where channel = name
+  ))
+  from unnest(array['person', 'push', 'mail', 'webhook']) as name
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, as due_channels.';
-grant execute on function private.describe_outbox() to edge_functions;
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';

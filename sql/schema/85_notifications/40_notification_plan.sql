@@ -84,9 +84,9 @@ end
 $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
-reservation (last_id in its history), also of one that an erasure took. Null: they have seen or done it, their account
-or the sender''s is not active, one of the two has blocked the other, or they have muted the conversation or archived it
-since. The one place that decides it.';
+reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
+sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
+it.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -184,6 +184,5 @@ begin
 end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
-  'Plans up to max_rows rows whose delay has passed, and returns their number. push and mail say which channels the
-worker has. Definer, because edge_functions has no rights on the outbox.';
+  'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

@@ -1,29 +1,21 @@
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
 -- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
-create function private.registrable_name(url text)
-returns text
-language plpgsql immutable security invoker set search_path = ''
-as $$
-declare
-  host constant text := rtrim(lower(substring(url from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
-begin
-  return case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end;
-end
-$$;
-comment on function private.registrable_name(text) is
-  'The last two labels of the host of a URL, or its IP address: whoever has one host of a name may have any number.
-Names under a public suffix of two labels count as one.';
-
 create function private.push_receivers(device private.devices)
 returns text[]
 language plpgsql immutable security invoker set search_path = ''
 as $$
+declare
+  host constant text := rtrim(lower(substring(device.endpoint from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
 begin
-  return array[device.id::text, 'user ' || device.user_id, private.registrable_name(device.endpoint)];
+  return array[
+    device.id::text, 'user ' || device.user_id,
+    case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end
+  ];
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and the name of its push service.';
+  'Who could hold up a push: the device, its owner and its push service, by the last two labels of the host, as whoever
+has one may have any number, or by its IP address. Names under a public suffix of two labels count as one.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -198,6 +190,5 @@ begin
 end
 $$;
 comment on function private.claim_pushes(integer, jsonb) is
-  'Claims up to max_rows due pushes, none for the receivers that are busy, and drops those that nobody wants any more.
-Definer, as due_channels.';
+  'Claims due pushes, none for receivers that are busy, and drops those that nobody wants. Definer, as due_channels.';
 grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;

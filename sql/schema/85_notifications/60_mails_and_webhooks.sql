@@ -50,8 +50,7 @@ as $$
   full join changed using (conversation_id)
 $$;
 comment on function private.unseen_by(bigint) is
-  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
-which they want to hear of unread messages or of a step of a reservation in their silence.';
+  'What a mail tells a person of each conversation with unread messages, or steps of reservations in their silence.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -90,8 +89,7 @@ begin
 end
 $$;
 comment on function private.claim_mail(jsonb) is
-  'Claims a due mail, to none of the domains that are busy, or returns null; drops those that have nothing to tell any
-more. Definer, as due_channels.';
+  'Claims a due mail, to no busy domain, or returns null; drops those with nothing to tell. Definer, as due_channels.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
@@ -133,8 +131,7 @@ begin
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
-  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone.';
+  'The data of an event: ids, and no names or texts; null if the subject is gone.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json

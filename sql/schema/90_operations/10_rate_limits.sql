@@ -13,9 +13,7 @@ create unlogged table private.rate_limit_salts (
   salt text not null,
   valid_on date primary key default current_date
 );
-comment on table private.rate_limit_salts is
-  'The salt of the hashes, without which those of all addresses could be computed. Renewed every day, which also resets
-every limit.';
+comment on table private.rate_limit_salts is 'The salt of the hashes. It is new every day, which resets every limit.';
 alter table private.rate_limit_salts enable row level security;
 
 create function private.rate_limit_key(kind text, who text)
@@ -34,8 +32,7 @@ begin
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $$;
-comment on function private.rate_limit_key(text, text) is
-  'Today''s key in rate_limits of a user or address for one kind of request.';
+comment on function private.rate_limit_key(text, text) is 'Today''s key of a user or address for one kind of request.';
 
 create function private.purge_rate_limits()
 returns void
@@ -79,7 +76,6 @@ end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
-next token, which are wait in the response metadata, too, for the statement that writes and then does not; a refusal
-consumes nothing. An error of the write rolls the count back; the Edge Function then counts again. Definer, because the
-Edge Functions have no grant on rate_limits.';
+next token, which are wait in the response metadata, too, for the statement that writes and then does not. An error of
+the write rolls the count back; the Edge Function then counts again. Definer, because it has no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;

@@ -223,9 +223,9 @@ begin
 end
 $$;
 comment on function private.erase_person(bigint) is
-  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
-and about the person keep their evidence for 180 days. Definer, because it deletes from auth.users.';
+  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
+by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
+because it deletes from auth.users.';
 
 create function api.erase_me()
 returns void
@@ -237,6 +237,5 @@ begin
   end if;
 end
 $$;
-comment on function api.erase_me() is
-  'Erases the caller. Of two concurrent calls one gets 401. Definer, as erase_person.';
+comment on function api.erase_me() is 'Erases the caller. Of two calls at once one gets 401. Definer, as erase_person.';
 grant execute on function api.erase_me() to edge_functions;

@@ -1,5 +1,5 @@
--- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine; and for the
--- metrics.
+-- What waits and what was run, for admins and the metrics, and which migrations the database has, so that a deployed
+-- project can be compared with the repository.
 create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
@@ -56,6 +56,32 @@ comment on function public.describe_schedule() is
   'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
+
+create function private.list_migrations()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  migrations json;
+begin
+  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
+  -- splits a file into statements, and takes off what is between them.
+  execute $query$
+    select json_agg(json_build_object(
+      'version', version,
+      'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
+    ) order by version)
+    from supabase_migrations.schema_migrations
+  $query$
+  into migrations;
+  return migrations;
+exception
+  when undefined_table or insufficient_privilege then
+    return null;
+end
+$$;
+comment on function private.list_migrations() is
+  'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
 
 create function private.describe_service()
 returns json

@@ -3,6 +3,8 @@ select '[1]'::extensions.vector;
 
 SET local check_function_bodies = off;
 
+REVOKE ALL ON FUNCTION "private"."describe_outbox"() FROM "edge_functions";
+
 COMMENT ON COLUMN "private"."changes"."user_id" IS NULL;
 
 COMMENT ON COLUMN "private"."embedding_queue"."due_at" IS NULL;
@@ -16,8 +18,6 @@ COMMENT ON COLUMN "private"."report_evidence"."is_by_reported" IS NULL;
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
 
 COMMENT ON COLUMN "private"."silences"."steps" IS NULL;
-
-COMMENT ON COLUMN "public"."hidden_profiles"."report_id" IS NULL;
 
 COMMENT ON COLUMN "public"."moderation_log"."by_whom" IS NULL;
 
@@ -39,7 +39,19 @@ DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
 
 DROP INDEX "private"."search_entries_unembedded_idx";
 
+DROP INDEX "private"."stored_replies_report_id_idx";
+
+DROP INDEX "public"."hidden_profiles_report_id_idx";
+
+ALTER TABLE "private"."stored_replies"
+  DROP CONSTRAINT "stored_replies_report_id_fkey";
+
+ALTER TABLE "public"."hidden_profiles"
+  DROP CONSTRAINT "hidden_profiles_report_id_fkey";
+
 DROP FUNCTION "private"."any_term"(text[]);
+
+DROP FUNCTION "private"."apply_restriction"(bigint, text, bigint);
 
 DROP FUNCTION "private"."called_so"(private.search_query);
 
@@ -53,6 +65,8 @@ DROP FUNCTION "private"."denied"(text[]);
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
+DROP FUNCTION "private"."encode_cursor"(private.change_cursor);
+
 DROP FUNCTION "private"."export_account"();
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
@@ -64,6 +78,8 @@ DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, te
 DROP FUNCTION "private"."phrase"(text[]);
 
 DROP FUNCTION "private"."purge_evidence"();
+
+DROP FUNCTION "private"."registrable_name"(text);
 
 DROP FUNCTION "private"."schedule_purge"(bigint);
 
@@ -86,6 +102,15 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
+
+ALTER TABLE "private"."silences"
+  DROP COLUMN "began_at";
+
+ALTER TABLE "private"."stored_replies"
+  DROP COLUMN "report_id";
+
+ALTER TABLE "public"."hidden_profiles"
+  DROP COLUMN "report_id";
 
 ALTER TABLE "private"."outbox"
   ADD COLUMN "request" jsonb;
@@ -350,8 +375,7 @@ declare
   chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
-    'push', chosen.push,
-    'email', chosen.email,
+    'push', chosen.push, 'email', chosen.email,
     'delay_minutes', coalesce(
       chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
     ),
@@ -471,7 +495,7 @@ begin
       ) as latest
       order by ordinality
     )),
-    'cursor', private.encode_cursor(cursor),
+    'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
     'more', more
   );
 end
@@ -878,7 +902,6 @@ declare
   me constant bigint := private.my_id();
   wanted private.notification_settings;
   quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
-  delay integer;
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
@@ -901,9 +924,8 @@ begin
   insert into private.notification_settings select wanted.*;
   -- What waits already goes by the new delay.
   if changes ? 'delay_minutes' then
-    delay := wanted.delay_minutes;
     update private.outbox
-    set due_at = created_at + make_interval(mins => delay)
+    set due_at = created_at + make_interval(mins => wanted.delay_minutes)
     where user_id = me and channel = 'person';
   end if;
   return api.get_notification_settings();
@@ -1040,6 +1062,32 @@ begin
     )
     from unnest(terms) as term
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.apply_restriction (
+  person      bigint,
+  restriction text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  is_new boolean;
+begin
+  if restriction = 'hide' then
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id)
+    select id from public.users where id = person and erased_at is null
+    on conflict do nothing;
+    is_new := found;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  else
+    update public.users set is_active = false where id = person and is_active;
+    is_new := found;
+  end if;
+  return is_new;
 end
 $function$;
 
@@ -1616,22 +1664,20 @@ CREATE OR REPLACE FUNCTION private.describe_outbox()
   RETURNS json
   LANGUAGE sql
   STABLE
-  SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-  select json_object_agg(channel, json_build_object('depth', depth, 'age', age, 'dead', dead))
-  from (
-    select
-      channels.channel,
-      count(outbox.id) filter (where attempts < 8) as depth,
-      greatest(0, extract(epoch from max(
-        private.present() - case outbox.channel when 'person' then due_at else created_at end
-      ) filter (where attempts < 8))) as age,
-      count(outbox.id) filter (where attempts >= 8) as dead
-    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-    left join private.outbox on outbox.channel = channels.channel
-    group by channels.channel
-  ) as counts
+  select json_object_agg(name, (
+    select json_build_object(
+      'depth', count(*) filter (where attempts < 8),
+      'age', greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8))),
+      'dead', count(*) filter (where attempts >= 8)
+    )
+    from private.outbox
+    where channel = name
+  ))
+  from unnest(array['person', 'push', 'mail', 'webhook']) as name
 $function$;
 
 CREATE OR REPLACE FUNCTION private.describe_query (
@@ -1668,6 +1714,20 @@ CREATE OR REPLACE FUNCTION private.describe_query (
     )), '[]')
   )
   from unnest(asked.units)
+$function$;
+
+CREATE OR REPLACE FUNCTION private.due_channels()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select to_json(array(
+    select name
+    from unnest(array['push', 'mail', 'webhook']) as name
+    where exists (select from private.outbox where channel = name and due_at <= private.present() and attempts < 8)
+  ))
 $function$;
 
 CREATE OR REPLACE FUNCTION private.erase_person (
@@ -2498,17 +2558,17 @@ CREATE OR REPLACE FUNCTION private.newest_change (
   AS $function$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
-  newest private.changes;
 begin
-  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind into newest
-  from private.changes_by_reader
-  where reader_id = person
-    and xid < pg_snapshot_xmax(snapshot)
-    and pg_visible_in_snapshot(xid, snapshot)
-    and id > origin_id
-  order by xid desc, id desc
-  limit 1;
-  return newest;
+  return (
+    select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+    from private.changes_by_reader
+    where reader_id = person
+      and xid < pg_snapshot_xmax(snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
+      and id > origin_id
+    order by xid desc, id desc
+    limit 1
+  );
 end
 $function$;
 
@@ -2886,6 +2946,24 @@ begin
     'date', private.iso(notice.date),
     'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.push_receivers (
+  device private.devices
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  host constant text := rtrim(lower(substring(device.endpoint from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
+begin
+  return array[
+    device.id::text, 'user ' || device.user_id,
+    case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end
+  ];
 end
 $function$;
 
@@ -3325,6 +3403,29 @@ begin
       one => one, other => other
     );
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_conversation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
+  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
+    as concerned (voyager_id, local_id, id)
+  where concerned.id is not null;
+  if tg_op = 'INSERT' then
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
+  return null;
 end
 $function$;
 
@@ -4008,9 +4109,33 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action, report);
+    perform private.apply_restriction(person, action);
   end if;
   return resolved;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.restrict_person (
+  person      bigint,
+  restriction text,
+  note        text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  perform private.lock_to_restrict(person, restriction);
+  if not private.apply_restriction(person, restriction) then
+    raise sqlstate 'PT409' using message = case
+      when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
+      when restriction = 'hide' then 'This profile is already hidden'
+      else 'This account is not active'
+    end;
+  end if;
+  perform private.log_moderation(action => restriction, report => null, person => person, note => note);
+  return 'restricted';
 end
 $function$;
 
@@ -4028,6 +4153,8 @@ COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON COLUMN "private"."changes"."other_id" IS 'Null if only one of the two may learn of it, as of a state.';
+
+COMMENT ON COLUMN "private"."devices"."silences" IS 'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 
 COMMENT ON COLUMN "private"."embedding_queue"."attempts" IS 'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
 provider do not count, so an outage makes no dead letters, however long it lasts.';
@@ -4057,7 +4184,9 @@ COMMENT ON COLUMN "public"."users"."unsubscribe_token" IS 'Of the link in a user
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
 
-COMMENT ON FUNCTION "api"."delete_device"(uuid) IS 'Removes a device of the caller; a repeat changes nothing. Definer, as list_devices.';
+COMMENT ON FUNCTION "api"."delete_device"(uuid) IS 'Removes a caller''s device, if it is there. Definer, as list_devices.';
+
+COMMENT ON FUNCTION "api"."erase_me"() IS 'Erases the caller. Of two calls at once one gets 401. Definer, as erase_person.';
 
 COMMENT ON FUNCTION "api"."export_me"(jsonb, text) IS 'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document, so that a long
 history needs no more memory than a short one. The response metadata holds the place of the next piece while there is
@@ -4073,9 +4202,8 @@ place; null if it is not. Definer, as that.';
 
 COMMENT ON FUNCTION "api"."list_avatars"() IS 'The caller''s avatars, up to the number that Storage removes in one request; an erasure removes them.';
 
-COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
-changes and the present one. Not for a standby, whose snapshots do not name the running transactions. Definer, because
-nobody has a grant on the log.';
+COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
 With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
@@ -4084,13 +4212,13 @@ with_states says what is attached to a message, and when it was corrected or tak
 partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
 is one.';
 
-COMMENT ON FUNCTION "api"."list_devices"() IS 'The caller''s devices, newest first. Definer, because callers have no grant on devices.';
+COMMENT ON FUNCTION "api"."list_devices"() IS 'The caller''s devices, newest first. Definer, as callers have no grant.';
 
-COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. Definer, as
+COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s reports, newest first, without how they ended. Definer, as
 report_person.';
 
-COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
-the endpoint before loses it. Definer, as list_devices.';
+COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores the caller''s device; whoever had its endpoint before loses it. A repeat changes nothing. Definer, as
+list_devices.';
 
 COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
@@ -4105,8 +4233,7 @@ no query. After `timeout` milliseconds the search is cancelled (57014). Definer,
 COMMENT ON FUNCTION "api"."unsubscribe"(text, boolean) IS 'Turns off the mails of the user whom the token names, if that is confirmed, because mail programs follow links before
 anybody reads the mail. Returns whether they get any, as {email}. Definer, because it is called without log-in.';
 
-COMMENT ON FUNCTION "api"."update_notification_settings"(jsonb) IS 'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
-Definer, as get_notification_settings.';
+COMMENT ON FUNCTION "api"."update_notification_settings"(jsonb) IS 'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
@@ -4114,6 +4241,8 @@ COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has
 models are never compared. Definer, because edge_functions has no rights on the index.';
 
 COMMENT ON FUNCTION "private"."any_term"(text[]) IS 'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
+
+COMMENT ON FUNCTION "private"."apply_restriction"(bigint, text) IS 'Hides or suspends a locked person; false if they are.';
 
 COMMENT ON FUNCTION "private"."back_off"(integer) IS 'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
 row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
@@ -4126,12 +4255,10 @@ the first percentile of their cosines with the profiles of others, the threshold
 the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
 profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
 
-COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file of the caller''s conversations is in no message any more, nor in the evidence of a report. Definer, as
-can_read_attachment.';
+COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
 
-COMMENT ON FUNCTION "private"."can_upload_attachment"(text) IS 'Whether the caller may upload one more file to the conversation that the path begins with: they may write there, and
-have fewer than 200 files and 500 MiB there, without uploads in progress. Definer, because a policy cannot query its own
-table.';
+COMMENT ON FUNCTION "private"."can_upload_attachment"(text) IS 'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
+there, without uploads in progress. Definer, because a policy cannot query its own table.';
 
 COMMENT ON FUNCTION "private"."check_attachment"() IS 'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
 Storage has recorded. Definer, because the sender may not read all of storage.objects.';
@@ -4139,27 +4266,30 @@ Storage has recorded. Definer, because the sender may not read all of storage.ob
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
 
-COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to none of the domains that are busy, or returns null; drops those that have nothing to tell any
-more. Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to no busy domain, or returns null; drops those with nothing to tell. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims up to max_rows due pushes, none for the receivers that are busy, and drops those that nobody wants any more.
-Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims due pushes, none for receivers that are busy, and drops those that nobody wants. Definer, as due_channels.';
 
 COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims up to max_rows due webhooks, of each conversation the first. Definer, as due_channels.';
 
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
+COMMENT ON FUNCTION "private"."consume_rate_limit"(text, text, double precision, integer) IS 'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
+next token, which are wait in the response metadata, too, for the statement that writes and then does not. An error of
+the write rolls the count back; the Edge Function then counts again. Definer, because it has no grant on rate_limits.';
+
 COMMENT ON FUNCTION "private"."copy_evidence"(public.reports) IS 'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two.';
 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
+
+COMMENT ON FUNCTION "private"."decode_cursor"(text) IS 'A cursor from its base64url; null for anything else.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
 forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms,
 and the deniers of queries.';
 
-COMMENT ON FUNCTION "private"."describe_outbox"() IS 'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."describe_outbox"() IS 'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';
 
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
@@ -4167,9 +4297,9 @@ COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. De
 
 COMMENT ON FUNCTION "private"."describe_service"() IS 'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
 
-COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
-and about the person keep their evidence for 180 days. Definer, because it deletes from auth.users.';
+COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
+by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
+because it deletes from auth.users.';
 
 COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
 
@@ -4193,8 +4323,7 @@ accepted or declined an offer; null: any number. Locks the conversation, unless 
 
 COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
-COMMENT ON FUNCTION "private"."forget_changes"() IS 'Removes what no cursor can ask for any more, a day later for transactions that take long, and returns how many rows.
-Reads the whole log, so it is scheduled once a day.';
+COMMENT ON FUNCTION "private"."forget_changes"() IS 'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
@@ -4204,9 +4333,9 @@ COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a r
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
 
-COMMENT ON FUNCTION "private"."is_upload"() IS 'Whether Storage checks a file that the caller is sending now. It also asks the policies before it copies a file or
-signs a URL for an upload, and must do neither here: of a copy it checks neither size nor type, and a signed URL takes
-its file later, when blocks and quotas would not apply.';
+COMMENT ON FUNCTION "private"."is_upload"() IS 'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
+it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
+not apply.';
 
 COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
 (api.send_message).';
@@ -4214,9 +4343,13 @@ COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash o
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
 with all the words, those with the rarest, and those who lack what is denied.';
 
+COMMENT ON FUNCTION "private"."list_migrations"() IS 'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
+
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
 COMMENT ON FUNCTION "private"."lock_person"(bigint) IS 'Locks a person, so that a change of theirs happens before or after what an admin does.';
+
+COMMENT ON FUNCTION "private"."log_moderation"(text, bigint, bigint, text) IS 'Appends to the log; 400 without a reason.';
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
@@ -4228,9 +4361,9 @@ Definer, because callers cannot read inbox_entries and other users, and the poli
 conversations of the caller.';
 
 COMMENT ON FUNCTION "private"."notice_of"(bigint, text, bigint, bigint, bigint) IS 'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
-reservation (last_id in its history), also of one that an erasure took. Null: they have seen or done it, their account
-or the sender''s is not active, one of the two has blocked the other, or they have muted the conversation or archived it
-since. The one place that decides it.';
+reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
+sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
+it.';
 
 COMMENT ON FUNCTION "private"."notify"(text, bigint, bigint, bigint, bigint[]) IS 'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
 what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in their order:
@@ -4247,17 +4380,23 @@ COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded p
 
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
+COMMENT ON FUNCTION "private"."plan_notifications"(integer, boolean, boolean) IS 'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
+
 COMMENT ON FUNCTION "private"."plan_person"(bigint, bigint[], boolean, boolean, timestamp with time zone) IS 'Turns these rows of a person, which the caller has locked, into pushes and a mail.';
 
 COMMENT ON FUNCTION "private"."postpone_quiet"(bigint[], timestamp with time zone) IS 'Lets those rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns the others.';
 
-COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports. What stays of these: who, whom,
-reason, dates and outcome. Scheduled.';
+COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';
 
 COMMENT ON FUNCTION "private"."push_data"(private.outbox) IS 'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
 want it any more. id is a message''s or a reservation''s; title and text are null without previews.';
 
+COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner and its push service, by the last two labels of the host, as whoever
+has one may have any number, or by its IP address. Names under a public suffix of two labels count as one.';
+
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
+
+COMMENT ON FUNCTION "private"."rate_limit_key"(text, text) IS 'Today''s key of a user or address for one kind of request.';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
 lack it; and who says so (private.denied_words).';
@@ -4272,8 +4411,8 @@ alone.';
 COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
 the pair''s typing: topic. Definer, as record_conversation.';
 
-COMMENT ON FUNCTION "private"."record_conversation"() IS 'A conversation was opened by its voyager, or changed or removed by an admin. Whoever took part in it before is told
-too. Definer, because nobody has a grant on the log.';
+COMMENT ON FUNCTION "private"."record_conversation"() IS 'A conversation was opened, or an admin has changed or removed it: whoever took part before is told too. Definer,
+because nobody has a grant on the log.';
 
 COMMENT ON FUNCTION "private"."record_state"(bigint, bigint, text, bigint) IS 'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
 
@@ -4283,9 +4422,6 @@ COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, upda
 
 COMMENT ON FUNCTION "private"."refresh_search_entry"(bigint) IS 'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
 
-COMMENT ON FUNCTION "private"."registrable_name"(text) IS 'The last two labels of the host of a URL, or its IP address: whoever has one host of a name may have any number.
-Names under a public suffix of two labels count as one.';
-
 COMMENT ON FUNCTION "private"."require_first_contact"(bigint, bigint, integer) IS 'Raises 403 if nothing more may reach the partner before they have answered, also across a block, which it hides.';
 
 COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
@@ -4294,6 +4430,8 @@ queued. Definer, because edge_functions has no rights on the index.';
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
   'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
 put before those who were compared in meaning, which all neighbours are.';
+
+COMMENT ON FUNCTION "private"."shown_email"(bigint, text, bigint) IS 'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';
 
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
@@ -4308,10 +4446,11 @@ COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a 
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
 
-COMMENT ON FUNCTION "private"."unseen_by"(bigint) IS 'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
-which they want to hear of unread messages or of a step of a reservation in their silence.';
+COMMENT ON FUNCTION "private"."unseen_by"(bigint) IS 'What a mail tells a person of each conversation with unread messages, or steps of reservations in their silence.';
 
 COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
+
+COMMENT ON FUNCTION "private"."webhook_data"(private.outbox) IS 'The data of an event: ids, and no names or texts; null if the subject is gone.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
@@ -4320,22 +4459,20 @@ COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS '
 COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the number of dead letters. Definer, because the
 secret key has no rights on schema private.';
 
-COMMENT ON FUNCTION "public"."erase_person"(bigint, text) IS 'Erases a person on their request. Their avatars stay in Storage and have to be removed by hand (docs/runbook.md).
-Definer, because the secret key has no rights on schema private.';
+COMMENT ON FUNCTION "public"."erase_person"(bigint, text) IS 'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
 
 COMMENT ON FUNCTION "public"."find_people"(text, boolean) IS 'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
-an id; restricted: only those who are hidden or suspended. upheld counts the reports that ended in a warning, hiding or
-suspension. Definer, because the secret key has no rights on schema private.';
+an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
+private.';
 
-COMMENT ON FUNCTION "public"."lift_restriction"(bigint, text, text) IS 'Ends what resolve_report or restrict_person did: hide (they may make their profile searchable again, which it is not
-by itself) or suspend (they may log in again). Definer, as these.';
+COMMENT ON FUNCTION "public"."lift_restriction"(bigint, text, text) IS 'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
+as these.';
 
-COMMENT ON FUNCTION "public"."read_evidence"(bigint) IS 'The messages that were copied for a report, oldest first. Definer, because nobody has a grant on the evidence: every
-look at it is logged.';
+COMMENT ON FUNCTION "public"."read_evidence"(bigint) IS 'The messages that were copied for a report. Definer, because nobody has a grant on them: every look is logged.';
 
-COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
-not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
-if it was resolved before. Definer, because the secret key has no grant to write reports: every decision is logged.';
+COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it), hide (the profile is not searchable until
+public.lift_restriction()) or suspend (the account is deactivated). Raises 409 if it was resolved before. Definer,
+because the secret key has no grant to write reports: every decision is logged.';
 
 COMMENT ON FUNCTION "public"."restrict_person"(bigint, text, text) IS 'Hides or suspends as resolve_report does, without a report. Raises 409 if that was done before. Definer, as that.';
 
@@ -4348,13 +4485,16 @@ until its text or the model changes.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
 
-COMMENT ON TABLE "private"."rate_limit_salts" IS 'The salt of the hashes, without which those of all addresses could be computed. Renewed every day, which also resets
-every limit.';
+COMMENT ON TABLE "private"."outbox" IS 'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
+dearer: the worker drops a row whose subject is gone.';
+
+COMMENT ON TABLE "private"."outbox_settings" IS 'What triggers must know of the environment, which notify writes. One row.';
+
+COMMENT ON TABLE "private"."rate_limit_salts" IS 'The salt of the hashes. It is new every day, which resets every limit.';
 
 COMMENT ON TABLE "private"."rate_limits" IS 'Each key is a hash that cannot be reversed without the day''s salt. A row whose tat has passed means nothing.';
 
-COMMENT ON TABLE "private"."report_evidence" IS 'Copies of messages as they were when they were reported. Admins read them with public.read_evidence(), which is
-logged.';
+COMMENT ON TABLE "private"."report_evidence" IS 'Copies of messages as they were when they were reported; public.read_evidence() shows them, and is logged.';
 
 COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
 instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
@@ -4375,9 +4515,19 @@ COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their
 sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
 spell them and what biographies deny.';
 
+COMMENT ON TABLE "private"."silences" IS 'Who was mailed, or is about to be, and has not been here since: until they read or write a message, or take a step of
+a reservation, they get no other mail.';
+
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
-what it describes.';
+for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
+with what it describes.';
+
+COMMENT ON TABLE "public"."moderation_log" IS 'What admins did: who, when and why. Append-only, also for its owner.';
+
+COMMENT ON TABLE "public"."reports" IS 'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
+The users cannot be deleted while it exists; erasing a user keeps the row.';
+
+COMMENT ON TYPE "private"."change_cursor" IS 'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
 COMMENT ON TYPE "private"."notice" IS 'What somebody is told of: a message with its text, or a reservation as it is now.';
 
@@ -4398,9 +4548,15 @@ index that mean the same, `loose` those that it may stand for: beginnings, marke
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
 
+COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
+
 REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."apply_restriction"(bigint, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."apply_restriction"(bigint, text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."copy_evidence"(public.reports) FROM PUBLIC;
 
