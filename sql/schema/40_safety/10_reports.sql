@@ -184,8 +184,7 @@ begin
 end
 $$;
 comment on function api.list_my_reports(jsonb) is
-  'A page {limit, before_id} of the caller''s reports, newest first, without how they ended. Definer, as
-report_person.';
+  'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
 grant execute on function api.list_my_reports(jsonb) to edge_functions;
 
 create function private.purge_evidence()

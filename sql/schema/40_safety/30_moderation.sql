@@ -92,31 +92,25 @@ comment on view public.moderation_queue is
 revoke all on public.moderation_queue from service_role;
 grant select on public.moderation_queue to service_role;
 
-create function private.current_admin()
-returns text
-language sql stable security invoker set search_path = ''
-as $$
-  select concat_ws(
-    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
-    -- The dashboard's SQL editor ends each statement with comments that say who ran it.
-    'dashboard user ' || substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$')
-  )
-  from (select nullif(current_setting('request.jwt.claims', true), '')::json) as request (claims)
-$$;
-comment on function private.current_admin() is
-  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
-
 create function private.log_moderation(action text, report bigint, person bigint, note text)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+  -- The dashboard's SQL editor ends each statement with comments that say who ran it.
+  editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
 begin
   if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
     or log_moderation.note is null and log_moderation.action <> 'read evidence' then
     raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
   end if;
   insert into public.moderation_log (action, report_id, user_id, by_whom, note)
-  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+  values (
+    log_moderation.action, report, person,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
+    log_moderation.note
+  );
 end
 $$;
 comment on function private.log_moderation(text, bigint, bigint, text) is 'Appends to the log; 400 without a reason.';

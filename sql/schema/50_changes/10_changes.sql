@@ -1,6 +1,5 @@
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
---
 -- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected: a row for each participant; an index on
 -- created_at, which even as a BRIN costs three pages more; a counter for each user, for which writers wait.
 create type private.change_kind as enum (

@@ -1,22 +1,16 @@
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
---
 -- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. A
 -- transaction that stays open, an admin's or a migration's, would hide everything from everybody as long. A snapshot
 -- costs some ten characters for each running transaction.
 create type private.change_cursor as (
-  user_id bigint,
-  epoch uuid,
-  issued_at timestamptz,
+  user_id bigint, epoch uuid, issued_at timestamptz,
   -- The owner has seen what is visible in this.
   seen pg_snapshot,
   -- Between two pages: these show what is visible in this, and the first of them ended after (xid, id).
-  target pg_snapshot,
-  xid xid8,
-  id bigint,
+  target pg_snapshot, xid xid8, id bigint,
   -- The owner's newest change that is visible in target or seen.
-  newest_id bigint,
-  newest_at timestamptz
+  newest_id bigint, newest_at timestamptz
 );
 comment on type private.change_cursor is
   'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
@@ -147,7 +141,6 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  newest private.changes;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
@@ -181,12 +174,9 @@ begin
     cursor.xid := null;
     cursor.id := null;
   end if;
-  newest := private.newest_change(me, coalesce(cursor.target, cursor.seen));
-  cursor.newest_id := newest.id;
-  cursor.newest_at := newest.created_at;
-  cursor.user_id := me;
-  cursor.epoch := (select epoch from private.changes_origin);
-  cursor.issued_at := private.present();
+  select id, created_at into cursor.newest_id, cursor.newest_at
+  from private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  select me, epoch, private.present() into cursor.user_id, cursor.epoch, cursor.issued_at from private.changes_origin;
   return json_build_object(
     'changes', to_json(array(
       select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)

@@ -26,8 +26,7 @@ as $$
   )
 $$;
 comment on function private.is_in_message(text) is
-  'Whether a message of the caller''s conversations has this file. The whole conversation is read: an index would cost
-each send with a file.';
+  'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
 
 create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
 create function private.is_in_evidence(path text)
@@ -81,10 +80,7 @@ as $$
 declare
   folder constant text := (storage.foldername(path))[1];
 begin
-  if not exists (select from private.my_writable_conversations() as id where id::text = folder) then
-    return false;
-  end if;
-  return (
+  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
     select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
     from storage.objects
     where bucket_id = 'attachments'

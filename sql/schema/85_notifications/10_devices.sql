@@ -65,8 +65,7 @@ begin
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
-  'Stores the caller''s device; whoever had its endpoint before loses it. A repeat changes nothing. Definer, as
-list_devices.';
+  'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)

@@ -6,12 +6,10 @@
 
 -- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
-create domain private.outbox_event as text check (
-  value in (
-    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence',
-    'message.changed'
-  )
-);
+create domain private.outbox_event as text check (value in (
+  'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence',
+  'message.changed'
+));
 
 create table private.outbox (
   id bigint generated always as identity primary key,
@@ -61,8 +59,8 @@ create table private.silences (
   steps bigint[] not null default '{}'
 );
 comment on table private.silences is
-  'Who was mailed, or is about to be, and has not been here since: until they read or write a message, or take a step of
-a reservation, they get no other mail.';
+  'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
+mail.';
 alter table private.silences enable row level security;
 
 create function private.notify(

@@ -1,5 +1,4 @@
--- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
+-- What the worker sends next. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
 create function private.push_receivers(device private.devices)
 returns text[]
 language plpgsql immutable security invoker set search_path = ''
@@ -14,8 +13,8 @@ begin
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and its push service, by the last two labels of the host, as whoever
-has one may have any number, or by its IP address. Names under a public suffix of two labels count as one.';
+  'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
+has one may have any number, or by its IP address.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]

@@ -1,18 +1,12 @@
 -- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
-create unlogged table private.rate_limits (
-  key bytea primary key,
-  tat timestamptz not null
-) with (fillfactor = 50);
+create unlogged table private.rate_limits (key bytea primary key, tat timestamptz not null) with (fillfactor = 50);
 comment on table private.rate_limits is
   'Each key is a hash that cannot be reversed without the day''s salt. A row whose tat has passed means nothing.';
 alter table private.rate_limits enable row level security;
 
-create unlogged table private.rate_limit_salts (
-  salt text not null,
-  valid_on date primary key default current_date
-);
+create unlogged table private.rate_limit_salts (salt text not null, valid_on date primary key default current_date);
 comment on table private.rate_limit_salts is 'The salt of the hashes. It is new every day, which resets every limit.';
 alter table private.rate_limit_salts enable row level security;
 

@@ -11,11 +11,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles),
-      'interests', private.interests_of(profiles.id),
-      'blocks', api.list_blocks(),
-      'devices', api.list_devices(),
-      'notifications', api.get_notification_settings(),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )
@@ -67,20 +64,17 @@ declare
   at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[]::text[];
+  pieces text[] := array[
+    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
+  ];
   entry record;
   page record;
 begin
-  if place is null then
-    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
-  end if;
-
   for entry in
     select *
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id
-      from private.my_conversations() as id
+      select id from private.my_conversations() as id
       where id >= at_conversation and at_report is null
       order by id
       limit remaining + 1
@@ -136,16 +130,14 @@ begin
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
   from (
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )::text as body
+    select id, json_build_object(
+      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )::text as body
     from public.reports
-    where reporter_id = private.my_id() and reports.id > at_report
-    order by reports.id
+    where reporter_id = private.my_id() and id > at_report
+    order by id
     limit remaining + 1
   ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));

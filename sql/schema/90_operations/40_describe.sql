@@ -20,8 +20,7 @@ begin
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, since when in seconds, and the number of dead letters. Definer, because the
-secret key has no rights on schema private.';
+  'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -88,9 +87,7 @@ returns json
 language sql stable security definer set search_path = ''
 as $$
   select json_build_object(
-    'search', private.describe_search(),
-    'outbox', private.describe_outbox(),
-    'migrations', private.list_migrations(),
+    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
     'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
   )
 $$;

@@ -24,9 +24,7 @@ as $$
     ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
     ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
     ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
-    ('forget old runs', '17 3 * * *', $job$
-      delete from cron.job_run_details where end_time < now() - interval '3 days'
-    $job$)
+    ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
 $$;
 comment on function private.list_jobs() is
   'The jobs, each with its time as pg_cron reads it. One machine runs those that call one function of schema private.';

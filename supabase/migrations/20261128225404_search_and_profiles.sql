@@ -59,6 +59,8 @@ DROP FUNCTION "private"."copy_evidence"(public.reports);
 
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
+DROP FUNCTION "private"."current_admin"();
+
 DROP FUNCTION "private"."dashboard_user"(text);
 
 DROP FUNCTION "private"."denied"(text[]);
@@ -253,20 +255,17 @@ declare
   at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[]::text[];
+  pieces text[] := array[
+    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
+  ];
   entry record;
   page record;
 begin
-  if place is null then
-    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
-  end if;
-
   for entry in
     select *
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id
-      from private.my_conversations() as id
+      select id from private.my_conversations() as id
       where id >= at_conversation and at_report is null
       order by id
       limit remaining + 1
@@ -322,16 +321,14 @@ begin
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
   from (
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )::text as body
+    select id, json_build_object(
+      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )::text as body
     from public.reports
-    where reporter_id = private.my_id() and reports.id > at_report
-    order by reports.id
+    where reporter_id = private.my_id() and id > at_report
+    order by id
     limit remaining + 1
   ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
@@ -444,7 +441,6 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  newest private.changes;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
@@ -478,12 +474,9 @@ begin
     cursor.xid := null;
     cursor.id := null;
   end if;
-  newest := private.newest_change(me, coalesce(cursor.target, cursor.seen));
-  cursor.newest_id := newest.id;
-  cursor.newest_at := newest.created_at;
-  cursor.user_id := me;
-  cursor.epoch := (select epoch from private.changes_origin);
-  cursor.issued_at := private.present();
+  select id, created_at into cursor.newest_id, cursor.newest_at
+  from private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  select me, epoch, private.present() into cursor.user_id, cursor.epoch, cursor.issued_at from private.changes_origin;
   return json_build_object(
     'changes', to_json(array(
       select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)
@@ -1188,6 +1181,30 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.can_upload_attachment (
+  path text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
+    select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
+    from storage.objects
+    where bucket_id = 'attachments'
+      -- Everything below the folder, as a range that the index on name supports: "0" is the character after "/".
+      and name collate "C" >= folder || '/'
+      and name collate "C" < folder || '0'
+      and owner_id = (select auth.uid())::text
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.claim_embeddings (
   wanted   text,
   max_jobs integer,
@@ -1582,20 +1599,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.current_admin()
-  RETURNS text
-  LANGUAGE sql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-  select concat_ws(
-    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
-    -- The dashboard's SQL editor ends each statement with comments that say who ran it.
-    'dashboard user ' || substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$')
-  )
-  from (select nullif(current_setting('request.jwt.claims', true), '')::json) as request (claims)
-$function$;
-
 CREATE OR REPLACE FUNCTION private.denied_words (
   biography text
 )
@@ -1716,6 +1719,19 @@ CREATE OR REPLACE FUNCTION private.describe_query (
   from unnest(asked.units)
 $function$;
 
+CREATE OR REPLACE FUNCTION private.describe_service()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select json_build_object(
+    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
+    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION private.due_channels()
   RETURNS json
   LANGUAGE sql
@@ -1809,11 +1825,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles),
-      'interests', private.interests_of(profiles.id),
-      'blocks', api.list_blocks(),
-      'devices', api.list_devices(),
-      'notifications', api.get_notification_settings(),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )
@@ -2171,6 +2184,40 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.list_jobs()
+  RETURNS TABLE (
+    name     text,
+    schedule text,
+    command  text
+  )
+  LANGUAGE sql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+  values
+    ('settle reservations', '10 seconds', 'select private.settle_reservations()'),
+    -- A changed profile is embedded right after the change. This embeds what failed then, and a backlog.
+    ('drain the embedding queue', '10 seconds', $job$
+      select private.call_edge_function('embed', calls => (count(*) + 4) / 5)
+      from (select from private.embedding_queue where due_at <= now() and attempts < 8 limit 50) as due
+    $job$),
+    ('send notifications', '10 seconds', $job$
+      select private.call_edge_function('notify', calls => (count(*) + 49) / 50)
+      from (
+        select
+        from private.outbox
+        where channel in ('person', 'push', 'mail', 'webhook') and due_at <= now() and attempts < 8
+        limit 200
+      ) as due
+    $job$),
+    ('count words', '37 * * * *', 'select private.count_words()'),
+    ('forget dead letters', '23 3 * * *', 'select private.forget_dead_letters()'),
+    ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
+    ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
+    ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
+    ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
+$function$;
+
 CREATE OR REPLACE FUNCTION private.list_migrations()
   RETURNS json
   LANGUAGE plpgsql
@@ -2269,6 +2316,34 @@ begin
   insert into private.loaded_data (name, checksum)
   values ('places', md5(file))
   on conflict (name) do update set checksum = excluded.checksum;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.log_moderation (
+  action text,
+  report bigint,
+  person bigint,
+  note   text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+  -- The dashboard's SQL editor ends each statement with comments that say who ran it.
+  editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (
+    log_moderation.action, report, person,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
+    log_moderation.note
+  );
 end
 $function$;
 
@@ -4214,11 +4289,9 @@ is one.';
 
 COMMENT ON FUNCTION "api"."list_devices"() IS 'The caller''s devices, newest first. Definer, as callers have no grant.';
 
-COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s reports, newest first, without how they ended. Definer, as
-report_person.';
+COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
 
-COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores the caller''s device; whoever had its endpoint before loses it. A repeat changes nothing. Definer, as
-list_devices.';
+COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
 
 COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
@@ -4333,6 +4406,8 @@ COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a r
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
 
+COMMENT ON FUNCTION "private"."is_in_message"(text) IS 'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
+
 COMMENT ON FUNCTION "private"."is_upload"() IS 'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
 it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
 not apply.';
@@ -4391,8 +4466,8 @@ COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence 
 COMMENT ON FUNCTION "private"."push_data"(private.outbox) IS 'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
 want it any more. id is a message''s or a reservation''s; title and text are null without previews.';
 
-COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner and its push service, by the last two labels of the host, as whoever
-has one may have any number, or by its IP address. Names under a public suffix of two labels count as one.';
+COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
+has one may have any number, or by its IP address.';
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
@@ -4456,8 +4531,7 @@ COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles 
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
 
-COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the number of dead letters. Definer, because the
-secret key has no rights on schema private.';
+COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
 
 COMMENT ON FUNCTION "public"."erase_person"(bigint, text) IS 'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
 
@@ -4515,8 +4589,8 @@ COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their
 sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
 spell them and what biographies deny.';
 
-COMMENT ON TABLE "private"."silences" IS 'Who was mailed, or is about to be, and has not been here since: until they read or write a message, or take a step of
-a reservation, they get no other mail.';
+COMMENT ON TABLE "private"."silences" IS 'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
+mail.';
 
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
 for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
