@@ -37,7 +37,7 @@ begin
   -- Another kind of event raises case_not_found.
   case event
     when 'message.created' then
-      select latest.id, null, latest.content, null, null into notice
+      select latest.id, null, latest.content, null, null::timestamptz into notice
       from (
         select *
         from public.messages
