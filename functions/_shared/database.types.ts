@@ -70,32 +70,17 @@ export type Database = {
       hidden_profiles: {
         Row: {
           hidden_at: string
-          report_id: number | null
           user_id: number
         }
         Insert: {
           hidden_at?: string
-          report_id?: number | null
           user_id: number
         }
         Update: {
           hidden_at?: string
-          report_id?: number | null
           user_id?: number
         }
         Relationships: [
-          {
-            foreignKeyName: 'hidden_profiles_report_id_fkey'
-            columns: ['report_id']
-            referencedRelation: 'moderation_queue'
-            referencedColumns: ['report']
-          },
-          {
-            foreignKeyName: 'hidden_profiles_report_id_fkey'
-            columns: ['report_id']
-            referencedRelation: 'reports'
-            referencedColumns: ['id']
-          },
           {
             foreignKeyName: 'hidden_profiles_user_id_fkey'
             columns: ['user_id']

@@ -127,8 +127,8 @@ begin
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
   on conflict do nothing;
-  insert into public.hidden_profiles (user_id, report_id)
-  values (tests.id_of('nobody'), report)
+  insert into public.hidden_profiles (user_id)
+  values (tests.id_of('nobody'))
   on conflict do nothing;
 end
 $$;

@@ -12,8 +12,8 @@ create table private.stored_replies (
 );
 comment on table private.stored_replies is
   'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
-what it describes.';
+for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
+with what it describes.';
 comment on column private.stored_replies.noun is
   'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
 comment on column private.stored_replies.metadata is 'The response metadata of the first answer.';

@@ -1,5 +1,6 @@
--- Reports: what people tell the operator about others, with the messages that they share as evidence. The
--- reported person learns of a warning alone. What admins do with it is in 30_moderation.sql and 50_restrictions.sql.
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. The reported
+-- person learns of a warning alone. What people wrote in a report is kept while both have an account, and for 180 days
+-- after one of them was erased. What admins do with it is in 30_moderation.sql and 50_restrictions.sql.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -22,28 +23,21 @@ create table public.reports (
   is_told boolean not null default false
 );
 comment on table public.reports is
-  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
-change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
+The users cannot be deleted while it exists; erasing a user keeps the row.';
 comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
 comment on column public.reports.message_id is
   'The reported message; null: the person. No foreign key, because the report outlives the message.';
-comment on column public.reports.shares_messages is
-  'Whether the reporter agreed to share the latest messages of the conversation.';
-comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
 comment on column public.reports.is_told is
   'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 comment on column public.reports.purge_at is
-  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have an
-account, or it is done.';
+  'When private.purge_evidence() deletes note and evidence. Null: both have an account, or it is done.';
 
 create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
   where resolved_at is null;
-comment on index public.reports_one_open_per_subject is
-  'A person has one open report about another person, and one about each message.';
 create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
 create index reports_user_id_id_idx on public.reports (user_id, id);
 create index reports_open_idx on public.reports (id) where resolved_at is null;
-comment on index public.reports_open_idx is 'The queue of the moderators.';
 create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
 
 alter table public.reports enable row level security;
@@ -62,26 +56,15 @@ create table private.report_evidence (
   primary key (report_id, message_id)
 );
 comment on table private.report_evidence is
-  'Copies of messages as they were when they were reported: the reported one, and with the reporter''s consent the
-latest 20 of the conversation. Admins read them with public.read_evidence(), which is logged.';
-comment on column private.report_evidence.is_by_reported is
-  'Whether the reported person sent it; otherwise the reporter did.';
+  'Copies of messages as they were when they were reported; public.read_evidence() shows them, and is logged.';
 alter table private.report_evidence enable row level security;
-
-alter table private.stored_replies
-  add column report_id bigint generated always as (case noun when 'report' then subject_id end) stored
-    references public.reports (id) on delete cascade;
-create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
 create function private.copy_evidence(report public.reports)
 returns void
-language plpgsql volatile security invoker set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
-begin
   insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
-  select
-    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
-    messages.created_at
+  select report.id, messages.id, messages.user_id = report.user_id, content, attachment, messages.created_at
   -- A union instead of `or`, and a list of ids instead of a join, which would read all messages: 86 ms a report with a
   -- million of them.
   from public.messages
@@ -91,18 +74,13 @@ begin
     select latest.id
     from public.conversations
     cross join lateral (
-      select messages.id
-      from public.messages
-      where conversation_id = conversations.id
-      order by messages.id desc
-      limit 20
+      select id from public.messages where conversation_id = conversations.id order by id desc limit 20
     ) as latest
     where report.shares_messages
       and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
       and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
   ))
-  on conflict do nothing;
-end
+  on conflict do nothing
 $$;
 comment on function private.copy_evidence(public.reports) is
   'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two.';
@@ -126,8 +104,7 @@ begin
     return reply;
   end if;
   if message is not null then
-    select messages.user_id
-    into subject
+    select messages.user_id into subject
     from public.messages
     join public.conversations on conversations.id = messages.conversation_id
     where messages.id = message and me in (voyager_id, local_id);
@@ -143,9 +120,7 @@ begin
   -- takes a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
   perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
-
-  select *
-  into report
+  select * into report
   from public.reports
   where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
   is_new := not found;
@@ -182,9 +157,7 @@ $$;
 comment on function api.report_person(jsonb) is
   'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
-metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
-again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
-learn of warnings alone.';
+metadata; what the repeat shares or blocks is still done. Definer, because no caller has a grant on reports.';
 grant execute on function api.report_person(jsonb) to edge_functions;
 
 create function api.list_my_reports(page jsonb)
@@ -196,26 +169,35 @@ declare
   before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed json[];
 begin
-  select array_agg(
-    json_build_object(
+  -- One more than the page, as in list_messages.
+  listed := array(
+    select json_build_object(
       'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
       'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
     )
-    order by id desc
-  )
-  into listed
-  from (
-    -- One more than the page, as in list_messages.
-    select *
     from public.reports
     where reporter_id = (select private.my_id()) and id < before_id
     order by id desc
     limit page_limit + 1
-  ) as reports;
+  );
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reports(jsonb) is
-  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
-metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
+  'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
 grant execute on function api.list_my_reports(jsonb) to edge_functions;
+
+create function private.purge_evidence()
+returns integer
+language sql volatile security invoker set search_path = ''
+as $$
+  with due as (
+    update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
+  ),
+  purged as (
+    delete from private.report_evidence where report_id in (select id from due)
+  )
+  select count(*)::integer from due
+$$;
+comment on function private.purge_evidence() is
+  'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';

@@ -14,23 +14,17 @@ create table public.moderation_log (
   created_at timestamptz not null default clock_timestamp(),
   constraint "every decision has a reason" check (note is not null or action = 'read evidence')
 );
-comment on table public.moderation_log is
-  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on table public.moderation_log is 'What admins did: who, when and why. Append-only, also for its owner.';
 comment on column public.moderation_log.user_id is 'The person whom it is about.';
-comment on column public.moderation_log.by_whom is
-  'The database role and, if they are known, the subject of the token and the dashboard''s user.';
 create index moderation_log_report_id_idx on public.moderation_log (report_id);
 create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
 create table public.hidden_profiles (
   user_id bigint primary key references public.users (id) on delete cascade,
-  report_id bigint references public.reports (id) on delete restrict,
   hidden_at timestamptz not null default clock_timestamp()
 );
 comment on table public.hidden_profiles is
   'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
-comment on column public.hidden_profiles.report_id is 'Null: hidden without a report.';
-create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
 
 alter table public.moderation_log enable row level security;
 alter table public.hidden_profiles enable row level security;
@@ -50,14 +44,8 @@ $$;
 comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
 
 create trigger protect_moderation_log
-  before update or delete on public.moderation_log
-  for each row
-  execute function private.protect_moderation_log();
-
-create trigger protect_moderation_log_from_truncate
-  before truncate on public.moderation_log
-  for each statement
-  execute function private.protect_moderation_log();
+  before update or delete or truncate on public.moderation_log
+  for each statement execute function private.protect_moderation_log();
 
 create function private.keep_profile_hidden()
 returns trigger
@@ -79,71 +67,53 @@ create trigger keep_profile_hidden
   when (new.is_searchable)
   execute function private.keep_profile_hidden();
 
-create view public.moderation_queue
-with (security_invoker = true)
-as
+create view public.moderation_queue with (security_invoker = true) as
+select
+  reports.id as report, person.name as person, reports.reason, reports.note,
+  earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
+  exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+  person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+  person.id as person_id, reporter.id as reporter_id
+from public.reports
+join public.users as person on person.id = reports.user_id
+join public.users as reporter on reporter.id = reports.reporter_id
+cross join lateral (
   select
-    reports.id as report, person.name as person, reports.reason, reports.note,
-    earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
-    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
-    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
-    person.id as person_id, reporter.id as reporter_id
-  from public.reports
-  join public.users as person on person.id = reports.user_id
-  join public.users as reporter on reporter.id = reports.reporter_id
-  cross join lateral (
-    select
-      count(*) as reports,
-      count(*) filter (where others.resolution = 'dismiss') as dismissed,
-      count(*) filter (where others.resolution <> 'dismiss') as upheld
-    from public.reports as others
-    where others.user_id = reports.user_id and others.id < reports.id
-  ) as earlier
-  where reports.resolved_at is null
-  order by reports.id;
+    count(*) as reports,
+    count(*) filter (where others.resolution = 'dismiss') as dismissed,
+    count(*) filter (where others.resolution <> 'dismiss') as upheld
+  from public.reports as others
+  where others.user_id = reports.user_id and others.id < reports.id
+) as earlier
+where reports.resolved_at is null
+order by reports.id;
 comment on view public.moderation_queue is
-  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
-were dismissed or ended in a warning, hiding or suspension.';
+  'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
 revoke all on public.moderation_queue from service_role;
 grant select on public.moderation_queue to service_role;
-
-create function private.dashboard_user(statement text)
-returns text
-language sql immutable security invoker set search_path = ''
-as $$
-  select substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$')
-$$;
-comment on function private.dashboard_user(text) is
-  'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
-
-create function private.current_admin()
-returns text
-language sql stable security invoker set search_path = ''
-as $$
-  select concat_ws(
-    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
-    'dashboard user ' || private.dashboard_user(current_query())
-  )
-  from (select nullif(current_setting('request.jwt.claims', true), '')::json) as request (claims)
-$$;
-comment on function private.current_admin() is
-  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
 
 create function private.log_moderation(action text, report bigint, person bigint, note text)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+  -- The dashboard's SQL editor ends each statement with comments that say who ran it.
+  editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
 begin
   if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
     or log_moderation.note is null and log_moderation.action <> 'read evidence' then
     raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
   end if;
   insert into public.moderation_log (action, report_id, user_id, by_whom, note)
-  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+  values (
+    log_moderation.action, report, person,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
+    log_moderation.note
+  );
 end
 $$;
-comment on function private.log_moderation(text, bigint, bigint, text) is
-  'Appends to the log. Raises 400 if a decision has no reason.';
+comment on function private.log_moderation(text, bigint, bigint, text) is 'Appends to the log; 400 without a reason.';
 
 create function private.lock_person(person bigint)
 returns void
@@ -156,9 +126,9 @@ begin
 end
 $$;
 comment on function private.lock_person(bigint) is
-  'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
+  'Locks a person, so that a change of theirs happens before or after what an admin does.';
 
-create function private.apply_restriction(person bigint, restriction text, report bigint)
+create function private.apply_restriction(person bigint, restriction text)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -167,8 +137,8 @@ declare
 begin
   if restriction = 'hide' then
     -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id, report_id)
-    select users.id, report from public.users where users.id = person and erased_at is null
+    insert into public.hidden_profiles (user_id)
+    select id from public.users where id = person and erased_at is null
     on conflict do nothing;
     is_new := found;
     update public.profiles set is_searchable = false where user_id = person and is_searchable;
@@ -179,8 +149,7 @@ begin
   return is_new;
 end
 $$;
-comment on function private.apply_restriction(bigint, text, bigint) is
-  'Hides or suspends a locked person; false if they are already.';
+comment on function private.apply_restriction(bigint, text) is 'Hides or suspends a locked person; false if they are.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
@@ -208,16 +177,15 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action, report);
+    perform private.apply_restriction(person, action);
   end if;
   return resolved;
 end
 $$;
 comment on function public.resolve_report(bigint, text, text) is
-  'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
-not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
-if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
-logged.';
+  'Resolves an open report: dismiss, warn (the person reads it), hide (the profile is not searchable until
+public.lift_restriction()) or suspend (the account is deactivated). Raises 409 if it was resolved before. Definer,
+because the secret key has no grant to write reports: every decision is logged.';
 grant execute on function public.resolve_report(bigint, text, text) to service_role;
 
 create function private.warnings_of(person bigint)
@@ -225,14 +193,12 @@ returns jsonb
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return (
-    select coalesce(
-      jsonb_agg(jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at)) order by resolved_at desc),
-      '[]'
-    )
+  return to_jsonb(array(
+    select jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at))
     from public.reports
     where user_id = person and is_told
-  );
+    order by resolved_at desc
+  ));
 end
 $$;
 comment on function private.warnings_of(bigint) is
@@ -263,6 +229,5 @@ begin
 end
 $$;
 comment on function public.read_evidence(bigint) is
-  'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
-grant on the evidence, so that every look at it is logged.';
+  'The messages that were copied for a report. Definer, because nobody has a grant on them: every look is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;

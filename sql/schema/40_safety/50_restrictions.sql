@@ -20,8 +20,8 @@ begin
         when users.is_active then 'active'
         else 'suspended'
       end,
-      hidden.user_id is not null, coalesce(profiles.is_searchable, false), users.bio, users.location, users.role,
-      users.created_at, about.reports, about.upheld
+      hidden.user_id is not null, coalesce(profiles.is_searchable, false), bio, location, role, users.created_at,
+      about.reports, about.upheld
     from public.users
     left join public.profiles on profiles.user_id = users.id
     left join public.hidden_profiles as hidden on hidden.user_id = users.id
@@ -45,8 +45,8 @@ end
 $$;
 comment on function public.find_people(text, boolean) is
   'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
-an id; restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that
-ended in a warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
+private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function private.lock_to_restrict(person bigint, restriction text)
@@ -71,7 +71,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   perform private.lock_to_restrict(person, restriction);
-  if not private.apply_restriction(person, restriction, null) then
+  if not private.apply_restriction(person, restriction) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -83,8 +83,7 @@ begin
 end
 $$;
 comment on function public.restrict_person(bigint, text, text) is
-  'Does without a report what resolve_report does with one: hide or suspend. The note says why. Raises 409 if that was
-done before. Definer, as resolve_report.';
+  'Hides or suspends as resolve_report does, without a report. Raises 409 if that was done before. Definer, as that.';
 grant execute on function public.restrict_person(bigint, text, text) to service_role;
 
 create function public.lift_restriction(person bigint, restriction text, note text)
@@ -101,18 +100,16 @@ begin
     where id = person and not is_active and confirmed_at is not null and erased_at is null;
   end if;
   if not found then
-    raise sqlstate 'PT409' using message = case restriction
-      when 'hide' then 'This profile is not hidden'
-      else 'This account is not suspended'
-    end;
+    raise sqlstate 'PT409' using
+      message = case restriction when 'hide' then 'This profile is not hidden' else 'This account is not suspended' end;
   end if;
   perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
   return 'lifted';
 end
 $$;
 comment on function public.lift_restriction(bigint, text, text) is
-  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
-itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+  'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
+as these.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
 create function public.erase_person(person bigint, note text)
@@ -132,7 +129,5 @@ begin
 end
 $$;
 comment on function public.erase_person(bigint, text) is
-  'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
-to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights on
-schema private.';
+  'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
 grant execute on function public.erase_person(bigint, text) to service_role;

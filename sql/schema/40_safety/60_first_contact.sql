@@ -12,8 +12,7 @@ begin
   );
 end
 $$;
-comment on function private.has_written(bigint, bigint) is
-  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since.';
+comment on function private.has_written(bigint, bigint) is 'Whether a person has ever written in this conversation.';
 
 create function private.first_contact_left(
   conversation bigint, partner bigint, max_things integer, is_locked boolean default false
@@ -53,8 +52,7 @@ end
 $$;
 comment on function private.first_contact_left(bigint, bigint, integer, boolean) is
   'How many more messages, offers, changed offers and notes may reach the partner before they have written, offered, or
-accepted or declined an offer. Null: any number, because they have, or max_things is null. Locks the conversation,
-unless the caller has.';
+accepted or declined an offer; null: any number. Locks the conversation, unless the caller has.';
 
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
 returns void
@@ -72,20 +70,15 @@ begin
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Raises 403 if nothing more may reach the partner before they have answered. It says no more, so that it hides a
-block.';
+  'Raises 403 if nothing more may reach the partner before they have answered, also across a block, which it hides.';
 
 create function private.shown_email(person bigint, email text, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return case
-    when person = private.my_id() or private.has_written(person, conversation) then email
-    else ''
-  end;
+  return case when person = private.my_id() or private.has_written(person, conversation) then email else '' end;
 end
 $$;
 comment on function private.shown_email(bigint, text, bigint) is
-  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
-until they have written.';
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';

@@ -1,10 +1,7 @@
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
---
--- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
--- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
--- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
--- the other.
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected: a row for each participant; an index on
+-- created_at, which even as a BRIN costs three pages more; a counter for each user, for which writers wait.
 create type private.change_kind as enum (
   'conversation', 'message', 'read', 'reservation', 'state', 'message.removed', 'message.changed'
 );
@@ -23,14 +20,10 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.user_id is
-  'One of the two participants; of what only one of them may learn, as of a state, that one.';
-comment on column private.changes.other_id is 'The other; null if only one of the two may learn of it.';
+comment on column private.changes.other_id is 'Null if only one of the two may learn of it, as of a state.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
-
 create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
-comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
 alter table private.changes enable row level security;
 
 create view private.changes_by_reader with (security_invoker = true) as
@@ -58,15 +51,12 @@ declare
   one bigint;
   other bigint;
 begin
-  select case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end
-  into one, other
-  from public.conversations
-  cross join lateral (
-    select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
-  ) as pair
-  where conversations.id = conversation;
-  if one is null then
+  select voyager_id, local_id into one, other from public.conversations where id = conversation;
+  if not found then
     return;
+  elsif actor is not null and private.is_blocked_between(one, other) then
+    one := actor;
+    other := null;
   end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (one, other, record_change.kind, conversation, entity);
@@ -89,11 +79,8 @@ as $$
 begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
-  from (
-    select old.voyager_id, old.local_id, old.id
-    union
-    select new.voyager_id, new.local_id, new.id
-  ) as concerned (voyager_id, local_id, id)
+  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
+    as concerned (voyager_id, local_id, id)
   where concerned.id is not null;
   if tg_op = 'INSERT' then
     perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
@@ -106,13 +93,12 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened: user_id of the event is the voyager, who opened it; or changed or removed by an admin.
-Whoever took part in it before is told too. Definer, because nobody has a grant on the log.';
+  'A conversation was opened, or an admin has changed or removed it: whoever took part before is told too. Definer,
+because nobody has a grant on the log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
-  for each row
-  execute function private.record_conversation();
+  for each row execute function private.record_conversation();
 
 create function private.record_person()
 returns trigger
@@ -149,7 +135,7 @@ begin
 end
 $$;
 comment on function private.record_state(bigint, bigint, text, bigint) is
-  'Logs that a user has arranged a conversation differently, for this user''s devices alone, and tells them.';
+  'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
 
 create function private.record_block()
 returns trigger
@@ -172,13 +158,12 @@ begin
 end
 $$;
 comment on function private.record_block() is
-  'A block changes what its owner, and nobody else, sees of the conversation. Of block.changed user_id is the user who
-was blocked or unblocked; the devices that get it leave the pair''s typing: topic. Definer, as record_conversation.';
+  'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
+the pair''s typing: topic. Definer, as record_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks
-  for each row
-  execute function private.record_block();
+  for each row execute function private.record_block();
 
 create function private.forget_changes()
 returns integer
@@ -187,12 +172,10 @@ as $$
 declare
   forgotten integer;
 begin
-  delete from private.changes
-  where created_at < (select private.present()) - interval '31 days';
+  delete from private.changes where created_at < (select private.present()) - interval '31 days';
   get diagnostics forgotten = row_count;
   return forgotten;
 end
 $$;
 comment on function private.forget_changes() is
-  'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
-transactions that take long. Reads the whole log, so it is scheduled once a day.';
+  'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';

@@ -1,36 +1,19 @@
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
---
--- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. It
--- is as gap-free, but one transaction that stays open for ten minutes, an admin's or a migration's, would for ten
--- minutes hide everything from every client that comes back. A snapshot costs some ten characters for each transaction
--- that is running when it is taken.
+-- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. A
+-- transaction that stays open, an admin's or a migration's, would hide everything from everybody as long. A snapshot
+-- costs some ten characters for each running transaction.
 create type private.change_cursor as (
-  user_id bigint,
-  epoch uuid,
-  issued_at timestamptz,
+  user_id bigint, epoch uuid, issued_at timestamptz,
   -- The owner has seen what is visible in this.
   seen pg_snapshot,
   -- Between two pages: these show what is visible in this, and the first of them ended after (xid, id).
-  target pg_snapshot,
-  xid xid8,
-  id bigint,
+  target pg_snapshot, xid xid8, id bigint,
   -- The owner's newest change that is visible in target or seen.
-  newest_id bigint,
-  newest_at timestamptz
+  newest_id bigint, newest_at timestamptz
 );
 comment on type private.change_cursor is
-  'What a cursor holds. It is not signed: whoever makes one up can only ask for their own changes.';
-
-create function private.encode_cursor(cursor private.change_cursor)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_');
-end
-$$;
-comment on function private.encode_cursor(private.change_cursor) is 'A cursor as the answers print it: base64url.';
+  'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
 create function private.decode_cursor(encoded text)
 returns private.change_cursor
@@ -45,7 +28,7 @@ exception
     return null;
 end
 $$;
-comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
+comment on function private.decode_cursor(text) is 'A cursor from its base64url; null for anything else.';
 
 create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
@@ -58,8 +41,7 @@ begin
     return snapshot;
   end if;
   return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
-    array_to_string(running[:max_running], ',')
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1], array_to_string(running[:max_running], ',')
   )::pg_snapshot;
 end
 $$;
@@ -109,18 +91,17 @@ set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
-  newest private.changes;
 begin
-  select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
-  into newest
-  from private.changes_by_reader
-  where reader_id = person
-    and xid < pg_snapshot_xmax(snapshot)
-    and pg_visible_in_snapshot(xid, snapshot)
-    and id > origin_id
-  order by xid desc, id desc
-  limit 1;
-  return newest;
+  return (
+    select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+    from private.changes_by_reader
+    where reader_id = person
+      and xid < pg_snapshot_xmax(snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
+      and id > origin_id
+    order by xid desc, id desc
+    limit 1
+  );
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
@@ -160,7 +141,6 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  newest private.changes;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
@@ -194,39 +174,26 @@ begin
     cursor.xid := null;
     cursor.id := null;
   end if;
-  newest := private.newest_change(me, coalesce(cursor.target, cursor.seen));
-  cursor.newest_id := newest.id;
-  cursor.newest_at := newest.created_at;
-  cursor.user_id := me;
-  cursor.epoch := (select epoch from private.changes_origin);
-  cursor.issued_at := private.present();
+  select id, created_at into cursor.newest_id, cursor.newest_at
+  from private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  select me, epoch, private.present() into cursor.user_id, cursor.epoch, cursor.issued_at from private.changes_origin;
   return json_build_object(
-    'changes', (
-      select coalesce(
-        json_agg(json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id) order by place),
-        '[]'
-      )
+    'changes', to_json(array(
+      select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)
       from (
-        select
-          change.kind, change.conversation_id, change.entity_id, place,
-          -- A message that was removed is the same entity as the message.
-          row_number() over (
-            partition by split_part(change.kind::text, '.', 1), change.conversation_id, change.entity_id
-            order by place desc
-          ) as later
+        -- A message that was removed is the same entity as the message.
+        select distinct on (split_part(kind::text, '.', 1), conversation_id, entity_id) *
         from unnest(page) with ordinality
-          as change (user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind, place)
-      ) as entries
-      where later = 1
-    ),
-    'cursor', private.encode_cursor(cursor),
+        order by split_part(kind::text, '.', 1), conversation_id, entity_id, ordinality desc
+      ) as latest
+      order by ordinality
+    )),
+    'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
     'more', more
   );
 end
 $$;
 comment on function api.list_changes(text, integer) is
-  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
-changes and the present one. Raises 400 for a cursor of somebody else, 410 for one that is too old or from before a
-restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
-the log.';
+  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
 grant execute on function api.list_changes(text, integer) to edge_functions;

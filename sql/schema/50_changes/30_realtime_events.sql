@@ -31,8 +31,7 @@ end
 $$;
 comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
   'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
+raises. Only for definer functions: callers may not send on these topics.';
 
 create function private.broadcast_closed()
 returns trigger

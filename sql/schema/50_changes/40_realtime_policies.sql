@@ -19,10 +19,7 @@ grant execute on function private.typing_conversation_id() to authenticated;
 
 create policy "users receive events on their own topic" on realtime.messages
   for select to authenticated
-  using (
-    extension = 'broadcast'
-    and (select realtime.topic()) = 'user:' || (select private.my_id())
-  );
+  using (extension = 'broadcast' and (select realtime.topic()) = 'user:' || (select private.my_id()));
 
 -- A blocked user can neither receive nor send here, and cannot join: Realtime requires the right to receive.
 create policy "participants receive typing and presence" on realtime.messages

@@ -5,19 +5,14 @@
 -- Storage compares the whole type with these. supabase-js declares a charset where the body is a string.
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values
-  (
-    'attachments', 'attachments', false, 10485760,
-    array[
-      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic', 'image/heif', 'application/pdf',
-      'audio/mpeg', 'audio/mp4', 'audio/webm', 'video/mp4', 'video/quicktime', 'text/plain',
-      'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8', 'text/plain; charset=utf-8'
-    ]
-  ),
+  ('attachments', 'attachments', false, 10485760, array[
+    'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic', 'image/heif', 'application/pdf', 'audio/mpeg',
+    'audio/mp4', 'audio/webm', 'video/mp4', 'video/quicktime', 'text/plain', 'text/plain;charset=UTF-8',
+    'text/plain;charset=utf-8', 'text/plain; charset=UTF-8', 'text/plain; charset=utf-8'
+  ]),
   ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])
-on conflict (id) do update set
-  public = excluded.public,
-  file_size_limit = excluded.file_size_limit,
-  allowed_mime_types = excluded.allowed_mime_types;
+on conflict (id) do update set (public, file_size_limit, allowed_mime_types) =
+  (excluded.public, excluded.file_size_limit, excluded.allowed_mime_types);
 
 create function private.is_in_message(path text)
 returns boolean
@@ -31,17 +26,14 @@ as $$
   )
 $$;
 comment on function private.is_in_message(text) is
-  'Whether a message of the caller''s conversations has this file. The whole conversation is read: an index would cost
-each send with a file.';
+  'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
 
 create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
 create function private.is_in_evidence(path text)
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
-  select exists (
-    select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path)
-  )
+  select exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
 $$;
 comment on function private.is_in_evidence(text) is 'Whether this file is in the evidence of a report.';
 
@@ -70,19 +62,15 @@ create function private.is_upload()
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
-  select coalesce(
-    storage.operation() in (
-      'storage.object.upload', 'storage.object.upload_update',
-      'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
-    ),
-    false
-  )
+  select storage.operation() = any (array[
+    'storage.object.upload', 'storage.object.upload_update',
+    'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
+  ])
 $$;
 comment on function private.is_upload() is
-  'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
-it copies a file or signs a URL for an upload, and must not do either here. Of a copy it checks neither size nor type,
-and the caller may give the copy any type. A signed URL takes its file later, without asking again, so blocks and quotas
-would not apply.';
+  'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
+it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
+not apply.';
 grant execute on function private.is_upload() to authenticated;
 
 create function private.can_upload_attachment(path text)
@@ -92,10 +80,7 @@ as $$
 declare
   folder constant text := (storage.foldername(path))[1];
 begin
-  if not exists (select from private.my_writable_conversations() as id where id::text = folder) then
-    return false;
-  end if;
-  return (
+  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
     select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
     from storage.objects
     where bucket_id = 'attachments'
@@ -107,10 +92,8 @@ begin
 end
 $$;
 comment on function private.can_upload_attachment(text) is
-  'Whether the caller may upload one more file to the conversation that the path begins with: it is one of
-my_writable_conversations, and the caller has fewer than 200 files and 500 MiB there. Definer, because a policy cannot
-query its own table. It takes the row''s column, which is cheap as only inserts evaluate it. Uploads in progress are not
-counted: Storage lists a file once it is complete.';
+  'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
+there, without uploads in progress. Definer, because a policy cannot query its own table.';
 grant execute on function private.can_upload_attachment(text) to authenticated;
 
 -- The path holds a UUID, so that no upload replaces a file. There is no update policy: files are part of messages.
@@ -135,24 +118,18 @@ begin
 end
 $$;
 comment on function private.can_remove_attachment(text) is
-  'Whether a file of the caller''s conversations is in no message any more, because it was taken back, nor in the
-evidence of a report. Definer, as can_read_attachment.';
+  'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
 grant execute on function private.can_remove_attachment(text) to authenticated;
 
 create policy "senders remove files that no message has" on storage.objects
   for delete to authenticated
   using (
-    bucket_id = 'attachments'
-    and owner_id = (select auth.uid())::text
-    and private.can_remove_attachment(name)
+    bucket_id = 'attachments' and owner_id = (select auth.uid())::text and private.can_remove_attachment(name)
   );
 
 create policy "users list their own avatars" on storage.objects
   for select to authenticated
-  using (
-    bucket_id = 'avatars'
-    and (storage.foldername(name))[1] = (select auth.uid())::text
-  );
+  using (bucket_id = 'avatars' and (storage.foldername(name))[1] = (select auth.uid())::text);
 
 create policy "users add their own avatars" on storage.objects
   for insert to authenticated
@@ -167,10 +144,7 @@ create policy "users add their own avatars" on storage.objects
 -- An upload with `upsert` is an insert that updates where there is a file of that name.
 create policy "users replace their own avatars" on storage.objects
   for update to authenticated
-  using (
-    bucket_id = 'avatars'
-    and (storage.foldername(name))[1] = (select auth.uid())::text
-  )
+  using (bucket_id = 'avatars' and (storage.foldername(name))[1] = (select auth.uid())::text)
   with check (
     bucket_id = 'avatars'
     and name ~ '^[^/]+/[^/]+$'
@@ -180,17 +154,13 @@ create policy "users replace their own avatars" on storage.objects
 
 create policy "users remove their own avatars" on storage.objects
   for delete to authenticated
-  using (
-    bucket_id = 'avatars'
-    and (storage.foldername(name))[1] = (select auth.uid())::text
-  );
+  using (bucket_id = 'avatars' and (storage.foldername(name))[1] = (select auth.uid())::text);
 
 create function api.list_avatars()
 returns json
 language sql stable security invoker set search_path = ''
 as $$
-  select coalesce(json_agg(name), '[]')
-  from (
+  select to_json(array(
     select name
     from storage.objects
     where bucket_id = 'avatars'
@@ -198,11 +168,10 @@ as $$
       and name collate "C" >= (select auth.uid())::text || '/'
       and name collate "C" < (select auth.uid())::text || '0'
     limit 1000
-  ) as mine
+  ))
 $$;
 comment on function api.list_avatars() is
-  'The caller''s avatars, up to the number that Storage removes in one request. Erasing an account removes them through
-Storage, which does not let files be deleted in SQL.';
+  'The caller''s avatars, up to the number that Storage removes in one request; an erasure removes them.';
 grant execute on function api.list_avatars() to edge_functions;
 
 create function private.check_attachment()
@@ -230,8 +199,7 @@ end
 $$;
 comment on function private.check_attachment() is
   'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
-Storage has recorded. An https URL is accepted as it is. Definer, because the sender may not read all of
-storage.objects.';
+Storage has recorded. Definer, because the sender may not read all of storage.objects.';
 
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment

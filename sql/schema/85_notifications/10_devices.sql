@@ -15,11 +15,9 @@ create table private.devices (
   primary key (user_id, id)
 );
 comment on table private.devices is
-  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
-knows them can push to it.';
+  'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 comment on column private.devices.silences is
-  'How often its push service has not answered in time since it last did. It gets no push, of any conversation, before
-silent_until.';
+  'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
 comment on index private.devices_endpoint_key is
   'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
@@ -29,22 +27,17 @@ create function api.list_devices()
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(
-    json_agg(
-      json_build_object(
-        'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-        'createdAt', private.iso(created_at)
-      )
-      order by created_at desc, id
-    ),
-    '[]'
-  )
-  from private.devices
-  where user_id = (select private.my_id())
+  select to_json(array(
+    select json_build_object(
+      'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+      'createdAt', private.iso(created_at)
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+    order by created_at desc, id
+  ))
 $$;
-comment on function api.list_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
+comment on function api.list_devices() is 'The caller''s devices, newest first. Definer, as callers have no grant.';
 grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
@@ -63,9 +56,7 @@ begin
     raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
   end if;
   insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
-  values (
-    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
-  )
+  values (me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}')
   on conflict (user_id, id) do update
   set
     endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
@@ -74,8 +65,7 @@ begin
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
-  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
-the endpoint before loses it. Definer, because no caller has a grant on devices.';
+  'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
 grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
@@ -86,6 +76,5 @@ begin
   delete from private.devices where user_id = private.my_id() and id = device;
 end
 $$;
-comment on function api.delete_device(uuid) is
-  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
+comment on function api.delete_device(uuid) is 'Removes a caller''s device, if it is there. Definer, as list_devices.';
 grant execute on function api.delete_device(uuid) to edge_functions;

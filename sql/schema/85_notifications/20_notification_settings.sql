@@ -5,8 +5,7 @@ create table private.outbox_settings (
     constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
   webhooks boolean not null default false
 );
-comment on table private.outbox_settings is
-  'What the triggers must know of the environment of the function notify, which writes it when it starts. One row.';
+comment on table private.outbox_settings is 'What triggers must know of the environment, which notify writes. One row.';
 alter table private.outbox_settings enable row level security;
 insert into private.outbox_settings default values;
 
@@ -34,15 +33,11 @@ create function private.notification_settings_of(person bigint)
 returns private.notification_settings
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  chosen private.notification_settings;
 begin
-  select * into chosen from private.notification_settings where user_id = person;
-  chosen.user_id := person;
-  chosen.push := coalesce(chosen.push, true);
-  chosen.email := coalesce(chosen.email, true);
-  chosen.previews := coalesce(chosen.previews, false);
-  return chosen;
+  return coalesce(
+    (select chosen from private.notification_settings as chosen where user_id = person),
+    jsonb_populate_record(null::private.notification_settings, '{"push": true, "email": true, "previews": false}')
+  );
 end
 $$;
 comment on function private.notification_settings_of(bigint) is
@@ -56,16 +51,13 @@ declare
   chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
 begin
   return json_build_object(
-    'push', chosen.push,
-    'email', chosen.email,
+    'push', chosen.push, 'email', chosen.email,
     'delay_minutes', coalesce(
       chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
     ),
     'quiet_hours', case
       when chosen.time_zone is not null then json_build_object(
-        'from', to_char(chosen.quiet_from, 'HH24:MI'),
-        'to', to_char(chosen.quiet_to, 'HH24:MI'),
-        'time_zone', chosen.time_zone
+        'from', left(chosen.quiet_from::text, 5), 'to', left(chosen.quiet_to::text, 5), 'time_zone', chosen.time_zone
       )
     end,
     'previews', chosen.previews
@@ -73,18 +65,14 @@ begin
 end
 $$;
 comment on function api.get_notification_settings() is
-  'The caller''s settings, with the defaults, as {push, email, delay_minutes, quiet_hours, previews}. Definer, because
-callers have no grant on them.';
+  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
 grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  today date;
 begin
-  today := (moment at time zone time_zone)::date;
   -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
   -- change: such a night is an hour shorter or longer.
   return (
@@ -94,7 +82,7 @@ begin
         (day + quiet_from) at time zone time_zone as starts,
         (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
           at time zone time_zone as ends
-      from unnest(array[today - 1, today]) as day
+      from (values ((moment at time zone time_zone)::date), ((moment at time zone time_zone)::date - 1)) as days (day)
     ) as nights
     where moment >= starts and moment < ends
   );
@@ -115,13 +103,11 @@ declare
   me constant bigint := private.my_id();
   wanted private.notification_settings;
   quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
-  delay integer;
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
   perform private.lock_me();
-  wanted := jsonb_populate_record(
-    private.notification_settings_of(me), jsonb_strip_nulls(changes) - 'user_id'
-  );
+  wanted := jsonb_populate_record(private.notification_settings_of(me), jsonb_strip_nulls(changes));
+  wanted.user_id := me;
   if changes ? 'quiet_hours' then
     wanted.quiet_from := (quiet ->> 'from')::time;
     wanted.quiet_to := (quiet ->> 'to')::time;
@@ -139,23 +125,20 @@ begin
   insert into private.notification_settings select wanted.*;
   -- What waits already goes by the new delay.
   if changes ? 'delay_minutes' then
-    delay := wanted.delay_minutes;
     update private.outbox
-    set due_at = created_at + make_interval(mins => delay)
+    set due_at = created_at + make_interval(mins => wanted.delay_minutes)
     where user_id = me and channel = 'person';
   end if;
   return api.get_notification_settings();
 end
 $$;
 comment on function api.update_notification_settings(jsonb) is
-  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
-Definer, because no caller has a grant on them.';
+  'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
 grant execute on function api.update_notification_settings(jsonb) to edge_functions;
 
 alter table public.users add column unsubscribe_token text not null unique default gen_random_uuid();
 comment on column public.users.unsubscribe_token is
-  'Of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are kept for
-years, and outlive the account.';
+  'Of the link in a user''s mails that turns them off. It does not expire: mails are kept for years.';
 
 create function api.unsubscribe(token text, confirmed boolean)
 returns json
@@ -169,16 +152,13 @@ begin
   end if;
   if confirmed then
     insert into private.notification_settings (user_id, email)
-    select id, false
-    from public.users
-    where id = person and erased_at is null
+    select id, false from public.users where id = person and erased_at is null
     on conflict (user_id) do update set email = false;
   end if;
   return json_build_object('email', not confirmed and (private.notification_settings_of(person)).email);
 end
 $$;
 comment on function api.unsubscribe(text, boolean) is
-  'Turns off the mails of the user whom the token names, if that is confirmed, and returns whether they get any, as
-{email}. Without it nothing changes, because mail programs follow links before anybody reads the mail. Definer, because
-it is called without log-in.';
+  'Turns off the mails of the user whom the token names, if that is confirmed, because mail programs follow links before
+anybody reads the mail. Returns whether they get any, as {email}. Definer, because it is called without log-in.';
 grant execute on function api.unsubscribe(text, boolean) to edge_functions;

@@ -6,12 +6,10 @@
 
 -- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
-create domain private.outbox_event as text check (
-  value in (
-    'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence',
-    'message.changed'
-  )
-);
+create domain private.outbox_event as text check (value in (
+  'message.created', 'conversation.created', 'reservation.changed', 'report.created', 'user.erased', 'silence',
+  'message.changed'
+));
 
 create table private.outbox (
   id bigint generated always as identity primary key,
@@ -30,33 +28,27 @@ create table private.outbox (
   request jsonb
 );
 comment on table private.outbox is
-  'What is still to be sent. Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is
-a dead letter. No foreign keys, because each would make every message dearer: the worker drops a row whose subject is
-gone.';
+  'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
+dearer: the worker drops a row whose subject is gone.';
 comment on column private.outbox.channel is
   'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
 one for each device and conversation. mail: one for a silence. webhook: one for each event.';
 comment on column private.outbox.subject_id is
-  'The id of the message, of the entry in the history of a reservation, or of what else the event is about. Of a push:
-of the latest.';
-comment on column private.outbox.first_id is 'Of a push: of the first message that it tells of.';
-comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
+  'The message, the entry in the history of a reservation, or what else the event is about. Of a push: the latest.';
+comment on column private.outbox.first_id is 'Of a push: the first message that it tells of.';
 comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
 comment on column private.outbox.attempts is
   'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 comment on column private.outbox.request is
-  'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned. Null
-after an admin or the clock.';
+  'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
 create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
-comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
 create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
-create unique index outbox_one_push
-  on private.outbox (user_id, device_id, conversation_id, event)
+create unique index outbox_one_push on private.outbox (user_id, device_id, conversation_id, event)
   where channel = 'push';
 comment on index private.outbox_one_push is
   'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
@@ -64,13 +56,11 @@ alter table private.outbox enable row level security;
 
 create table private.silences (
   user_id bigint primary key references public.users (id) on delete cascade,
-  steps bigint[] not null default '{}',
-  began_at timestamptz not null default clock_timestamp()
+  steps bigint[] not null default '{}'
 );
 comment on table private.silences is
-  'Who was mailed, or is about to be, and has not been here since. Nobody is mailed twice in a silence. It ends when the
-user reads or writes a message, or takes a step of a reservation.';
-comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
+  'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
+mail.';
 alter table private.silences enable row level security;
 
 create function private.notify(
@@ -105,8 +95,8 @@ end
 $$;
 comment on function private.notify(text, bigint, bigint, bigint, bigint[]) is
   'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
-what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in the order in
-which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation.';
+what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in their order:
+whoever draws the later one has waited for the lock on the conversation or the reservation.';
 
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
@@ -125,12 +115,11 @@ create function private.due_channels()
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(json_agg(channel), '[]')
-  from unnest(array['push', 'mail', 'webhook']) as channels (channel)
-  where exists (
-    select from private.outbox
-    where outbox.channel = channels.channel and due_at <= private.present() and attempts < 8
-  )
+  select to_json(array(
+    select name
+    from unnest(array['push', 'mail', 'webhook']) as name
+    where exists (select from private.outbox where channel = name and due_at <= private.present() and attempts < 8)
+  ))
 $$;
 comment on function private.due_channels() is
   'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
@@ -138,29 +127,20 @@ grant execute on function private.due_channels() to edge_functions;
 
 create function private.describe_outbox()
 returns json
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-  select json_object_agg(
-    channel,
-    json_build_object('depth', depth, 'age', age, 'dead', dead)
-  )
-  from (
-    select
-      channels.channel,
-      count(outbox.id) filter (where attempts < 8) as depth,
-      greatest(
-        0,
-        extract(epoch from max(
-          private.present() - case outbox.channel when 'person' then due_at else created_at end
-        ) filter (where attempts < 8))
-      ) as age,
-      count(outbox.id) filter (where attempts >= 8) as dead
-    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-    left join private.outbox on outbox.channel = channels.channel
-    group by channels.channel
-  ) as counts
+  select json_object_agg(name, (
+    select json_build_object(
+      'depth', count(*) filter (where attempts < 8),
+      'age', greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8))),
+      'dead', count(*) filter (where attempts >= 8)
+    )
+    from private.outbox
+    where channel = name
+  ))
+  from unnest(array['person', 'push', 'mail', 'webhook']) as name
 $$;
 comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.describe_outbox() to edge_functions;
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';

@@ -1,6 +1,5 @@
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
--- (50_notification_claims.sql), commits, sends, and says what became of it. Whether a person still wants to hear is
--- asked at the claim again.
+-- From the outbox to people who are away. The worker plans whom to tell by which channels, claims what is due, asking
+-- once more whether it is wanted (50_notification_claims.sql), commits, sends, and says what became of it.
 create function private.back_off(failures integer)
 returns interval
 language plpgsql volatile security invoker set search_path = ''
@@ -10,8 +9,8 @@ begin
 end
 $$;
 comment on function private.back_off(integer) is
-  'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
-hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
+  'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
+row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
 
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
@@ -19,75 +18,13 @@ language sql stable security invoker set search_path = ''
 as $$
   select users
   from public.conversations
-  join public.users
-    on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
+  join public.users on users.id in (voyager_id, local_id) and users.id <> person
   where conversations.id = conversation
 $$;
 comment on function private.partner_in(bigint, bigint) is 'The other participant of a conversation.';
 
 create type private.notice as (id bigint, status text, content text, title text, date timestamptz);
-comment on type private.notice is
-  'What somebody is told of: the latest message with its text, or a reservation with its new status, its title and
-date.';
-
-create function private.unread_notice(person bigint, conversation bigint, first_id bigint, last_id bigint)
-returns private.notice
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  latest public.messages;
-begin
-  select *
-  into latest
-  from public.messages
-  where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-  order by id desc
-  limit 1;
-  if exists (select from public.users where id = latest.user_id and is_active) then
-    return row(latest.id, null, latest.content, null, null)::private.notice;
-  end if;
-  return null;
-end
-$$;
-comment on function private.unread_notice(bigint, bigint, bigint, bigint) is
-  'The latest of these messages that the person has not read; null if there is none, or its sender is not active.';
-
-create function private.step_notice(person bigint, conversation bigint, step_id bigint)
-returns private.notice
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  step public.reservation_history;
-begin
-  select *
-  into step
-  from public.reservation_history
-  where id = step_id and conversation_id = conversation and by_id is distinct from person;
-  if not found
-    or exists (
-      select
-      from public.reservation_history
-      where reservation_id = step.reservation_id and id > step_id and by_id = person
-    )
-    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What was
-    -- taken back may not have been read.
-    or exists (
-      select
-      from (
-        select * from public.messages where conversation_id = conversation order by id desc limit 100
-      ) as latest
-      where latest.created_at > step.created_at
-        and (latest.user_id = person or latest.read and latest.deleted_at is null)
-    )
-  then
-    return null;
-  end if;
-  return row(step.reservation_id, step.status, null, step.title, step.date)::private.notice;
-end
-$$;
-comment on function private.step_notice(bigint, bigint, bigint) is
-  'This step of a reservation, if the other or nobody took it and the person has not seen it; also what an erasure does
-to a reservation.';
+comment on type private.notice is 'What somebody is told of: a message with its text, or a reservation as it is now.';
 
 create function private.notice_of(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
 returns private.notice
@@ -100,10 +37,35 @@ begin
   -- Another kind of event raises case_not_found.
   case event
     when 'message.created' then
-      notice := private.unread_notice(person, conversation, first_id, last_id);
+      select latest.id, null, latest.content, null, null::timestamptz into notice
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+        order by id desc
+        limit 1
+      ) as latest
+      join public.users on users.id = latest.user_id and users.is_active;
       message := notice.id;
     when 'reservation.changed' then
-      notice := private.step_notice(person, conversation, last_id);
+      select step.reservation_id, step.status, null, step.title, step.date into notice
+      from public.reservation_history as step
+      where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
+        and not exists (
+          select
+          from public.reservation_history as later
+          where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
+        )
+        -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
+        -- was taken back may not have been read.
+        and not exists (
+          select
+          from (
+            select * from public.messages where conversation_id = conversation order by id desc limit 100
+          ) as latest
+          where latest.created_at > step.created_at
+            and (latest.user_id = person or latest.read and latest.deleted_at is null)
+        );
   end case;
   if exists (
     select
@@ -120,9 +82,10 @@ begin
 end
 $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
-  'What a person is still to be told of messages (the latest from first_id to last_id), or of the step of a reservation
-(last_id in its history). Null: they have seen it, their account is not active, one of the two has blocked the other, or
-they have muted the conversation or archived it since. The one place that decides it.';
+  'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
+reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
+sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
+it.';
 
 create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
 returns void
@@ -130,17 +93,10 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   chosen constant private.notification_settings := private.notification_settings_of(person);
-  quiet constant timestamptz := private.quiet_until(
-    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
-  );
   heard bigint[];
   heard_steps bigint[];
   newest jsonb;
 begin
-  if quiet is not null then
-    update private.outbox set due_at = quiet where id = any (ids);
-    return;
-  end if;
   select
     array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
     (array_agg(request order by id desc))[1]
@@ -177,8 +133,7 @@ begin
       insert into private.outbox as waiting (channel, event, user_id, request, due_at)
       values ('mail', 'silence', person, newest, moment)
       on conflict (user_id) where channel = 'mail'
-      do update set
-        attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
+      do update set attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
       where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
@@ -188,8 +143,7 @@ begin
 end
 $$;
 comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
-  'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
-hours end.';
+  'Turns these rows of a person, which the caller has locked, into pushes and a mail.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json
@@ -213,7 +167,8 @@ begin
   loop
     begin
       perform private.plan_person(
-        person => entry.user_id, ids => entry.ids, push => push, mail => mail, moment => moment
+        person => entry.user_id, ids => private.postpone_quiet(entry.ids, moment), push => push, mail => mail,
+        moment => moment
       );
     exception
       -- One person's rows must not keep the others' waiting.
@@ -228,6 +183,5 @@ begin
 end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
-  'Plans up to max_rows rows whose delay has passed, and returns their number. push and mail say which channels the
-worker has. Definer, because edge_functions has no rights on the outbox.';
+  'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

@@ -1,29 +1,20 @@
--- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
-create function private.registrable_name(url text)
-returns text
-language plpgsql immutable security invoker set search_path = ''
-as $$
-declare
-  host constant text := rtrim(lower(substring(url from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
-begin
-  return case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end;
-end
-$$;
-comment on function private.registrable_name(text) is
-  'The last two labels of the host of a URL, whatever its port and subdomains, or its IP address: whoever has one host
-of a name may have any number. Names under a public suffix of two labels count as one.';
-
+-- What the worker sends next. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
 create function private.push_receivers(device private.devices)
 returns text[]
 language plpgsql immutable security invoker set search_path = ''
 as $$
+declare
+  host constant text := rtrim(lower(substring(device.endpoint from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
 begin
-  return array[device.id::text, 'user ' || device.user_id, private.registrable_name(device.endpoint)];
+  return array[
+    device.id::text, 'user ' || device.user_id,
+    case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end
+  ];
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner and the name of its push service.';
+  'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
+has one may have any number, or by its IP address.';
 
 create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
@@ -95,38 +86,30 @@ create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
 as $$
-declare
-  quiet bigint[];
 begin
   with postponed as (
     update private.outbox
     -- It was not tried.
-    set attempts = attempts - 1, due_at = nights.ends_at
-    from (
-      select chosen.user_id, private.quiet_until(quiet_from, quiet_to, time_zone, postpone_quiet.moment) as ends_at
-      from private.notification_settings as chosen
-      where time_zone is not null
-        and user_id in (select outbox.user_id from private.outbox where outbox.id = any (postpone_quiet.ids))
-    ) as nights
-    where outbox.id = any (ids) and outbox.user_id = nights.user_id and nights.ends_at is not null
+    set attempts = greatest(attempts - 1, 0), due_at = ends_at
+    from private.notification_settings as chosen
+    cross join lateral private.quiet_until(quiet_from, quiet_to, time_zone, moment) as ends_at
+    where outbox.id = any (ids) and outbox.user_id = chosen.user_id and ends_at is not null
     returning outbox.id
   )
-  select array_agg(id) into quiet from postponed;
-  return array(select unnest(ids) except select unnest(quiet));
+  select array(select unnest(ids) except select id from postponed) into ids;
+  return ids;
 end
 $$;
 comment on function private.postpone_quiet(bigint[], timestamptz) is
-  'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
-the others.';
+  'Lets those rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns the others.';
 
 create function private.quote(value text, longest integer default 60)
 returns text
 language plpgsql immutable security invoker set search_path = ''
 as $$
 declare
-  line constant text := regexp_replace(
-    btrim(value), '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+', ' ', 'g'
-  );
+  unseen constant text := '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+';
+  line constant text := regexp_replace(btrim(value), unseen, ' ', 'g');
 begin
   return case when char_length(line) > longest then left(line, longest - 1) || '…' else line end;
 end
@@ -144,23 +127,19 @@ declare
     last_id => entry.subject_id
   );
   chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
-  partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
 begin
   if notice.id is null or not chosen.push then
     return null;
   end if;
   return json_build_object(
-    'type', entry.event,
-    'conversation_id', entry.conversation_id,
-    'id', notice.id,
-    'name', private.quote(partner.name),
+    'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
+    'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
     'unread', (
-      select count(*)
-      from public.messages
-      where conversation_id = entry.conversation_id and user_id = partner.id and not read
+      select unread
+      from private.inbox_entries as mine
+      where mine.user_id = entry.user_id and mine.conversation_id = entry.conversation_id
     ),
-    'status', notice.status,
-    'title', case when chosen.previews then private.quote(notice.title) end,
+    'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
     'date', private.iso(notice.date),
     'text', case when chosen.previews then private.quote(notice.content, 160) end
   );
@@ -168,8 +147,7 @@ end
 $$;
 comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
-want it any more. id is a message''s or a reservation''s; status, title and date are null for messages, and title and
-text are null unless the person has chosen previews.';
+want it any more. id is a message''s or a reservation''s; title and text are null without previews.';
 
 create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
@@ -197,18 +175,11 @@ begin
       delete from private.outbox
       where id in (select claimed.id from claimed where (devices).id is null or data is null)
     )
-    select
-      json_agg(
-        json_build_object(
-          'id', claimed.id,
-          'receivers', private.push_receivers(devices),
-          'endpoint', (devices).endpoint,
-          'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
-          'subject', subject_id,
-          'data', data,
-          'request', request
-        )
-      )
+    select json_agg(json_build_object(
+      'id', claimed.id, 'receivers', private.push_receivers(devices), 'endpoint', (devices).endpoint,
+      'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
+      'subject', subject_id, 'data', data, 'request', request
+    ))
     into pushes
     from claimed
     where (devices).id is not null and data is not null;
@@ -218,7 +189,5 @@ begin
 end
 $$;
 comment on function private.claim_pushes(integer, jsonb) is
-  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data, request}], none for the receivers
-that are busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the
-outbox.';
+  'Claims due pushes, none for receivers that are busy, and drops those that nobody wants. Definer, as due_channels.';
 grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;

@@ -1,25 +1,19 @@
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
-create function private.unseen_by(person bigint, steps bigint[])
+create function private.unseen_by(person bigint)
 returns json
 language sql stable security invoker set search_path = ''
 as $$
-  with mine as (
-    select id from public.conversations where voyager_id = person
-    union all
-    select id from public.conversations where local_id = person
-  ),
-  messages as materialized (
+  with messages as materialized (
     select
-      unread.conversation_id, count(*) as unread,
+      conversation_id, unread,
       private.notice_of(
-        person => person, event => 'message.created', conversation => unread.conversation_id, first_id => min(id),
-        last_id => max(id)
+        person => person, event => 'message.created', conversation => conversation_id, first_id => 1,
+        last_id => last_message_id
       ) as notice
-    from public.messages as unread
-    where conversation_id in (select id from mine) and user_id <> person and not read
-    group by unread.conversation_id
+    from private.inbox_entries
+    where user_id = person and unread > 0
   ),
-  changes as materialized (
+  steps as materialized (
     select
       id, conversation_id,
       private.notice_of(
@@ -27,16 +21,11 @@ as $$
         last_id => id
       ) as notice
     from public.reservation_history
-    where id = any (steps)
-  ),
-  told as (
-    select conversation_id, unread, notice
-    from messages
-    where (notice).id is not null
+    where id in (select unnest(steps) from private.silences where user_id = person)
   ),
   changed as (
     select distinct on (conversation_id) conversation_id, notice
-    from changes
+    from steps
     where (notice).id is not null
     order by conversation_id, id desc
   )
@@ -57,12 +46,11 @@ as $$
     ),
     '[]'
   )
-  from told
+  from (select * from messages where (notice).id is not null) as told
   full join changed using (conversation_id)
 $$;
-comment on function private.unseen_by(bigint, bigint[]) is
-  'What a mail tells a person: [{conversation_id, name, unread, status, title, date, text}] for each conversation in
-which they want to hear of unread messages or of one of these steps of reservations.';
+comment on function private.unseen_by(bigint) is
+  'What a mail tells a person of each conversation with unread messages, or steps of reservations in their silence.';
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -73,6 +61,7 @@ declare
   ids bigint[];
   mail private.outbox;
   recipient public.users;
+  chosen private.notification_settings;
   conversations json;
 begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
@@ -82,20 +71,14 @@ begin
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
     select * into mail from private.outbox where id = ids[1];
-    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
-    conversations := case
-      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
-        private.unseen_by(
-          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
-        )
-      else '[]'::json
-    end;
-    if json_array_length(conversations) > 0 then
+    select * into recipient from public.users where id = mail.user_id;
+    chosen := private.notification_settings_of(mail.user_id);
+    conversations := private.unseen_by(mail.user_id);
+    if chosen.email and recipient.email <> '' and json_array_length(conversations) > 0 then
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
         'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
-        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations,
-        'request', mail.request
+        'time_zone', chosen.time_zone, 'conversations', conversations, 'request', mail.request
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -106,9 +89,7 @@ begin
 end
 $$;
 comment on function private.claim_mail(jsonb) is
-  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
-conversations, request}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because
-edge_functions has no rights on the outbox.';
+  'Claims a due mail, to no busy domain, or returns null; drops those with nothing to tell. Definer, as due_channels.';
 grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
@@ -121,35 +102,28 @@ begin
   -- Another kind of event raises case_not_found.
   case entry.event
     when 'message.created', 'message.changed' then
-      data := (
-        select json_build_object(
-          'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
-          'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
-        )
-        from public.messages
-        join public.conversations on conversations.id = messages.conversation_id
-        where messages.id = entry.subject_id
-      );
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', id, 'user_id', user_id,
+        'recipient_id', (private.partner_in(user_id, conversation_id)).id
+      )
+      into data
+      from public.messages
+      where id = entry.subject_id;
     when 'conversation.created' then
-      data := (
-        select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
-        from public.conversations
-        where id = entry.subject_id
-      );
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id) into data
+      from public.conversations
+      where id = entry.subject_id;
     when 'reservation.changed' then
-      data := (
-        select json_build_object(
-          'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
-        )
-        from public.reservation_history
-        where id = entry.subject_id
-      );
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      into data
+      from public.reservation_history
+      where id = entry.subject_id;
     when 'report.created' then
-      data := (
-        select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
-        from public.reports
-        where id = entry.subject_id
-      );
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id) into data
+      from public.reports
+      where id = entry.subject_id;
     when 'user.erased' then
       data := json_build_object('user_id', entry.subject_id);
   end case;
@@ -157,8 +131,7 @@ begin
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
-  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone.';
+  'The data of an event: ids, and no names or texts; null if the subject is gone.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -168,25 +141,19 @@ declare
   ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
 begin
   delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-          'data', private.webhook_data(outbox), 'request', request
-        )
-        order by id
-      ),
-      '[]'
+  return to_json(array(
+    select json_build_object(
+      'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+      'data', private.webhook_data(outbox), 'request', request
     )
     from private.outbox
     where id = any (ids)
-  );
+    order by id
+  ));
 end
 $$;
 comment on function private.claim_webhooks(integer) is
-  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request}], of each conversation the
-first. Definer, because edge_functions has no rights on the outbox.';
+  'Claims up to max_rows due webhooks, of each conversation the first. Definer, as due_channels.';
 grant execute on function private.claim_webhooks(integer) to edge_functions;
 
 create function private.finish_outbox(outcomes jsonb)
@@ -236,8 +203,7 @@ $$;
 comment on function private.finish_outbox(jsonb) is
   'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
 device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
-retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, because edge_functions
-has no rights on the outbox.';
+retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, as due_channels.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 
 create function private.forget_dead_letters()

@@ -1,22 +1,13 @@
 -- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
-create unlogged table private.rate_limits (
-  key bytea primary key,
-  tat timestamptz not null
-) with (fillfactor = 50);
+create unlogged table private.rate_limits (key bytea primary key, tat timestamptz not null) with (fillfactor = 50);
 comment on table private.rate_limits is
-  'The theoretical arrival time of each rate-limited key. The key is a hash that cannot be reversed once the day''s salt
-is deleted. A row whose tat has passed means nothing.';
+  'Each key is a hash that cannot be reversed without the day''s salt. A row whose tat has passed means nothing.';
 alter table private.rate_limits enable row level security;
 
-create unlogged table private.rate_limit_salts (
-  salt text not null,
-  valid_on date primary key default current_date
-);
-comment on table private.rate_limit_salts is
-  'The salt of the hashes, renewed every day, which also resets every limit. Without a salt the hashes of all addresses
-could be computed.';
+create unlogged table private.rate_limit_salts (salt text not null, valid_on date primary key default current_date);
+comment on table private.rate_limit_salts is 'The salt of the hashes. It is new every day, which resets every limit.';
 alter table private.rate_limit_salts enable row level security;
 
 create function private.rate_limit_key(kind text, who text)
@@ -28,16 +19,14 @@ declare
 begin
   if todays is null then
     delete from private.rate_limit_salts where valid_on < current_date;
-    insert into private.rate_limit_salts (salt)
-    values (gen_random_uuid()::text || gen_random_uuid()::text)
+    insert into private.rate_limit_salts values (gen_random_uuid()::text || gen_random_uuid()::text)
     on conflict do nothing;
     select salt into strict todays from private.rate_limit_salts where valid_on = current_date;
   end if;
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $$;
-comment on function private.rate_limit_key(text, text) is
-  'Today''s key in rate_limits of a user or address for one kind of request.';
+comment on function private.rate_limit_key(text, text) is 'Today''s key of a user or address for one kind of request.';
 
 create function private.purge_rate_limits()
 returns void
@@ -67,8 +56,7 @@ begin
   end if;
   insert into private.rate_limits as existing (key, tat)
   values (own_key, clock_timestamp() + token_interval)
-  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed number of
-  -- tokens.
+  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed tokens.
   on conflict (key) do update set tat = greatest(existing.tat, clock_timestamp()) + token_interval
   where existing.tat <= clock_timestamp() + token_interval * (burst - 1);
   if found then
@@ -82,7 +70,6 @@ end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
-next token, which are wait in the response metadata, too, for the statement that writes and then does not; a refusal
-consumes nothing. An error of the write rolls the count back; the Edge Function then counts again. Definer, because the
-Edge Functions have no grant on rate_limits.';
+next token, which are wait in the response metadata, too, for the statement that writes and then does not. An error of
+the write rolls the count back; the Edge Function then counts again. Definer, because it has no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;

@@ -11,11 +11,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles),
-      'interests', private.interests_of(profiles.id),
-      'blocks', api.list_blocks(),
-      'devices', api.list_devices(),
-      'notifications', api.get_notification_settings(),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )
@@ -32,30 +29,22 @@ returns table (id bigint, voyager_id bigint, voyager json, local json, body text
 language sql stable security invoker set search_path = ''
 as $$
   select
-    participants.id,
-    participants.voyager_id,
-    json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
-    json_build_object('id', participants.local_id, 'name', participants.local_name),
+    pair.id, pair.voyager_id, json_build_object('id', voyager_id, 'name', voyager_name),
+    json_build_object('id', local_id, 'name', local_name),
     json_build_object(
-      'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
-      'Voyager', json_build_object(
-        'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-      ),
-      'Local', json_build_object(
-        'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
-      ),
-      'Reservations', (
-        select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
-      ),
-      'createdAt', private.iso(participants.created_at),
+      'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
+      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name, 'email', voyager_email),
+      'Local', json_build_object('id', local_id, 'name', local_name, 'email', local_email),
+      'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
+      'createdAt', private.iso(created_at),
       'state', (
         select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
         from private.inbox_entries as mine
         cross join lateral private.to_state(mine) as state
-        where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+        where mine.conversation_id = pair.id and mine.user_id = private.my_id()
       )
     )::text
-  from private.participants_of(ids, emails => emails) as participants
+  from private.participants_of(ids, emails => emails) as pair
 $$;
 comment on function private.export_conversations(bigint[], text) is
   'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
@@ -75,20 +64,17 @@ declare
   at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[]::text[];
+  pieces text[] := array[
+    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
+  ];
   entry record;
   page record;
 begin
-  if place is null then
-    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
-  end if;
-
   for entry in
     select *
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id
-      from private.my_conversations() as id
+      select id from private.my_conversations() as id
       where id >= at_conversation and at_report is null
       order by id
       limit remaining + 1
@@ -144,16 +130,14 @@ begin
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
   from (
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )::text as body
+    select id, json_build_object(
+      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )::text as body
     from public.reports
-    where reporter_id = private.my_id() and reports.id > at_report
-    order by reports.id
+    where reporter_id = private.my_id() and id > at_report
+    order by id
     limit remaining + 1
   ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
@@ -165,10 +149,9 @@ begin
 end
 $$;
 comment on function api.export_me(jsonb, text) is
-  'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
-for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
-long history needs no more memory than a short one; emails as in list_conversations. Definer, because callers have no
-grant on states and reports; what it reads of a conversation goes through participants_of.';
+  'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document, so that a long
+history needs no more memory than a short one. The response metadata holds the place of the next piece while there is
+one; emails as in list_conversations. Definer, because callers have no grant on states and reports.';
 grant execute on function api.export_me(jsonb, text) to edge_functions;
 
 create function private.erase_person(person bigint)
@@ -192,13 +175,7 @@ begin
   perform from private.outbox where user_id = person order by id for update;
   update public.users
   set
-    name = 'Deleted user',
-    email = '',
-    bio = null,
-    location = null,
-    role = 'user',
-    is_active = false,
-    auth_id = null,
+    name = 'Deleted user', email = '', bio = null, location = null, role = 'user', is_active = false, auth_id = null,
     erased_at = now()
   where id = person and erased_at is null;
   if not found then
@@ -220,7 +197,9 @@ begin
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
   delete from public.hidden_profiles where user_id = person;
-  perform private.schedule_purge(person);
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -236,10 +215,9 @@ begin
 end
 $$;
 comment on function private.erase_person(bigint) is
-  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
-and about the person keep their evidence for 180 days. Definer, because it deletes from auth.users. Only for
-api.erase_me and public.erase_person, which logs it.';
+  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
+by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
+because it deletes from auth.users.';
 
 create function api.erase_me()
 returns void
@@ -251,6 +229,5 @@ begin
   end if;
 end
 $$;
-comment on function api.erase_me() is
-  'Erases the caller. Of two concurrent calls one gets 401. Definer, as erase_person.';
+comment on function api.erase_me() is 'Erases the caller. Of two calls at once one gets 401. Definer, as erase_person.';
 grant execute on function api.erase_me() to edge_functions;

@@ -1,5 +1,5 @@
--- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine; and for the
--- metrics.
+-- What waits and what was run, for admins and the metrics, and which migrations the database has, so that a deployed
+-- project can be compared with the repository.
 create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
@@ -8,23 +8,19 @@ declare
   search constant json := private.describe_search();
 begin
   return query
-    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::double precision, null::bigint
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
     from public.reports
     where resolved_at is null;
   return query
-    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::double precision, (counts ->> 'dead')::bigint
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
     from json_each(private.describe_outbox()) as channels (channel, counts)
     order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
   return query
-    select
-      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
-      (search ->> 'dead')::bigint;
+    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the secret
-key has no rights on schema private.';
+  'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -60,18 +56,41 @@ comment on function public.describe_schedule() is
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
 
+create function private.list_migrations()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  migrations json;
+begin
+  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
+  -- splits a file into statements, and takes off what is between them.
+  execute $query$
+    select json_agg(json_build_object(
+      'version', version,
+      'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
+    ) order by version)
+    from supabase_migrations.schema_migrations
+  $query$
+  into migrations;
+  return migrations;
+exception
+  when undefined_table or insufficient_privilege then
+    return null;
+end
+$$;
+comment on function private.list_migrations() is
+  'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
+
 create function private.describe_service()
 returns json
 language sql stable security definer set search_path = ''
 as $$
   select json_build_object(
-    'search', private.describe_search(),
-    'outbox', private.describe_outbox(),
-    'migrations', private.list_migrations(),
+    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
     'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
   )
 $$;
 comment on function private.describe_service() is
-  'What the metrics say of the database: its queues, its migrations and the data files that were loaded. Definer,
-because edge_functions has no rights on their tables.';
+  'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
 grant execute on function private.describe_service() to edge_functions;

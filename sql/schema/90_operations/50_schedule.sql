@@ -24,9 +24,7 @@ as $$
     ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
     ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
     ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
-    ('forget old runs', '17 3 * * *', $job$
-      delete from cron.job_run_details where end_time < now() - interval '3 days'
-    $job$)
+    ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
 $$;
 comment on function private.list_jobs() is
   'The jobs, each with its time as pg_cron reads it. One machine runs those that call one function of schema private.';
@@ -43,10 +41,8 @@ begin
     raise 'Vault has no secret project_url, or no secret_key (docs/deploy.md, The schedule)';
   end if;
   perform net.http_post(
-    url => url || '/functions/v1/' || function_name,
-    headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key),
-    body => '{}'::jsonb,
-    timeout_milliseconds => 30000
+    url => url || '/functions/v1/' || function_name, body => '{}'::jsonb, timeout_milliseconds => 30000,
+    headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key)
   )
   from generate_series(1, calls);
 end

@@ -128,8 +128,8 @@ from (
         || 'private.search_entries (profile_id); private.search_entries (user_id); '
         || 'private.search_locks (profile_id); private.search_sentences (profile_id); '
         || 'private.search_words (profile_id); private.silences (user_id); '
-        || 'private.stored_replies (report_id); private.stored_replies (reservation_id); '
-        || 'private.stored_replies (user_id); hidden_profiles (user_id); messages (conversation_id); '
+        || 'private.stored_replies (reservation_id); private.stored_replies (user_id); '
+        || 'hidden_profiles (user_id); messages (conversation_id); '
         || 'profile_interests (interest_id); profile_interests (profile_id); '
         || 'profiles (user_id); reservation_history (conversation_id); reservation_history (reservation_id); '
         || 'reservations (conversation_id)'
@@ -137,7 +137,7 @@ from (
     (
       'r', 'restrict',
       'private.inbox_entries (user_id); conversations (local_id); '
-        || 'conversations (voyager_id); hidden_profiles (report_id); messages (user_id); moderation_log (report_id); '
+        || 'conversations (voyager_id); messages (user_id); moderation_log (report_id); '
         || 'moderation_log (user_id); reports (reporter_id); reports (user_id); reservation_history (by_id); '
         || 'reservations (host_id); reservations (offered_by)'
     ),

@@ -97,7 +97,7 @@ select is(
       || 'reservation_at, set_response_metadata, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
-      || 'describe_outbox, describe_search, describe_service, due_channels, fail_embeddings, find_me, finish_outbox, '
+      || 'describe_search, describe_service, due_channels, fail_embeddings, find_me, finish_outbox, '
       || 'plan_notifications, save_embeddings',
     'service_role: describe_queues, describe_schedule, erase_person, find_people, is_attachment, is_line, '
       || 'is_own_photo, is_web_address, lift_restriction, read_evidence, resolve_report, restrict_person'

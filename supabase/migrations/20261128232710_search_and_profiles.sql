@@ -3,23 +3,71 @@ select '[1]'::extensions.vector;
 
 SET local check_function_bodies = off;
 
+REVOKE ALL ON FUNCTION "private"."describe_outbox"() FROM "edge_functions";
+
+COMMENT ON COLUMN "private"."changes"."user_id" IS NULL;
+
 COMMENT ON COLUMN "private"."embedding_queue"."due_at" IS NULL;
 
 COMMENT ON COLUMN "private"."embedding_queue"."last_error" IS NULL;
 
+COMMENT ON COLUMN "private"."outbox"."user_id" IS NULL;
+
+COMMENT ON COLUMN "private"."report_evidence"."is_by_reported" IS NULL;
+
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
+
+COMMENT ON COLUMN "private"."silences"."steps" IS NULL;
+
+COMMENT ON COLUMN "public"."moderation_log"."by_whom" IS NULL;
+
+COMMENT ON COLUMN "public"."reports"."resolution" IS NULL;
+
+COMMENT ON COLUMN "public"."reports"."shares_messages" IS NULL;
+
+COMMENT ON INDEX "private"."changes_other_id_idx" IS NULL;
+
+COMMENT ON INDEX "private"."outbox_webhooks_idx" IS NULL;
+
+COMMENT ON INDEX "public"."reports_one_open_per_subject" IS NULL;
+
+COMMENT ON INDEX "public"."reports_open_idx" IS NULL;
+
+DROP TRIGGER "protect_moderation_log_from_truncate" ON "public"."moderation_log";
+
+DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
 
 DROP INDEX "private"."search_entries_unembedded_idx";
 
+DROP INDEX "private"."stored_replies_report_id_idx";
+
+DROP INDEX "public"."hidden_profiles_report_id_idx";
+
+ALTER TABLE "private"."stored_replies"
+  DROP CONSTRAINT "stored_replies_report_id_fkey";
+
+ALTER TABLE "public"."hidden_profiles"
+  DROP CONSTRAINT "hidden_profiles_report_id_fkey";
+
 DROP FUNCTION "private"."any_term"(text[]);
+
+DROP FUNCTION "private"."apply_restriction"(bigint, text, bigint);
 
 DROP FUNCTION "private"."called_so"(private.search_query);
 
+DROP FUNCTION "private"."copy_evidence"(public.reports);
+
 DROP FUNCTION "private"."corrections_of"(text, boolean);
+
+DROP FUNCTION "private"."current_admin"();
+
+DROP FUNCTION "private"."dashboard_user"(text);
 
 DROP FUNCTION "private"."denied"(text[]);
 
 DROP FUNCTION "private"."either"(private.search_unit);
+
+DROP FUNCTION "private"."encode_cursor"(private.change_cursor);
 
 DROP FUNCTION "private"."export_account"();
 
@@ -31,7 +79,15 @@ DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, te
 
 DROP FUNCTION "private"."phrase"(text[]);
 
+DROP FUNCTION "private"."purge_evidence"();
+
+DROP FUNCTION "private"."registrable_name"(text);
+
+DROP FUNCTION "private"."schedule_purge"(bigint);
+
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
+
+DROP FUNCTION "private"."step_notice"(bigint, bigint, bigint);
 
 DROP FUNCTION "private"."tags_of"(integer[]);
 
@@ -39,11 +95,24 @@ DROP FUNCTION "private"."term_query"(text);
 
 DROP FUNCTION "private"."typo_budget"(text);
 
+DROP FUNCTION "private"."unread_notice"(bigint, bigint, bigint, bigint);
+
+DROP FUNCTION "private"."unseen_by"(bigint, bigint[]);
+
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
+
+ALTER TABLE "private"."silences"
+  DROP COLUMN "began_at";
+
+ALTER TABLE "private"."stored_replies"
+  DROP COLUMN "report_id";
+
+ALTER TABLE "public"."hidden_profiles"
+  DROP COLUMN "report_id";
 
 ALTER TABLE "private"."outbox"
   ADD COLUMN "request" jsonb;
@@ -192,20 +261,17 @@ declare
   at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[]::text[];
+  pieces text[] := array[
+    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
+  ];
   entry record;
   page record;
 begin
-  if place is null then
-    pieces := array[left(private.export_account()::text, -1) || ',"conversations":['];
-  end if;
-
   for entry in
     select *
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id
-      from private.my_conversations() as id
+      select id from private.my_conversations() as id
       where id >= at_conversation and at_report is null
       order by id
       limit remaining + 1
@@ -261,16 +327,14 @@ begin
   select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
   into page
   from (
-    select
-      reports.id,
-      json_build_object(
-        'id', reports.id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-        'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-      )::text as body
+    select id, json_build_object(
+      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )::text as body
     from public.reports
-    where reporter_id = private.my_id() and reports.id > at_report
-    order by reports.id
+    where reporter_id = private.my_id() and id > at_report
+    order by id
     limit remaining + 1
   ) as reports;
   pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
@@ -303,6 +367,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.get_notification_settings()
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
+begin
+  return json_build_object(
+    'push', chosen.push, 'email', chosen.email,
+    'delay_minutes', coalesce(
+      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
+    ),
+    'quiet_hours', case
+      when chosen.time_zone is not null then json_build_object(
+        'from', left(chosen.quiet_from::text, 5), 'to', left(chosen.quiet_to::text, 5), 'time_zone', chosen.time_zone
+      )
+    end,
+    'previews', chosen.previews
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.get_public_profile_and_answers (
   profile bigint
 )
@@ -323,6 +412,90 @@ begin
       'answers', answers, 'languages', languages, 'time_zone', private.time_zone_of(city, country)
     ) as more
     where profiles.id = profile
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_avatars()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select to_json(array(
+    select name
+    from storage.objects
+    where bucket_id = 'avatars'
+      -- The condition of the policy, as a range that the index on name supports: "0" is the character after "/".
+      and name collate "C" >= (select auth.uid())::text || '/'
+      and name collate "C" < (select auth.uid())::text || '0'
+    limit 1000
+  ))
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_changes (
+  after      text,
+  page_limit integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  cursor private.change_cursor;
+  page private.changes[] := array[]::private.changes[];
+  more boolean := false;
+begin
+  if after is not null then
+    cursor := private.decode_cursor(after);
+    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
+      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
+      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+    end if;
+    perform private.require_current(cursor);
+    cursor.target := coalesce(cursor.target, present);
+    -- One more than the page, to know whether another page follows.
+    page := array(
+      select changes
+      from private.changes_between(
+        person => me, seen => cursor.seen, target => cursor.target,
+        after_xid => coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), after_id => coalesce(cursor.id, 0),
+        max_rows => page_limit + 1
+      ) as changes
+    );
+    more := cardinality(page) > page_limit;
+    page := page[:page_limit];
+  end if;
+
+  if more then
+    cursor.xid := page[page_limit].xid;
+    cursor.id := page[page_limit].id;
+  else
+    cursor.seen := coalesce(cursor.target, present);
+    cursor.target := null;
+    cursor.xid := null;
+    cursor.id := null;
+  end if;
+  select id, created_at into cursor.newest_id, cursor.newest_at
+  from private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  select me, epoch, private.present() into cursor.user_id, cursor.epoch, cursor.issued_at from private.changes_origin;
+  return json_build_object(
+    'changes', to_json(array(
+      select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)
+      from (
+        -- A message that was removed is the same entity as the message.
+        select distinct on (split_part(kind::text, '.', 1), conversation_id, entity_id) *
+        from unnest(page) with ordinality
+        order by split_part(kind::text, '.', 1), conversation_id, entity_id, ordinality desc
+      ) as latest
+      order by ordinality
+    )),
+    'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
+    'more', more
   );
 end
 $function$;
@@ -396,6 +569,53 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.list_devices()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select to_json(array(
+    select json_build_object(
+      'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+      'createdAt', private.iso(created_at)
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+    order by created_at desc, id
+  ))
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_my_reports (
+  page jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed json[];
+begin
+  -- One more than the page, as in list_messages.
+  listed := array(
+    select json_build_object(
+      'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < before_id
+    order by id desc
+    limit page_limit + 1
+  );
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.open_conversation (
   other_user bigint
 )
@@ -443,6 +663,36 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.put_device (
+  device       uuid,
+  subscription jsonb
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
+  perform private.lock_me();
+  -- Serialize calls of different users with the same endpoint: the second takes the device over.
+  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
+  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
+  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
+  end if;
+  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
+  values (me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}')
+  on conflict (user_id, id) do update
+  set
+    endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
+    silences = case when known.endpoint = excluded.endpoint then known.silences else 0 end,
+    silent_until = case when known.endpoint = excluded.endpoint then known.silent_until end;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.report_person (
   draft jsonb
 )
@@ -466,8 +716,7 @@ begin
     return reply;
   end if;
   if message is not null then
-    select messages.user_id
-    into subject
+    select messages.user_id into subject
     from public.messages
     join public.conversations on conversations.id = messages.conversation_id
     where messages.id = message and me in (voyager_id, local_id);
@@ -483,9 +732,7 @@ begin
   -- takes a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
   perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
-
-  select *
-  into report
+  select * into report
   from public.reports
   where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
   is_new := not found;
@@ -615,6 +862,72 @@ begin
   if private.can_remove_attachment(file) then
     perform private.set_response_metadata(jsonb_build_object('file', file));
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.unsubscribe (
+  token     text,
+  confirmed boolean
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  person constant bigint := (select id from public.users where unsubscribe_token = token);
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  if confirmed then
+    insert into private.notification_settings (user_id, email)
+    select id, false from public.users where id = person and erased_at is null
+    on conflict (user_id) do update set email = false;
+  end if;
+  return json_build_object('email', not confirmed and (private.notification_settings_of(person)).email);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.update_notification_settings (
+  changes jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  wanted private.notification_settings;
+  quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
+begin
+  -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
+  perform private.lock_me();
+  wanted := jsonb_populate_record(private.notification_settings_of(me), jsonb_strip_nulls(changes));
+  wanted.user_id := me;
+  if changes ? 'quiet_hours' then
+    wanted.quiet_from := (quiet ->> 'from')::time;
+    wanted.quiet_to := (quiet ->> 'to')::time;
+    wanted.time_zone := quiet ->> 'time_zone';
+  end if;
+  if quiet is not null then
+    begin
+      perform now() at time zone wanted.time_zone;
+    exception
+      when invalid_parameter_value then
+        raise sqlstate 'PT400' using message = 'quiet_hours.time_zone: must be the name of a time zone';
+    end;
+  end if;
+  delete from private.notification_settings where user_id = me;
+  insert into private.notification_settings select wanted.*;
+  -- What waits already goes by the new delay.
+  if changes ? 'delay_minutes' then
+    update private.outbox
+    set due_at = created_at + make_interval(mins => wanted.delay_minutes)
+    where user_id = me and channel = 'person';
+  end if;
+  return api.get_notification_settings();
 end
 $function$;
 
@@ -751,6 +1064,53 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.apply_restriction (
+  person      bigint,
+  restriction text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  is_new boolean;
+begin
+  if restriction = 'hide' then
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id)
+    select id from public.users where id = person and erased_at is null
+    on conflict do nothing;
+    is_new := found;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  else
+    update public.users set is_active = false where id = person and is_active;
+    is_new := found;
+  end if;
+  return is_new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.bounded_snapshot (
+  snapshot    pg_snapshot,
+  max_running integer
+)
+  RETURNS pg_snapshot
+  LANGUAGE plpgsql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
+begin
+  if cardinality(running) <= max_running then
+    return snapshot;
+  end if;
+  return format(
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1], array_to_string(running[:max_running], ',')
+  )::pg_snapshot;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.calibrate_model (
   wanted text
 )
@@ -801,6 +1161,53 @@ begin
       measured_profiles = (select count(*) from private.search_entries where model = wanted)
     where name = wanted;
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.call_edge_function (
+  function_name text,
+  calls         bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  url constant text := (select decrypted_secret from vault.decrypted_secrets where name = 'project_url');
+  key constant text := (select decrypted_secret from vault.decrypted_secrets where name = 'secret_key');
+begin
+  if url is null or key is null then
+    raise 'Vault has no secret project_url, or no secret_key (docs/deploy.md, The schedule)';
+  end if;
+  perform net.http_post(
+    url => url || '/functions/v1/' || function_name, body => '{}'::jsonb, timeout_milliseconds => 30000,
+    headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key)
+  )
+  from generate_series(1, calls);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.can_upload_attachment (
+  path text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
+    select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
+    from storage.objects
+    where bucket_id = 'attachments'
+      -- Everything below the folder, as a range that the index on name supports: "0" is the character after "/".
+      and name collate "C" >= folder || '/'
+      and name collate "C" < folder || '0'
+      and owner_id = (select auth.uid())::text
+  );
 end
 $function$;
 
@@ -893,6 +1300,7 @@ declare
   ids bigint[];
   mail private.outbox;
   recipient public.users;
+  chosen private.notification_settings;
   conversations json;
 begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
@@ -902,20 +1310,14 @@ begin
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
     select * into mail from private.outbox where id = ids[1];
-    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
-    conversations := case
-      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
-        private.unseen_by(
-          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
-        )
-      else '[]'::json
-    end;
-    if json_array_length(conversations) > 0 then
+    select * into recipient from public.users where id = mail.user_id;
+    chosen := private.notification_settings_of(mail.user_id);
+    conversations := private.unseen_by(mail.user_id);
+    if chosen.email and recipient.email <> '' and json_array_length(conversations) > 0 then
       return json_build_object(
         'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
         'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
-        'time_zone', (private.notification_settings_of(recipient.id)).time_zone, 'conversations', conversations,
-        'request', mail.request
+        'time_zone', chosen.time_zone, 'conversations', conversations, 'request', mail.request
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -957,18 +1359,11 @@ begin
       delete from private.outbox
       where id in (select claimed.id from claimed where (devices).id is null or data is null)
     )
-    select
-      json_agg(
-        json_build_object(
-          'id', claimed.id,
-          'receivers', private.push_receivers(devices),
-          'endpoint', (devices).endpoint,
-          'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
-          'subject', subject_id,
-          'data', data,
-          'request', request
-        )
-      )
+    select json_agg(json_build_object(
+      'id', claimed.id, 'receivers', private.push_receivers(devices), 'endpoint', (devices).endpoint,
+      'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
+      'subject', subject_id, 'data', data, 'request', request
+    ))
     into pushes
     from claimed
     where (devices).id is not null and data is not null;
@@ -990,20 +1385,15 @@ declare
   ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
 begin
   delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-          'data', private.webhook_data(outbox), 'request', request
-        )
-        order by id
-      ),
-      '[]'
+  return to_json(array(
+    select json_build_object(
+      'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+      'data', private.webhook_data(outbox), 'request', request
     )
     from private.outbox
     where id = any (ids)
-  );
+    order by id
+  ));
 end
 $function$;
 
@@ -1112,18 +1502,52 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.consume_rate_limit (
+  kind         text,
+  who          text,
+  seconds_each double precision,
+  burst        integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET lock_timeout TO '250ms'
+  AS $function$
+declare
+  token_interval constant interval := make_interval(secs => seconds_each);
+  own_key constant bytea := private.rate_limit_key(kind, who);
+  allowed_at timestamptz;
+  wait json;
+begin
+  -- One call in a hundred purges, which leaves about a hundred expired rows at most.
+  if random() < 0.01 then
+    perform private.purge_rate_limits();
+  end if;
+  insert into private.rate_limits as existing (key, tat)
+  values (own_key, clock_timestamp() + token_interval)
+  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed tokens.
+  on conflict (key) do update set tat = greatest(existing.tat, clock_timestamp()) + token_interval
+  where existing.tat <= clock_timestamp() + token_interval * (burst - 1);
+  if found then
+    return to_json(0);
+  end if;
+  select tat - token_interval * (burst - 1) into allowed_at from private.rate_limits where key = own_key;
+  wait := to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
+  perform private.set_response_metadata(jsonb_build_object('wait', wait));
+  return wait;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.copy_evidence (
   report public.reports
 )
   RETURNS void
-  LANGUAGE plpgsql
+  LANGUAGE sql
   SET search_path TO ''
   AS $function$
-begin
   insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
-  select
-    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
-    messages.created_at
+  select report.id, messages.id, messages.user_id = report.user_id, content, attachment, messages.created_at
   -- A union instead of `or`, and a list of ids instead of a join, which would read all messages: 86 ms a report with a
   -- million of them.
   from public.messages
@@ -1133,18 +1557,13 @@ begin
     select latest.id
     from public.conversations
     cross join lateral (
-      select messages.id
-      from public.messages
-      where conversation_id = conversations.id
-      order by messages.id desc
-      limit 20
+      select id from public.messages where conversation_id = conversations.id order by id desc limit 20
     ) as latest
     where report.shares_messages
       and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
       and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
   ))
-  on conflict do nothing;
-end
+  on conflict do nothing
 $function$;
 
 CREATE OR REPLACE FUNCTION private.corrections_of (
@@ -1288,6 +1707,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.describe_outbox()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select json_object_agg(name, (
+    select json_build_object(
+      'depth', count(*) filter (where attempts < 8),
+      'age', greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8))),
+      'dead', count(*) filter (where attempts >= 8)
+    )
+    from private.outbox
+    where channel = name
+  ))
+  from unnest(array['person', 'push', 'mail', 'webhook']) as name
+$function$;
+
 CREATE OR REPLACE FUNCTION private.describe_query (
   asked      private.search_query,
   hidden_ids bigint[]
@@ -1324,6 +1763,98 @@ CREATE OR REPLACE FUNCTION private.describe_query (
   from unnest(asked.units)
 $function$;
 
+CREATE OR REPLACE FUNCTION private.describe_service()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select json_build_object(
+    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
+    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION private.due_channels()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select to_json(array(
+    select name
+    from unnest(array['push', 'mail', 'webhook']) as name
+    where exists (select from private.outbox where channel = name and due_at <= private.present() and attempts < 8)
+  ))
+$function$;
+
+CREATE OR REPLACE FUNCTION private.erase_person (
+  person bigint
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  -- Null for an admin.
+  me constant bigint := private.my_id();
+  account constant uuid := (select auth_id from public.users where id = person);
+  profile bigint;
+  address text;
+  words tsvector;
+begin
+  -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
+  perform from auth.users where id = account for update;
+  select id into profile from public.profiles where user_id = person for update;
+  select email into address from public.users where id = person;
+  select search_words.words into words from private.search_words where profile_id = profile;
+  -- As the worker that plans: the rows of the outbox before the person.
+  perform from private.outbox where user_id = person order by id for update;
+  update public.users
+  set
+    name = 'Deleted user', email = '', bio = null, location = null, role = 'user', is_active = false, auth_id = null,
+    erased_at = now()
+  where id = person and erased_at is null;
+  if not found then
+    return false;
+  end if;
+  perform private.cancel_reservations_of(person, me);
+  delete from private.blocks where person in (blocker_id, blocked_id);
+  perform private.erase_states_of(person);
+  -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
+  delete from public.profiles where id = profile;
+  perform private.forget_words(words);
+  delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
+  delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
+  delete from private.stored_replies where user_id = person;
+  delete from private.devices where user_id = person;
+  delete from private.notification_settings where user_id = person;
+  delete from private.silences where user_id = person;
+  delete from private.answer_spans where user_id = person;
+  delete from private.outbox where user_id = person;
+  perform private.notify(event => 'user.erased', conversation => null, subject => person);
+  delete from public.hidden_profiles where user_id = person;
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
+  -- Cascades to its sessions, refresh tokens and identities.
+  delete from auth.users where id = account;
+  begin
+    delete from auth.flow_state where user_id = account;
+    delete from auth.audit_log_entries
+    where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
+  exception
+    -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
+    when undefined_table or undefined_column or insufficient_privilege or query_canceled then
+      raise warning 'Auth''s audit log was not erased: %', sqlstate;
+  end;
+  return true;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.export_account()
   RETURNS json
   LANGUAGE plpgsql
@@ -1338,11 +1869,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles),
-      'interests', private.interests_of(profiles.id),
-      'blocks', api.list_blocks(),
-      'devices', api.list_devices(),
-      'notifications', api.get_notification_settings(),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )
@@ -1369,30 +1897,22 @@ CREATE OR REPLACE FUNCTION private.export_conversations (
   SET search_path TO ''
   AS $function$
   select
-    participants.id,
-    participants.voyager_id,
-    json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
-    json_build_object('id', participants.local_id, 'name', participants.local_name),
+    pair.id, pair.voyager_id, json_build_object('id', voyager_id, 'name', voyager_name),
+    json_build_object('id', local_id, 'name', local_name),
     json_build_object(
-      'id', participants.id, 'voyager_id', participants.voyager_id, 'local_id', participants.local_id,
-      'Voyager', json_build_object(
-        'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-      ),
-      'Local', json_build_object(
-        'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
-      ),
-      'Reservations', (
-        select coalesce(json_agg(body), '[]') from private.reservations_with_history(participants.id, null)
-      ),
-      'createdAt', private.iso(participants.created_at),
+      'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
+      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name, 'email', voyager_email),
+      'Local', json_build_object('id', local_id, 'name', local_name, 'email', local_email),
+      'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
+      'createdAt', private.iso(created_at),
       'state', (
         select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
         from private.inbox_entries as mine
         cross join lateral private.to_state(mine) as state
-        where mine.conversation_id = participants.id and mine.user_id = private.my_id()
+        where mine.conversation_id = pair.id and mine.user_id = private.my_id()
       )
     )::text
-  from private.participants_of(ids, emails => emails) as participants
+  from private.participants_of(ids, emails => emails) as pair
 $function$;
 
 CREATE OR REPLACE FUNCTION private.facet_distribution (
@@ -1571,6 +2091,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.forget_changes()
+  RETURNS integer
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  forgotten integer;
+begin
+  delete from private.changes where created_at < (select private.present()) - interval '31 days';
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.hash_message (
   message public.messages
 )
@@ -1597,6 +2131,29 @@ declare
 begin
   return array(select profile_id from private.search_entries where user_id = any (hidden_users));
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.is_in_evidence (
+  path text
+)
+  RETURNS boolean
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+$function$;
+
+CREATE OR REPLACE FUNCTION private.is_upload()
+  RETURNS boolean
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select storage.operation() = any (array[
+    'storage.object.upload', 'storage.object.upload_update',
+    'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
+  ])
 $function$;
 
 CREATE OR REPLACE FUNCTION private.keep_request (
@@ -1668,6 +2225,66 @@ begin
     order by min(steps.step)
     limit max_results
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.list_jobs()
+  RETURNS TABLE (
+    name     text,
+    schedule text,
+    command  text
+  )
+  LANGUAGE sql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+  values
+    ('settle reservations', '10 seconds', 'select private.settle_reservations()'),
+    -- A changed profile is embedded right after the change. This embeds what failed then, and a backlog.
+    ('drain the embedding queue', '10 seconds', $job$
+      select private.call_edge_function('embed', calls => (count(*) + 4) / 5)
+      from (select from private.embedding_queue where due_at <= now() and attempts < 8 limit 50) as due
+    $job$),
+    ('send notifications', '10 seconds', $job$
+      select private.call_edge_function('notify', calls => (count(*) + 49) / 50)
+      from (
+        select
+        from private.outbox
+        where channel in ('person', 'push', 'mail', 'webhook') and due_at <= now() and attempts < 8
+        limit 200
+      ) as due
+    $job$),
+    ('count words', '37 * * * *', 'select private.count_words()'),
+    ('forget dead letters', '23 3 * * *', 'select private.forget_dead_letters()'),
+    ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
+    ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
+    ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
+    ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
+$function$;
+
+CREATE OR REPLACE FUNCTION private.list_migrations()
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  migrations json;
+begin
+  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
+  -- splits a file into statements, and takes off what is between them.
+  execute $query$
+    select json_agg(json_build_object(
+      'version', version,
+      'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
+    ) order by version)
+    from supabase_migrations.schema_migrations
+  $query$
+  into migrations;
+  return migrations;
+exception
+  when undefined_table or insufficient_privilege then
+    return null;
 end
 $function$;
 
@@ -1744,6 +2361,34 @@ begin
   insert into private.loaded_data (name, checksum)
   values ('places', md5(file))
   on conflict (name) do update set checksum = excluded.checksum;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.log_moderation (
+  action text,
+  report bigint,
+  person bigint,
+  note   text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+  -- The dashboard's SQL editor ends each statement with comments that say who ran it.
+  editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (
+    log_moderation.action, report, person,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
+    log_moderation.note
+  );
 end
 $function$;
 
@@ -2019,6 +2664,114 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.newest_change (
+  person   bigint,
+  snapshot pg_snapshot
+)
+  RETURNS private.changes
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_generic_plan'
+  SET enable_bitmapscan TO 'off'
+  SET enable_seqscan TO 'off'
+  AS $function$
+declare
+  origin_id constant bigint := (select last_id from private.changes_origin);
+begin
+  return (
+    select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+    from private.changes_by_reader
+    where reader_id = person
+      and xid < pg_snapshot_xmax(snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
+      and id > origin_id
+    order by xid desc, id desc
+    limit 1
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.notice_of (
+  person       bigint,
+  event        text,
+  conversation bigint,
+  first_id     bigint,
+  last_id      bigint
+)
+  RETURNS private.notice
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  notice private.notice;
+  message bigint;
+begin
+  -- Another kind of event raises case_not_found.
+  case event
+    when 'message.created' then
+      select latest.id, null, latest.content, null, null::timestamptz into notice
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+        order by id desc
+        limit 1
+      ) as latest
+      join public.users on users.id = latest.user_id and users.is_active;
+      message := notice.id;
+    when 'reservation.changed' then
+      select step.reservation_id, step.status, null, step.title, step.date into notice
+      from public.reservation_history as step
+      where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
+        and not exists (
+          select
+          from public.reservation_history as later
+          where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
+        )
+        -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
+        -- was taken back may not have been read.
+        and not exists (
+          select
+          from (
+            select * from public.messages where conversation_id = conversation order by id desc limit 100
+          ) as latest
+          where latest.created_at > step.created_at
+            and (latest.user_id = person or latest.read and latest.deleted_at is null)
+        );
+  end case;
+  if exists (
+    select
+    from public.conversations
+    where id = conversation
+      and person in (voyager_id, local_id)
+      and exists (select from public.users where id = person and is_active)
+      and not private.is_blocked_between(voyager_id, local_id)
+      and private.follows(person, conversation, message)
+  ) then
+    return notice;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.notification_settings_of (
+  person bigint
+)
+  RETURNS private.notification_settings
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return coalesce(
+    (select chosen from private.notification_settings as chosen where user_id = person),
+    jsonb_populate_record(null::private.notification_settings, '{"push": true, "email": true, "previews": false}')
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.notify (
   event        text,
   conversation bigint,
@@ -2080,6 +2833,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.partner_in (
+  person       bigint,
+  conversation bigint
+)
+  RETURNS public.users
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select users
+  from public.conversations
+  join public.users on users.id in (voyager_id, local_id) and users.id <> person
+  where conversations.id = conversation
+$function$;
+
 CREATE OR REPLACE FUNCTION private.phrase (
   words text[]
 )
@@ -2124,6 +2892,50 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.plan_notifications (
+  max_rows integer,
+  push     boolean,
+  mail     boolean
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  planned integer := 0;
+  entry record;
+begin
+  for entry in
+    with due as materialized (
+      select id, user_id
+      from private.outbox
+      where channel = 'person' and due_at <= moment and attempts < 8
+      order by due_at
+      limit max_rows
+      for update skip locked
+    )
+    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
+  loop
+    begin
+      perform private.plan_person(
+        person => entry.user_id, ids => private.postpone_quiet(entry.ids, moment), push => push, mail => mail,
+        moment => moment
+      );
+    exception
+      -- One person's rows must not keep the others' waiting.
+      when others then
+        update private.outbox
+        set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
+        where id = any (entry.ids);
+    end;
+    planned := planned + cardinality(entry.ids);
+  end loop;
+  return to_json(planned);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.plan_person (
   person bigint,
   ids    bigint[],
@@ -2137,17 +2949,10 @@ CREATE OR REPLACE FUNCTION private.plan_person (
   AS $function$
 declare
   chosen constant private.notification_settings := private.notification_settings_of(person);
-  quiet constant timestamptz := private.quiet_until(
-    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
-  );
   heard bigint[];
   heard_steps bigint[];
   newest jsonb;
 begin
-  if quiet is not null then
-    update private.outbox set due_at = quiet where id = any (ids);
-    return;
-  end if;
   select
     array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
     (array_agg(request order by id desc))[1]
@@ -2184,14 +2989,150 @@ begin
       insert into private.outbox as waiting (channel, event, user_id, request, due_at)
       values ('mail', 'silence', person, newest, moment)
       on conflict (user_id) where channel = 'mail'
-      do update set
-        attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
+      do update set attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
       where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
     end if;
   end if;
   delete from private.outbox where id = any (ids);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.postpone_quiet (
+  ids    bigint[],
+  moment timestamp with time zone
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  with postponed as (
+    update private.outbox
+    -- It was not tried.
+    set attempts = greatest(attempts - 1, 0), due_at = ends_at
+    from private.notification_settings as chosen
+    cross join lateral private.quiet_until(quiet_from, quiet_to, time_zone, moment) as ends_at
+    where outbox.id = any (ids) and outbox.user_id = chosen.user_id and ends_at is not null
+    returning outbox.id
+  )
+  select array(select unnest(ids) except select id from postponed) into ids;
+  return ids;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.purge_evidence()
+  RETURNS integer
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  with due as (
+    update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
+  ),
+  purged as (
+    delete from private.report_evidence where report_id in (select id from due)
+  )
+  select count(*)::integer from due
+$function$;
+
+CREATE OR REPLACE FUNCTION private.push_data (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  notice constant private.notice := private.notice_of(
+    person => entry.user_id, event => entry.event, conversation => entry.conversation_id, first_id => entry.first_id,
+    last_id => entry.subject_id
+  );
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
+begin
+  if notice.id is null or not chosen.push then
+    return null;
+  end if;
+  return json_build_object(
+    'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
+    'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
+    'unread', (
+      select unread
+      from private.inbox_entries as mine
+      where mine.user_id = entry.user_id and mine.conversation_id = entry.conversation_id
+    ),
+    'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
+    'date', private.iso(notice.date),
+    'text', case when chosen.previews then private.quote(notice.content, 160) end
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.push_receivers (
+  device private.devices
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  host constant text := rtrim(lower(substring(device.endpoint from '^https?://(\[[^]]*\]|[^/:?#]*)')), '.');
+begin
+  return array[
+    device.id::text, 'user ' || device.user_id,
+    case when host ~ '^[\d.]+$|^\[' then host else substring(host from '[^.]+\.[^.]+$') end
+  ];
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.quiet_until (
+  quiet_from time without time zone,
+  quiet_to   time without time zone,
+  time_zone  text,
+  moment     timestamp with time zone
+)
+  RETURNS timestamp WITH time zone
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
+  -- change: such a night is an hour shorter or longer.
+  return (
+    select max(ends)
+    from (
+      select
+        (day + quiet_from) at time zone time_zone as starts,
+        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
+          at time zone time_zone as ends
+      from (values ((moment at time zone time_zone)::date), ((moment at time zone time_zone)::date - 1)) as days (day)
+    ) as nights
+    where moment >= starts and moment < ends
+  );
+exception
+  -- Postgres has forgotten the time zone since it was chosen.
+  when invalid_parameter_value then
+    return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.quote (
+  value   text,
+  longest integer DEFAULT 60
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  unseen constant text := '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+';
+  line constant text := regexp_replace(btrim(value), unseen, ' ', 'g');
+begin
+  return case when char_length(line) > longest then left(line, longest - 1) || '…' else line end;
 end
 $function$;
 
@@ -2216,6 +3157,27 @@ declare
   end;
 begin
   return ln(1 + profiles / greatest(1, least(profiles, holders)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.rate_limit_key (
+  kind text,
+  who  text
+)
+  RETURNS bytea
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  todays text := (select salt from private.rate_limit_salts where valid_on = current_date);
+begin
+  if todays is null then
+    delete from private.rate_limit_salts where valid_on < current_date;
+    insert into private.rate_limit_salts values (gen_random_uuid()::text || gen_random_uuid()::text)
+    on conflict do nothing;
+    select salt into strict todays from private.rate_limit_salts where valid_on = current_date;
+  end if;
+  return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $function$;
 
@@ -2530,6 +3492,63 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.record_change (
+  kind         private.change_kind,
+  conversation bigint,
+  entity       bigint,
+  actor        bigint              DEFAULT NULL::bigint,
+  event        text                DEFAULT NULL::text,
+  previous_id  bigint              DEFAULT NULL::bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  one bigint;
+  other bigint;
+begin
+  select voyager_id, local_id into one, other from public.conversations where id = conversation;
+  if not found then
+    return;
+  elsif actor is not null and private.is_blocked_between(one, other) then
+    one := actor;
+    other := null;
+  end if;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (one, other, record_change.kind, conversation, entity);
+  if event is not null then
+    perform private.broadcast_to_users(
+      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
+      one => one, other => other
+    );
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_conversation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
+  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
+    as concerned (voyager_id, local_id, id)
+  where concerned.id is not null;
+  if tg_op = 'INSERT' then
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.refresh_places (
   after        bigint,
   max_profiles integer
@@ -2772,6 +3791,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.shown_email (
+  person       bigint,
+  email        text,
+  conversation bigint
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return case when person = private.my_id() or private.has_written(person, conversation) then email else '' end;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.shown_score (
   score           double precision,
   semantic_weight double precision
@@ -2863,6 +3897,61 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.unseen_by (
+  person bigint
+)
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  with messages as materialized (
+    select
+      conversation_id, unread,
+      private.notice_of(
+        person => person, event => 'message.created', conversation => conversation_id, first_id => 1,
+        last_id => last_message_id
+      ) as notice
+    from private.inbox_entries
+    where user_id = person and unread > 0
+  ),
+  steps as materialized (
+    select
+      id, conversation_id,
+      private.notice_of(
+        person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      ) as notice
+    from public.reservation_history
+    where id in (select unnest(steps) from private.silences where user_id = person)
+  ),
+  changed as (
+    select distinct on (conversation_id) conversation_id, notice
+    from steps
+    where (notice).id is not null
+    order by conversation_id, id desc
+  )
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'conversation_id', conversation_id,
+        'name', private.quote((private.partner_in(person, conversation_id)).name),
+        'unread', coalesce(told.unread, 0),
+        'status', (changed.notice).status,
+        'title', private.quote((changed.notice).title),
+        'date', private.iso((changed.notice).date),
+        'text', case
+          when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
+        end
+      )
+      order by coalesce((told.notice).id, 0) desc, conversation_id desc
+    ),
+    '[]'
+  )
+  from (select * from messages where (notice).id is not null) as told
+  full join changed using (conversation_id)
+$function$;
+
 CREATE OR REPLACE FUNCTION private.warnings_of (
   person bigint
 )
@@ -2872,14 +3961,55 @@ CREATE OR REPLACE FUNCTION private.warnings_of (
   SET search_path TO ''
   AS $function$
 begin
-  return (
-    select coalesce(
-      jsonb_agg(jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at)) order by resolved_at desc),
-      '[]'
-    )
+  return to_jsonb(array(
+    select jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at))
     from public.reports
     where user_id = person and is_told
-  );
+    order by resolved_at desc
+  ));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.webhook_data (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  data json;
+begin
+  -- Another kind of event raises case_not_found.
+  case entry.event
+    when 'message.created', 'message.changed' then
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', id, 'user_id', user_id,
+        'recipient_id', (private.partner_in(user_id, conversation_id)).id
+      )
+      into data
+      from public.messages
+      where id = entry.subject_id;
+    when 'conversation.created' then
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id) into data
+      from public.conversations
+      where id = entry.subject_id;
+    when 'reservation.changed' then
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      into data
+      from public.reservation_history
+      where id = entry.subject_id;
+    when 'report.created' then
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id) into data
+      from public.reports
+      where id = entry.subject_id;
+    when 'user.erased' then
+      data := json_build_object('user_id', entry.subject_id);
+  end case;
+  return data;
 end
 $function$;
 
@@ -2951,6 +4081,122 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.describe_queues()
+  RETURNS TABLE (
+    queue          text,
+    waiting        bigint,
+    oldest_seconds double precision,
+    dead           bigint
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  search constant json := private.describe_search();
+begin
+  return query
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
+    from public.reports
+    where resolved_at is null;
+  return query
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
+    from json_each(private.describe_outbox()) as channels (channel, counts)
+    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+  return query
+    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.find_people (
+  query      text,
+  restricted boolean DEFAULT false
+)
+  RETURNS TABLE (
+    id            bigint,
+    name          text,
+    email         text,
+    status        text,
+    is_hidden     boolean,
+    is_searchable boolean,
+    bio           text,
+    location      text,
+    role          text,
+    created_at    timestamp with time zone,
+    reports       bigint,
+    upheld        bigint
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+#variable_conflict use_column
+declare
+  wanted constant text := private.fold(trim(coalesce(query, '')));
+begin
+  return query
+    select
+      users.id, users.name, users.email,
+      case
+        when users.erased_at is not null then 'erased'
+        when users.confirmed_at is null then 'pending'
+        when users.is_active then 'active'
+        else 'suspended'
+      end,
+      hidden.user_id is not null, coalesce(profiles.is_searchable, false), bio, location, role, users.created_at,
+      about.reports, about.upheld
+    from public.users
+    left join public.profiles on profiles.user_id = users.id
+    left join public.hidden_profiles as hidden on hidden.user_id = users.id
+    cross join lateral (
+      select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
+      from public.reports
+      where reports.user_id = users.id
+    ) as about
+    where (
+        users.id::text = wanted
+        or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
+      )
+      and (
+        restricted is not true
+        or hidden.user_id is not null
+        or not users.is_active and users.confirmed_at is not null and users.erased_at is null
+      )
+    order by users.id desc
+    limit 50;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lift_restriction (
+  person      bigint,
+  restriction text,
+  note        text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  perform private.lock_to_restrict(person, restriction);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using
+      message = case restriction when 'hide' then 'This profile is not hidden' else 'This account is not suspended' end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.resolve_report (
   report bigint,
   action text,
@@ -2983,9 +4229,33 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action, report);
+    perform private.apply_restriction(person, action);
   end if;
   return resolved;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.restrict_person (
+  person      bigint,
+  restriction text,
+  note        text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  perform private.lock_to_restrict(person, restriction);
+  if not private.apply_restriction(person, restriction) then
+    raise sqlstate 'PT409' using message = case
+      when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
+      when restriction = 'hide' then 'This profile is already hidden'
+      else 'This account is not active'
+    end;
+  end if;
+  perform private.log_moderation(action => restriction, report => null, person => person, note => note);
+  return 'restricted';
 end
 $function$;
 
@@ -2993,9 +4263,18 @@ ALTER TABLE "public"."profiles"
   ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200))
   NOT VALID;
 
+CREATE TRIGGER protect_moderation_log
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON public.moderation_log
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION private.protect_moderation_log();
+
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
+
+COMMENT ON COLUMN "private"."changes"."other_id" IS 'Null if only one of the two may learn of it, as of a state.';
+
+COMMENT ON COLUMN "private"."devices"."silences" IS 'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 
 COMMENT ON COLUMN "private"."embedding_queue"."attempts" IS 'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
 provider do not count, so an outage makes no dead letters, however long it lasts.';
@@ -3004,8 +4283,11 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
-COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned. Null
-after an admin or the clock.';
+COMMENT ON COLUMN "private"."outbox"."first_id" IS 'Of a push: the first message that it tells of.';
+
+COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.';
+
+COMMENT ON COLUMN "private"."outbox"."subject_id" IS 'The message, the entry in the history of a reservation, or what else the event is about. Of a push: the latest.';
 
 COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
 
@@ -3015,14 +4297,33 @@ COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speak
 
 COMMENT ON COLUMN "public"."reports"."is_told" IS 'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 
+COMMENT ON COLUMN "public"."reports"."purge_at" IS 'When private.purge_evidence() deletes note and evidence. Null: both have an account, or it is done.';
+
+COMMENT ON COLUMN "public"."users"."unsubscribe_token" IS 'Of the link in a user''s mails that turns them off. It does not expire: mails are kept for years.';
+
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find; with places: true, {cities} of the world. Definer, as api.search_profiles.';
+
+COMMENT ON FUNCTION "api"."delete_device"(uuid) IS 'Removes a caller''s device, if it is there. Definer, as list_devices.';
+
+COMMENT ON FUNCTION "api"."erase_me"() IS 'Erases the caller. Of two calls at once one gets 401. Definer, as erase_person.';
+
+COMMENT ON FUNCTION "api"."export_me"(jsonb, text) IS 'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document, so that a long
+history needs no more memory than a short one. The response metadata holds the place of the next piece while there is
+one; emails as in list_conversations. Definer, because callers have no grant on states and reports.';
 
 COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, whether the public view may say how soon the caller answers, the languages, and what the moderators warned
 of. Definer, because callers cannot call get_me.';
 
+COMMENT ON FUNCTION "api"."get_notification_settings"() IS 'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
+
 COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
 place; null if it is not. Definer, as that.';
+
+COMMENT ON FUNCTION "api"."list_avatars"() IS 'The caller''s avatars, up to the number that Storage removes in one request; an erasure removes them.';
+
+COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
 With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
@@ -3031,17 +4332,26 @@ with_states says what is attached to a message, and when it was corrected or tak
 partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
 is one.';
 
+COMMENT ON FUNCTION "api"."list_devices"() IS 'The caller''s devices, newest first. Definer, as callers have no grant.';
+
+COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
+
+COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
+
 COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
-metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
-again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
-learn of warnings alone.';
+metadata; what the repeat shares or blocks is still done. Definer, because no caller has a grant on reports.';
 
 COMMENT ON FUNCTION "api"."search_profiles"(jsonb) IS 'Searches profiles for {words, vector, model, interests, cities, countries, age, limit, offset, explain,
 facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_profiles and private.describe_query print
 them. `words` are private.query_words. Where words of a draft are corrected or completed, answer is null: the vector
 must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
 no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
+
+COMMENT ON FUNCTION "api"."unsubscribe"(text, boolean) IS 'Turns off the mails of the user whom the token names, if that is confirmed, because mail programs follow links before
+anybody reads the mail. Returns whether they get any, as {email}. Definer, because it is called without log-in.';
+
+COMMENT ON FUNCTION "api"."update_notification_settings"(jsonb) IS 'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
@@ -3050,24 +4360,35 @@ models are never compared. Definer, because edge_functions has no rights on the 
 
 COMMENT ON FUNCTION "private"."any_term"(text[]) IS 'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
 
+COMMENT ON FUNCTION "private"."apply_restriction"(bigint, text) IS 'Hides or suspends a locked person; false if they are.';
+
+COMMENT ON FUNCTION "private"."back_off"(integer) IS 'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
+row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
+
+COMMENT ON FUNCTION "private"."broadcast_to_users"(text, bigint, bigint, bigint, bigint, bigint, bigint) IS 'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics.';
+
 COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
 the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
 the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
 profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
 
+COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
+
+COMMENT ON FUNCTION "private"."can_upload_attachment"(text) IS 'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
+there, without uploads in progress. Definer, because a policy cannot query its own table.';
+
+COMMENT ON FUNCTION "private"."check_attachment"() IS 'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
+Storage has recorded. Definer, because the sender may not read all of storage.objects.';
+
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
 
-COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, time_zone,
-conversations, request}, or returns null. Mails that have nothing to tell any more are dropped. Definer, because
-edge_functions has no rights on the outbox.';
+COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to no busy domain, or returns null; drops those with nothing to tell. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data, request}], none for the receivers
-that are busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the
-outbox.';
+COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims due pushes, none for receivers that are busy, and drops those that nobody wants. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data, request}], of each conversation the
-first. Definer, because edge_functions has no rights on the outbox.';
+COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims up to max_rows due webhooks, of each conversation the first. Definer, as due_channels.';
 
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
@@ -3075,15 +4396,31 @@ what is written before: {interests, cities, names}. First those that begin with 
 COMMENT ON FUNCTION "private"."complete_places"(text, integer) IS 'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
 them have one name. It reads all places, in 10 to 30 ms: an index of the beginnings would be larger than the table.';
 
+COMMENT ON FUNCTION "private"."consume_rate_limit"(text, text, double precision, integer) IS 'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
+next token, which are wait in the response metadata, too, for the statement that writes and then does not. An error of
+the write rolls the count back; the Edge Function then counts again. Definer, because it has no grant on rate_limits.';
+
+COMMENT ON FUNCTION "private"."copy_evidence"(public.reports) IS 'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two.';
+
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
+
+COMMENT ON FUNCTION "private"."decode_cursor"(text) IS 'A cursor from its base64url; null for anything else.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
 forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms,
 and the deniers of queries.';
 
+COMMENT ON FUNCTION "private"."describe_outbox"() IS 'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';
+
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
+
+COMMENT ON FUNCTION "private"."describe_service"() IS 'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
+
+COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
+by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
+because it deletes from auth.users.';
 
 COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
 
@@ -3098,13 +4435,30 @@ COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, priva
   'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
 facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
 
+COMMENT ON FUNCTION "private"."finish_outbox"(jsonb) IS 'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
+device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
+retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, as due_channels.';
+
+COMMENT ON FUNCTION "private"."first_contact_left"(bigint, bigint, integer, boolean) IS 'How many more messages, offers, changed offers and notes may reach the partner before they have written, offered, or
+accepted or declined an offer; null: any number. Locks the conversation, unless the caller has.';
+
 COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
+COMMENT ON FUNCTION "private"."forget_changes"() IS 'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';
+
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
+
+COMMENT ON FUNCTION "private"."has_written"(bigint, bigint) IS 'Whether a person has ever written in this conversation.';
 
 COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat of a message from another one with its client_id.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
+
+COMMENT ON FUNCTION "private"."is_in_message"(text) IS 'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
+
+COMMENT ON FUNCTION "private"."is_upload"() IS 'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
+it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
+not apply.';
 
 COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
 (api.send_message).';
@@ -3112,7 +4466,13 @@ COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash o
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
 with all the words, those with the rarest, and those who lack what is denied.';
 
+COMMENT ON FUNCTION "private"."list_migrations"() IS 'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
+
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
+
+COMMENT ON FUNCTION "private"."lock_person"(bigint) IS 'Locks a person, so that a change of theirs happens before or after what an admin does.';
+
+COMMENT ON FUNCTION "private"."log_moderation"(text, bigint, bigint, text) IS 'Appends to the log; 400 without a reason.';
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
@@ -3122,6 +4482,15 @@ COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boole
 limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
 Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
 conversations of the caller.';
+
+COMMENT ON FUNCTION "private"."notice_of"(bigint, text, bigint, bigint, bigint) IS 'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
+reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
+sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
+it.';
+
+COMMENT ON FUNCTION "private"."notify"(text, bigint, bigint, bigint, bigint[]) IS 'Tells these people, once their delay has passed and if they have not seen it, and the operator''s webhook at once, of
+what by_id did, or an admin or the clock if that is null. The ids of one conversation''s events are in their order:
+whoever draws the later one has waited for the lock on the conversation or the reservation.';
 
 COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
 sent it, or the conversation is not the caller''s.';
@@ -3134,7 +4503,23 @@ COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded p
 
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
+COMMENT ON FUNCTION "private"."plan_notifications"(integer, boolean, boolean) IS 'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
+
+COMMENT ON FUNCTION "private"."plan_person"(bigint, bigint[], boolean, boolean, timestamp with time zone) IS 'Turns these rows of a person, which the caller has locked, into pushes and a mail.';
+
+COMMENT ON FUNCTION "private"."postpone_quiet"(bigint[], timestamp with time zone) IS 'Lets those rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns the others.';
+
+COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';
+
+COMMENT ON FUNCTION "private"."push_data"(private.outbox) IS 'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
+want it any more. id is a message''s or a reservation''s; title and text are null without previews.';
+
+COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
+has one may have any number, or by its IP address.';
+
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
+
+COMMENT ON FUNCTION "private"."rate_limit_key"(text, text) IS 'Today''s key of a user or address for one kind of request.';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
 lack it; and who says so (private.denied_words).';
@@ -3146,11 +4531,21 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
 alone.';
 
+COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
+the pair''s typing: topic. Definer, as record_conversation.';
+
+COMMENT ON FUNCTION "private"."record_conversation"() IS 'A conversation was opened, or an admin has changed or removed it: whoever took part before is told too. Definer,
+because nobody has a grant on the log.';
+
+COMMENT ON FUNCTION "private"."record_state"(bigint, bigint, text, bigint) IS 'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
+
 COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
 COMMENT ON FUNCTION "private"."refresh_search_entry"(bigint) IS 'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
+
+COMMENT ON FUNCTION "private"."require_first_contact"(bigint, bigint, integer) IS 'Raises 403 if nothing more may reach the partner before they have answered, also across a block, which it hides.';
 
 COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
 queued. Definer, because edge_functions has no rights on the index.';
@@ -3158,6 +4553,8 @@ queued. Definer, because edge_functions has no rights on the index.';
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
   'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
 put before those who were compared in meaning, which all neighbours are.';
+
+COMMENT ON FUNCTION "private"."shown_email"(bigint, text, bigint) IS 'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';
 
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
@@ -3172,23 +4569,54 @@ COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a 
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
 
+COMMENT ON FUNCTION "private"."unseen_by"(bigint) IS 'What a mail tells a person of each conversation with unread messages, or steps of reservations in their silence.';
+
 COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
+
+COMMENT ON FUNCTION "private"."webhook_data"(private.outbox) IS 'The data of an event: ids, and no names or texts; null if the subject is gone.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
 
-COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
-not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
-if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
-logged.';
+COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
+
+COMMENT ON FUNCTION "public"."erase_person"(bigint, text) IS 'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
+
+COMMENT ON FUNCTION "public"."find_people"(text, boolean) IS 'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
+an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
+private.';
+
+COMMENT ON FUNCTION "public"."lift_restriction"(bigint, text, text) IS 'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
+as these.';
+
+COMMENT ON FUNCTION "public"."read_evidence"(bigint) IS 'The messages that were copied for a report. Definer, because nobody has a grant on them: every look is logged.';
+
+COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it), hide (the profile is not searchable until
+public.lift_restriction()) or suspend (the account is deactivated). Raises 409 if it was resolved before. Definer,
+because the secret key has no grant to write reports: every decision is logged.';
+
+COMMENT ON FUNCTION "public"."restrict_person"(bigint, text, text) IS 'Hides or suspends as resolve_report does, without a report. Raises 409 if that was done before. Definer, as that.';
 
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
+
+COMMENT ON TABLE "private"."devices" IS 'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 
 COMMENT ON TABLE "private"."embedding_queue" IS 'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
 until its text or the model changes.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
+
+COMMENT ON TABLE "private"."outbox" IS 'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
+dearer: the worker drops a row whose subject is gone.';
+
+COMMENT ON TABLE "private"."outbox_settings" IS 'What triggers must know of the environment, which notify writes. One row.';
+
+COMMENT ON TABLE "private"."rate_limit_salts" IS 'The salt of the hashes. It is new every day, which resets every limit.';
+
+COMMENT ON TABLE "private"."rate_limits" IS 'Each key is a hash that cannot be reversed without the day''s salt. A row whose tat has passed means nothing.';
+
+COMMENT ON TABLE "private"."report_evidence" IS 'Copies of messages as they were when they were reported; public.read_evidence() shows them, and is logged.';
 
 COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
 instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
@@ -3209,9 +4637,21 @@ COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their
 sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
 spell them and what biographies deny.';
 
+COMMENT ON TABLE "private"."silences" IS 'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
+mail.';
+
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
-what it describes.';
+for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
+with what it describes.';
+
+COMMENT ON TABLE "public"."moderation_log" IS 'What admins did: who, when and why. Append-only, also for its owner.';
+
+COMMENT ON TABLE "public"."reports" IS 'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
+The users cannot be deleted while it exists; erasing a user keeps the row.';
+
+COMMENT ON TYPE "private"."change_cursor" IS 'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
+
+COMMENT ON TYPE "private"."notice" IS 'What somebody is told of: a message with its text, or a reservation as it is now.';
 
 COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
@@ -3230,13 +4670,23 @@ index that mean the same, `loose` those that it may stand for: beginnings, marke
 `rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
 word that it is a mistyping of.';
 
+COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
+
 REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."apply_restriction"(bigint, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."apply_restriction"(bigint, text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."complete_places"(text, integer) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."complete_places"(text, integer) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."copy_evidence"(public.reports) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."copy_evidence"(public.reports) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."corrections_of"(text, boolean) FROM PUBLIC;
 
@@ -3274,6 +4724,10 @@ REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."purge_evidence"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."purge_evidence"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) TO "postgres";
@@ -3297,6 +4751,10 @@ GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."time_zone_of"(text, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."time_zone_of"(text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."unseen_by"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."unseen_by"(bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."warnings_of"(bigint) FROM PUBLIC;
 
