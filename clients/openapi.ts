@@ -3965,10 +3965,7 @@ export interface operations {
                  * @example 3
                  */
                 limit?: number;
-                /**
-                 * @description Completes cities of the world, as "Lisbon, Portugal", and nothing else
-                 * @example true
-                 */
+                /** @description Completes cities of the world, as "Lisbon, Portugal", and nothing else */
                 places?: boolean;
             };
             header?: never;
