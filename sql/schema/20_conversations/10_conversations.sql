@@ -242,12 +242,11 @@ begin
 end
 $$;
 comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
-With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
-first; with with_partner each has the other participant, with their public profile unless there is a block;
-with_states says what is attached to a message, and when it was corrected or taken back; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
-is one.';
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
+with_partner each has the other participant, with their public profile unless there is a block; with_states says what is
+attached to a message, and when it was corrected or taken back; emails says when a partner''s address is shown: always
+or after_reply. The response metadata holds the offset of the next page if there is one.';
 grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
   to edge_functions;
 
@@ -257,6 +256,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   participants record;
+  moment constant timestamptz := private.present();
 begin
   -- Empty for non-participants, as in list_messages.
   select * into participants from private.participants_of(array[conversation]);
@@ -267,7 +267,20 @@ begin
     'id', participants.id,
     'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
     'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
-    'Reservations', private.reservations_of(conversation)
+    'Reservations', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+            'status', (private.reservation_at(reservations, moment)).status
+          )
+          order by date, id
+        ),
+        '[]'
+      )
+      from public.reservations
+      where conversation_id = conversation
+    )
   );
 end
 $$;

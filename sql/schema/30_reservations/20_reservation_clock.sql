@@ -37,11 +37,10 @@ begin
   perform private.notify(
     event => 'reservation.changed', conversation => reservation.conversation_id, subject => step,
     by_id => add_to_history.by_id,
-    people => array(
-      select participant
+    people => (
+      select array_remove(array[voyager_id, local_id], add_to_history.by_id)
       from public.conversations
-      cross join unnest(array[voyager_id, local_id]) as participant
-      where conversations.id = reservation.conversation_id and participant is distinct from add_to_history.by_id
+      where id = reservation.conversation_id
     )
   );
 end
@@ -61,21 +60,6 @@ comment on function private.lock_host(bigint) is
   'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
 one as a deadlock, a second later; one after the other, the second is refused at once.';
 
-create type private.reservation_step as (by_id bigint, note text, moment timestamptz);
-comment on type private.reservation_step is
-  'Who takes a step, with which note, and its time. Null for an admin or the clock, whose steps happen now.';
-
-create function private.present_step()
-returns private.reservation_step
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return nullif(current_setting('api.reservation_step', true), '')::private.reservation_step;
-end
-$$;
-comment on function private.present_step() is
-  'The step that write_reservation takes. Only for the triggers of reservations, which Postgres passes no arguments.';
-
 create function private.prepare_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -83,15 +67,16 @@ as $$
 declare
   participants bigint[];
   settled public.reservations;
-  moment constant timestamptz := coalesce((private.present_step()).moment, private.present());
+  -- What write_reservation says.
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+  moment constant timestamptz := coalesce((step ->> 'moment')::timestamptz, private.present());
 begin
-  select array[local_id, voyager_id]
-  into participants
-  from public.conversations
-  where id = new.conversation_id;
+  select array[local_id, voyager_id] into participants from public.conversations where id = new.conversation_id;
   new.host_id := coalesce(new.host_id, participants[1]);
-  new.revision := 1;
-  if tg_op = 'UPDATE' then
+  if tg_op = 'INSERT' then
+    new.revision := 1;
+    new.updated_at := new.created_at;
+  else
     new.revision := old.revision + (
       (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
     )::integer;
@@ -101,31 +86,25 @@ begin
     end if;
     settled := private.reservation_at(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
+    new.updated_at := moment;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
         is not distinct from (
           old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
         ) then
       new.updated_at := settled.updated_at;
-    else
-      if settled.status <> old.status then
-        -- An admin was quicker than the schedule. The step of the clock comes first.
-        perform private.add_to_history(settled, null, null);
-      end if;
-      new.updated_at := moment;
+    elsif settled.status <> old.status then
+      -- An admin was quicker than the schedule. The step of the clock comes first.
+      perform private.add_to_history(settled, null, null);
     end if;
-  else
-    new.updated_at := new.created_at;
   end if;
   if not new.host_id = any (participants) then
     raise check_violation using
       message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
-  end if;
-  if not new.offered_by = any (participants) then
+  elsif not new.offered_by = any (participants) then
     raise check_violation using
       message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
-  end if;
-  if new.status = 'accepted' and new.ends_at is not null then
+  elsif new.status = 'accepted' and new.ends_at is not null then
     perform private.lock_host(new.host_id);
   end if;
   return new;
@@ -133,7 +112,7 @@ end
 $$;
 comment on function private.prepare_reservation() is
   'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
-due. Definer, because callers cannot write the history.';
+due: any update writes it. Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
@@ -145,12 +124,12 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  step constant private.reservation_step := private.present_step();
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
 begin
   if tg_op <> 'DELETE'
     and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
       is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
-    perform private.add_to_history(new, step.by_id, step.note);
+    perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
   end if;
   perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
   from (
@@ -171,9 +150,7 @@ create trigger record_reservation
   for each row
   execute function private.record_reservation();
 
-create function private.write_reservation(
-  reservation public.reservations, by_id bigint, note text, moment timestamptz
-)
+create function private.write_reservation(reservation public.reservations, by_id bigint, note text, moment timestamptz)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -182,7 +159,7 @@ declare
 begin
   perform set_config(
     'api.reservation_step',
-    row(write_reservation.by_id, write_reservation.note, write_reservation.moment)::private.reservation_step::text,
+    jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text,
     true
   );
   if reservation.id is null then
@@ -209,42 +186,25 @@ comment on function private.write_reservation(public.reservations, bigint, text,
 history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the
 write.';
 
-create function private.settle(reservation public.reservations, moment timestamptz)
-returns public.reservations
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  settled constant public.reservations := private.reservation_at(reservation, moment);
-begin
-  if settled.status = reservation.status then
-    return reservation;
-  end if;
-  return private.write_reservation(reservation => settled, by_id => null, note => null, moment => moment);
-end
-$$;
-comment on function private.settle(public.reservations, timestamptz) is
-  'Writes the step of the clock that is due at this moment on this locked reservation, and returns it as it is then.';
-
 create function private.settle_reservations()
 returns integer
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  reservation public.reservations;
-  settled integer := 0;
+  settled integer;
 begin
-  for reservation in
-    select *
+  with due as materialized (
+    select id
     from public.reservations
     where due_at <= (select private.present())
     order by due_at
     limit 500
-    -- Whoever holds a lock settles that reservation first.
+    -- What somebody is about to change is left for the next time.
     for no key update skip locked
-  loop
-    perform private.settle(reservation, private.present());
-    settled := settled + 1;
-  end loop;
+  )
+  -- prepare_reservation sets the status.
+  update public.reservations set status = reservations.status from due where reservations.id = due.id;
+  get diagnostics settled = row_count;
   return settled;
 end
 $$;

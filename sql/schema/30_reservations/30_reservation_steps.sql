@@ -1,18 +1,8 @@
--- What the participants do with reservations. Every function locks the two accounts, then the reservation, writes what
--- the clock has to do, and only then looks at the status.
+-- What the participants do with reservations. Every function locks the two accounts, then the reservation, and only then
+-- looks at the status of this moment.
 create type private.reservation_view as (
-  id bigint,
-  conversation_id bigint,
-  title text,
-  price numeric,
-  date text,
-  ends_at text,
-  status text,
-  host_id bigint,
-  offered_by bigint,
-  revision integer,
-  "createdAt" text,
-  "updatedAt" text
+  id bigint, conversation_id bigint, title text, price numeric, date text, ends_at text, status text, host_id bigint,
+  offered_by bigint, revision integer, "createdAt" text, "updatedAt" text
 );
 comment on type private.reservation_view is 'A reservation as every answer of its own endpoints shows it.';
 
@@ -82,8 +72,7 @@ as $$
 declare
   locked public.reservations;
 begin
-  select *
-  into locked
+  select * into locked
   from public.reservations
   where id = reservation and conversation_id = conversation
   for no key update;
@@ -99,22 +88,17 @@ $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
   'Locks a reservation of this conversation, and its host if told to, and returns it unsettled.';
 
-create function private.require_revision(reservation public.reservations, read_revision integer)
+create function private.raise_conflict(message text, status text, code text default 'conflict')
 returns void
-language plpgsql stable security invoker set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if reservation.revision is distinct from read_revision then
-    raise sqlstate 'PT409' using
-      message = 'This offer has changed since it was read',
-      detail = json_build_object('status', reservation.status),
-      hint = 'stale_revision';
-  end if;
+  raise sqlstate 'PT409' using
+    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
 end
 $$;
-comment on function private.require_revision(public.reservations, integer) is
-  'Raises 409 unless the terms of a settled reservation are those that the caller has read, so that nobody answers terms
-that they have not seen.';
+comment on function private.raise_conflict(text, text, text) is
+  'Refuses a step with 409 and the status that the reservation has.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -170,17 +154,15 @@ declare
   partner constant bigint := private.lock_pair(conversation);
   locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
   moment constant timestamptz := private.present();
-  current public.reservations := private.settle(locked, moment);
+  current public.reservations := private.reservation_at(locked, moment);
   wanted public.reservations := jsonb_populate_record(current, changes);
 begin
   perform private.require_partner(partner);
-  perform private.require_revision(current, revision);
-  if current.status <> 'pending' then
-    raise sqlstate 'PT409' using
-      message = format('This reservation is %s', current.status),
-      detail = json_build_object('status', current.status);
-  end if;
-  if wanted.date <= moment then
+  if current.revision is distinct from counter_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status <> 'pending' then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
+  elsif wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
@@ -211,13 +193,9 @@ declare
     conversation, reservation, and_host => step = 'accept'
   );
   moment constant timestamptz := private.present();
-  current public.reservations := private.settle(locked, moment);
-  next_status constant text := case step
-    when 'accept' then 'accepted'
-    when 'decline' then 'declined'
-    when 'cancel' then 'cancelled'
-    when 'complete' then 'completed'
-  end;
+  current public.reservations := private.reservation_at(locked, moment);
+  next_status constant text :=
+    '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
   wanted public.reservations;
 begin
   if step <> 'cancel' then
@@ -226,25 +204,17 @@ begin
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if step in ('accept', 'decline') then
-    perform private.require_revision(current, step_reservation.revision);
-  end if;
-  if current.status = next_status then
+  if step in ('accept', 'decline') and current.revision is distinct from step_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status = next_status then
     return to_json(private.to_reservation_view(current));
-  end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.
-  if step = 'complete'
-    or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
-    raise sqlstate 'PT409' using
-      message = case
-        when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
-        else format('This reservation is %s', current.status)
-      end,
-      detail = json_build_object('status', current.status);
+  elsif step = 'complete' and current.status = 'accepted' then
+    perform private.raise_conflict('This reservation has not ended yet', current.status);
+  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
   elsif step in ('accept', 'decline') and current.offered_by = me then
-    raise sqlstate 'PT409' using
-      message = 'Only the other participant can answer this offer',
-      detail = json_build_object('status', current.status);
+    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
   end if;
   if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
     note := null;
@@ -255,10 +225,7 @@ begin
     current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
-      raise sqlstate 'PT409' using
-        message = 'The host has another reservation at that time',
-        detail = json_build_object('status', current.status),
-        hint = 'overlap';
+      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
   end;
   return to_json(private.to_reservation_view(current));
 end
@@ -289,7 +256,7 @@ begin
     for no key update of reservations
   loop
     moment := private.present();
-    reservation := private.settle(reservation, moment);
+    reservation := private.reservation_at(reservation, moment);
     continue when reservation.status not in ('pending', 'accepted');
     reservation.status := 'cancelled';
     perform private.write_reservation(
@@ -299,4 +266,4 @@ begin
 end
 $$;
 comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted; what has ended by now is completed.';
+  'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';

@@ -23,6 +23,8 @@ DROP FUNCTION "private"."either"(private.search_unit);
 
 DROP FUNCTION "private"."export_account"();
 
+DROP FUNCTION "private"."history_of"(public.reservations, timestamp WITH time zone);
+
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
@@ -31,13 +33,23 @@ DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, te
 
 DROP FUNCTION "private"."phrase"(text[]);
 
+DROP FUNCTION "private"."present_step"();
+
+DROP FUNCTION "private"."require_revision"(public.reservations, integer);
+
+DROP FUNCTION "private"."reservations_of"(bigint);
+
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
+
+DROP FUNCTION "private"."settle"(public.reservations, timestamp WITH time zone);
 
 DROP FUNCTION "private"."tags_of"(integer[]);
 
 DROP FUNCTION "private"."term_query"(text);
 
 DROP FUNCTION "private"."typo_budget"(text);
+
+DROP TYPE "private"."reservation_step";
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 
@@ -114,6 +126,43 @@ begin
     exit when completed::jsonb <> none;
   end loop;
   return completed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.counter_reservation (
+  conversation        bigint,
+  reservation         bigint,
+  revision            integer,
+  changes             jsonb,
+  first_contact_limit integer DEFAULT NULL::integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  moment constant timestamptz := private.present();
+  current public.reservations := private.reservation_at(locked, moment);
+  wanted public.reservations := jsonb_populate_record(current, changes);
+begin
+  perform private.require_partner(partner);
+  if current.revision is distinct from counter_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status <> 'pending' then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
+  elsif wanted.date <= moment then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  if wanted is distinct from current then
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+    wanted.offered_by := me;
+    current := private.write_reservation(reservation => wanted, by_id => me, note => null, moment => moment);
+  end if;
+  return to_json(private.to_reservation_view(current));
 end
 $function$;
 
@@ -276,6 +325,46 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.get_conversation (
+  conversation bigint
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  participants record;
+  moment constant timestamptz := private.present();
+begin
+  -- Empty for non-participants, as in list_messages.
+  select * into participants from private.participants_of(array[conversation]);
+  if not found then
+    perform private.require_participant(conversation);
+  end if;
+  return json_build_object(
+    'id', participants.id,
+    'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
+    'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
+    'Reservations', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+            'status', (private.reservation_at(reservations, moment)).status
+          )
+          order by date, id
+        ),
+        '[]'
+      )
+      from public.reservations
+      where conversation_id = conversation
+    )
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.get_me_and_choices()
   RETURNS jsonb
   LANGUAGE plpgsql
@@ -318,6 +407,28 @@ begin
     ) as more
     where profiles.id = profile
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.get_reservation (
+  conversation bigint,
+  reservation  bigint
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  shown json;
+begin
+  perform private.require_participant(conversation);
+  select body into shown from private.reservations_with_history(conversation, reservation);
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  return shown;
 end
 $function$;
 
@@ -583,6 +694,64 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.step_reservation (
+  conversation        bigint,
+  reservation         bigint,
+  step                text,
+  note                text,
+  revision            integer DEFAULT NULL::integer,
+  first_contact_limit integer DEFAULT NULL::integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  locked constant public.reservations := private.lock_reservation(
+    conversation, reservation, and_host => step = 'accept'
+  );
+  moment constant timestamptz := private.present();
+  current public.reservations := private.reservation_at(locked, moment);
+  next_status constant text :=
+    '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
+  wanted public.reservations;
+begin
+  if step <> 'cancel' then
+    perform private.require_partner(partner);
+  elsif private.is_blocked_between(me, partner) then
+    -- Whoever is in a reservation can leave it, but no words cross a block.
+    note := null;
+  end if;
+  if step in ('accept', 'decline') and current.revision is distinct from step_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status = next_status then
+    return to_json(private.to_reservation_view(current));
+  -- Nobody completes a reservation before its end, and at its end the clock does.
+  elsif step = 'complete' and current.status = 'accepted' then
+    perform private.raise_conflict('This reservation has not ended yet', current.status);
+  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
+  elsif step in ('accept', 'decline') and current.offered_by = me then
+    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
+  end if;
+  if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
+    note := null;
+  end if;
+  wanted := current;
+  wanted.status := next_status;
+  begin
+    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
+  exception
+    when exclusion_violation then
+      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
+  end;
+  return to_json(private.to_reservation_view(current));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.unsend_message (
   conversation bigint,
   message      bigint,
@@ -696,6 +865,38 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.add_to_history (
+  reservation public.reservations,
+  by_id       bigint,
+  note        text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  step bigint;
+begin
+  insert into public.reservation_history (
+    reservation_id, conversation_id, status, by_id, note, title, price, date, ends_at, created_at
+  )
+  values (
+    reservation.id, reservation.conversation_id, reservation.status, add_to_history.by_id, add_to_history.note,
+    reservation.title, reservation.price, reservation.date, reservation.ends_at, reservation.updated_at
+  )
+  returning id into step;
+  perform private.notify(
+    event => 'reservation.changed', conversation => reservation.conversation_id, subject => step,
+    by_id => add_to_history.by_id,
+    people => (
+      select array_remove(array[voyager_id, local_id], add_to_history.by_id)
+      from public.conversations
+      where id = reservation.conversation_id
+    )
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.adopt_model (
   wanted text
 )
@@ -795,6 +996,38 @@ begin
       measured_profiles = (select count(*) from private.search_entries where model = wanted)
     where name = wanted;
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.cancel_reservations_of (
+  person bigint,
+  by_id  bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  reservation public.reservations;
+  moment timestamptz;
+begin
+  for reservation in
+    select reservations.*
+    from public.conversations
+    join public.reservations on reservations.conversation_id = conversations.id
+    where person in (conversations.voyager_id, conversations.local_id)
+      and reservations.status in ('pending', 'accepted')
+    order by reservations.id
+    for no key update of reservations
+  loop
+    moment := private.present();
+    reservation := private.reservation_at(reservation, moment);
+    continue when reservation.status not in ('pending', 'accepted');
+    reservation.status := 'cancelled';
+    perform private.write_reservation(
+      reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
+    );
+  end loop;
 end
 $function$;
 
@@ -1702,6 +1935,32 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.lock_reservation (
+  conversation bigint,
+  reservation  bigint,
+  and_host     boolean
+)
+  RETURNS public.reservations
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  locked public.reservations;
+begin
+  select * into locked
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  if and_host then
+    perform private.lock_host(locked.host_id);
+  end if;
+  return locked;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.match_words (
   ids           bigint[],
   neighbour_ids bigint[],
@@ -2150,6 +2409,74 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.prepare_reservation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  participants bigint[];
+  settled public.reservations;
+  -- What write_reservation says.
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+  moment constant timestamptz := coalesce((step ->> 'moment')::timestamptz, private.present());
+begin
+  select array[local_id, voyager_id] into participants from public.conversations where id = new.conversation_id;
+  new.host_id := coalesce(new.host_id, participants[1]);
+  if tg_op = 'INSERT' then
+    new.revision := 1;
+    new.updated_at := new.created_at;
+  else
+    new.revision := old.revision + (
+      (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
+    )::integer;
+    if new.conversation_id <> old.conversation_id then
+      new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
+      new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
+    end if;
+    settled := private.reservation_at(old, moment);
+    new.status := case when new.status = old.status then settled.status else new.status end;
+    new.updated_at := moment;
+    if settled.status <> old.status
+      and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+        is not distinct from (
+          old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
+        ) then
+      new.updated_at := settled.updated_at;
+    elsif settled.status <> old.status then
+      -- An admin was quicker than the schedule. The step of the clock comes first.
+      perform private.add_to_history(settled, null, null);
+    end if;
+  end if;
+  if not new.host_id = any (participants) then
+    raise check_violation using
+      message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
+  elsif not new.offered_by = any (participants) then
+    raise check_violation using
+      message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
+  elsif new.status = 'accepted' and new.ends_at is not null then
+    perform private.lock_host(new.host_id);
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.raise_conflict (
+  message text,
+  status  text,
+  code    text DEFAULT 'conflict'::text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  raise sqlstate 'PT409' using
+    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.rarity_of (
   unit     private.search_unit,
   profiles double precision
@@ -2485,6 +2812,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.record_reservation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+begin
+  if tg_op <> 'DELETE'
+    and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+      is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
+    perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  end if;
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.refresh_places (
   after        bigint,
   max_profiles integer
@@ -2589,6 +2941,53 @@ begin
     from unnest(vector)
     where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.reservations_with_history (
+  conversation bigint,
+  reservation  bigint
+)
+  RETURNS TABLE (
+    body json
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+begin
+  return query
+    select row_to_json(entry)
+    from (
+      select view.*, history.steps as history
+      from public.reservations as stored
+      cross join lateral private.reservation_at(stored, moment) as settled
+      cross join lateral private.to_reservation_view(settled) as view
+      cross join lateral (
+        select json_agg(
+          json_build_object(
+            'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
+            'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
+          )
+          order by step.id nulls last
+        ) as steps
+        from (
+          select id, status, by_id, note, title, price, date, ends_at, created_at
+          from public.reservation_history
+          where reservation_id = stored.id and conversation_id = stored.conversation_id
+          union all
+          -- The step of the clock, as it will be written.
+          select
+            null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
+            settled.updated_at
+          where settled.status <> stored.status
+        ) as step
+      ) as history
+      where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
+      order by stored.date, stored.id
+    ) as entry;
 end
 $function$;
 
@@ -2724,6 +3123,30 @@ begin
       profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
       keyword, cosine, semantic, context, coverage, words_matched, names_missing, in_name, is_name, lives, lacks
     from scored;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.settle_reservations()
+  RETURNS integer
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  settled integer;
+begin
+  with due as materialized (
+    select id
+    from public.reservations
+    where due_at <= (select private.present())
+    order by due_at
+    limit 500
+    -- What somebody is about to change is left for the next time.
+    for no key update skip locked
+  )
+  -- prepare_reservation sets the status.
+  update public.reservations set status = reservations.status from due where reservations.id = due.id;
+  get diagnostics settled = row_count;
+  return settled;
 end
 $function$;
 
@@ -2906,6 +3329,44 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.write_reservation (
+  reservation public.reservations,
+  by_id       bigint,
+  note        text,
+  moment      timestamp with time zone
+)
+  RETURNS public.reservations
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  written public.reservations;
+begin
+  perform set_config(
+    'api.reservation_step',
+    jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text,
+    true
+  );
+  if reservation.id is null then
+    insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
+    values (
+      reservation.conversation_id, reservation.title, reservation.price, reservation.date, reservation.ends_at,
+      reservation.host_id, reservation.offered_by
+    )
+    returning * into written;
+  else
+    update public.reservations
+    set
+      title = reservation.title, price = reservation.price, date = reservation.date, ends_at = reservation.ends_at,
+      offered_by = reservation.offered_by, status = reservation.status
+    where id = reservation.id
+    returning * into written;
+  end if;
+  perform set_config('api.reservation_step', '', true);
+  return written;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.resolve_report (
   report bigint,
   action text,
@@ -2979,12 +3440,11 @@ of. Definer, because callers cannot call get_me.';
 COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
 place; null if it is not. Definer, as that.';
 
-COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
-With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
-first; with with_partner each has the other participant, with their public profile unless there is a block;
-with_states says what is attached to a message, and when it was corrected or taken back; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
-is one.';
+COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
+with_partner each has the other participant, with their public profile unless there is a block; with_states says what is
+attached to a message, and when it was corrected or taken back; emails says when a partner''s address is shown: always
+or after_reply. The response metadata holds the offset of the next page if there is one.';
 
 COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
@@ -3009,6 +3469,8 @@ COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures the similarit
 the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
 the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
 profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
+
+COMMENT ON FUNCTION "private"."cancel_reservations_of"(bigint, bigint) IS 'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';
 
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
@@ -3086,6 +3548,11 @@ COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded p
 
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places and the cities and districts around the cities and districts among them: a region has no middle.';
 
+COMMENT ON FUNCTION "private"."prepare_reservation"() IS 'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
+due: any update writes it. Definer, because callers cannot write the history.';
+
+COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Refuses a step with 409 and the status that the reservation has.';
+
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
@@ -3103,6 +3570,9 @@ COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
 COMMENT ON FUNCTION "private"."refresh_search_entry"(bigint) IS 'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
+
+COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all of them by date if its id is null, each with its steps up to this moment,
+oldest first.';
 
 COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
 queued. Definer, because edge_functions has no rights on the index.';
@@ -3221,6 +3691,10 @@ GRANT EXECUTE ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean,
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."raise_conflict"(text, text, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."raise_conflict"(text, text, text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) FROM PUBLIC;
 
