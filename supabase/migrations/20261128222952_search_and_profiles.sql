@@ -444,31 +444,92 @@ CREATE OR REPLACE FUNCTION api.list_conversations (
   RETURNS json
   LANGUAGE plpgsql
   STABLE
+  SECURITY DEFINER
   SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  SET enable_seqscan TO 'off'
+  SET enable_nestloop TO 'off'
   AS $function$
 declare
   me constant bigint := private.my_id();
+  -- The rule of participants_of.
+  cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
+  -- One more than the page, as in list_messages.
+  max_rows constant bigint := page_limit + 1;
+  myself text;
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity';
+  after_id bigint := 9223372036854775807;
   listed json[];
 begin
-  -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
+  if pinned_first then
+    pinned := array(
+      select conversation_id
+      from private.inbox_entries
+      where user_id = me and is_pinned and (archived is null or is_archived = archived)
+      order by active_at desc, conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if max_rows < cardinality(shown) then
+    shown := shown[:max_rows::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select active_at, conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped)
+    order by active_at desc, conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  -- format, because json_build_object took a fifth of a page of 50.
+  select format('{"id" : %s, "name" : %s, "email" : %s}', me, to_json(name), to_json(email))
+  into myself
+  from public.users
+  where id = me;
+  with entries as materialized (
+    select *, true as is_shown_first
+    from private.inbox_entries
+    where user_id = me and conversation_id = any (shown)
+    union all
+    (
+      select *, false
+      from private.latest_entries_of(me, archived, pinned, after_time, after_id, max_rows)
+      order by active_at desc, conversation_id desc
+      limit max_rows - cardinality(shown)
+    )
+  ),
+  -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
+  page as materialized (
+    select
+      conversations.*, active_at, is_shown_first, last_message_id, voyager_id + local_id - me as partner_id
+    from entries
+    join public.conversations
+      on conversations.id = conversation_id and conversations.id = any (array(select conversation_id from entries))
+  )
   select array_agg(
     format(
-      '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
-      '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
-      '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
-      '"Messages" : [%8$s], "createdAt" : "%9$s"%10$s}',
+      '{"id" : %s, "voyager_id" : %s, "local_id" : %s, "Voyager" : %s, "Local" : %s, "Messages" : [%s], '
+      '"createdAt" : "%s"%s}',
       page.id, page.voyager_id, page.local_id,
-      to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
+      case me when page.voyager_id then myself else other.printed end,
+      case me when page.local_id then myself else other.printed end,
       case
-        when page.latest_id is not null then format(
+        when messages.id is not null then format(
           '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
-          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at),
+          messages.id, to_json(messages.content), messages.user_id, to_json(messages.read),
+          private.iso(messages.created_at),
           case
             when with_states then format(
               ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
-              coalesce(page.latest_attachment::text, 'null'),
-              coalesce(to_json(private.iso(page.latest_edited_at))::text, 'null'),
-              coalesce(to_json(private.iso(page.latest_deleted_at))::text, 'null')
+              coalesce(messages.attachment::text, 'null'),
+              coalesce(to_json(private.iso(messages.edited_at))::text, 'null'),
+              coalesce(to_json(private.iso(messages.deleted_at))::text, 'null')
             )
           end
         )
@@ -477,26 +538,42 @@ begin
       case
         when with_partner then format(
           ', "partner" : {"id" : %s, "name" : %s, "profile" : %s}',
-          page.voyager_id + page.local_id - me,
-          to_json(case me when page.voyager_id then page.local_name else page.voyager_name end),
+          partner.id, to_json(partner.name),
           case
-            when page.partner_profile_id is null then 'null'
+            when profiles.id is null then 'null'
             else format(
-              '{"id" : %s, "image_url" : %s}',
-              page.partner_profile_id, coalesce(to_json(page.partner_image_url)::text, 'null')
+              '{"id" : %s, "image_url" : %s}', profiles.id, coalesce(to_json(profiles.image_url)::text, 'null')
             )
           end
         )
       end
     )::json
-    order by page.is_pinned desc, page.active_at desc, page.id desc
+    order by page.is_shown_first desc, page.active_at desc, page.id desc
   )
   into listed
-  from private.my_inbox(
-    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
-    with_profile => with_partner, emails => emails
-  ) as page;
-
+  from page
+  join public.users as partner
+    on partner.id = page.partner_id and partner.id = any (array(select partner_id from page))
+  cross join lateral (
+    select format(
+      '{"id" : %s, "name" : %s, "email" : %s}', partner.id, to_json(partner.name),
+      to_json(case
+        when partner.id = any (cut_off) then ''
+        when emails = 'always' then partner.email
+        -- A call for each of them made the list a tenth dearer.
+        else private.shown_email(partner.id, partner.email, page.id)
+      end)
+    ) as printed
+  ) as other
+  left join public.profiles
+    on profiles.user_id = partner.id
+    and profiles.is_searchable
+    and partner.is_active
+    and partner.id <> all (cut_off)
+    and profiles.user_id = any (array(select partner_id from page where with_partner))
+  left join public.messages
+    on messages.id = page.last_message_id
+    and messages.id = any (array(select last_message_id from page));
   return private.to_page(listed, page_limit, next => page_offset + page_limit);
 end
 $function$;
@@ -2038,142 +2115,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.my_inbox (
-  page_limit   bigint,
-  page_offset  bigint,
-  archived     boolean,
-  pinned_first boolean,
-  with_profile boolean,
-  emails       text
-)
-  RETURNS TABLE (
-    id                 bigint,
-    voyager_id         bigint,
-    voyager_name       text,
-    voyager_email      text,
-    local_id           bigint,
-    local_name         text,
-    local_email        text,
-    created_at         timestamp with time zone,
-    active_at          timestamp with time zone,
-    is_pinned          boolean,
-    latest_id          bigint,
-    content            text,
-    user_id            bigint,
-    read               boolean,
-    latest_at          timestamp with time zone,
-    partner_profile_id bigint,
-    partner_image_url  text,
-    latest_edited_at   timestamp with time zone,
-    latest_deleted_at  timestamp with time zone,
-    latest_attachment  jsonb
-  )
-  LANGUAGE plpgsql
-  STABLE
-  SECURITY DEFINER
-  ROWS 50
-  SET search_path TO ''
-  SET enable_bitmapscan TO 'off'
-  SET enable_seqscan TO 'off'
-  SET enable_nestloop TO 'off'
-  AS $function$
-declare
-  me constant bigint := private.my_id();
-  my_name text;
-  my_email text;
-  pinned bigint[] := array[]::bigint[];
-  shown bigint[];
-  skipped bigint;
-  -- The page begins after this entry.
-  after_time timestamptz := 'infinity'::timestamptz;
-  after_id bigint := 9223372036854775807;
-  -- The rule of participants_of.
-  cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
-begin
-  if pinned_first then
-    pinned := array(
-      select entries.conversation_id
-      from private.inbox_entries as entries
-      where entries.user_id = me
-        and entries.is_pinned
-        and (archived is null or entries.is_archived = archived)
-      order by entries.active_at desc, entries.conversation_id desc
-    );
-  end if;
-  shown := pinned[least(page_offset, 20)::integer + 1:];
-  if page_limit < cardinality(shown) then
-    shown := shown[:page_limit::integer];
-  end if;
-  skipped := page_offset - cardinality(pinned);
-  if skipped > 0 then
-    -- From the index alone, so that a late page costs little more than the first.
-    select entries.active_at, entries.conversation_id
-    into after_time, after_id
-    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
-    order by entries.active_at desc, entries.conversation_id desc
-    limit 1
-    offset skipped - 1;
-  end if;
-  select name, email into my_name, my_email from public.users where users.id = me;
-  return query
-    with entries as materialized (
-      select known.*, true as is_shown_first
-      from private.inbox_entries as known
-      where known.user_id = me and known.conversation_id = any (shown)
-      union all
-      (
-        select latest.*, false
-        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as latest
-        order by latest.active_at desc, latest.conversation_id desc
-        limit page_limit - cardinality(shown)
-      )
-    ),
-    -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
-    page as materialized (
-      select
-        entries.conversation_id, conversations.voyager_id, conversations.local_id, conversations.created_at,
-        entries.active_at, entries.is_shown_first, entries.last_message_id,
-        conversations.voyager_id + conversations.local_id - me as partner_id
-      from entries
-      join public.conversations
-        on conversations.id = entries.conversation_id
-        and conversations.id = any (array(select entries.conversation_id from entries))
-    )
-    select
-      page.conversation_id,
-      page.voyager_id,
-      case me when page.voyager_id then my_name else partner.name end,
-      case me when page.voyager_id then my_email else shown.email end,
-      page.local_id,
-      case me when page.local_id then my_name else partner.name end,
-      case me when page.local_id then my_email else shown.email end,
-      page.created_at, page.active_at, page.is_shown_first,
-      messages.id, messages.content, messages.user_id, messages.read, messages.created_at,
-      profile.id, profile.image_url, messages.edited_at, messages.deleted_at, messages.attachment
-    from page
-    join public.users as partner
-      on partner.id = page.partner_id
-      and partner.id = any (array(select page.partner_id from page))
-    cross join lateral (
-      select
-        case
-          when partner.id = any (cut_off) then ''
-          when emails = 'always' then partner.email
-          else private.shown_email(partner.id, partner.email, page.conversation_id)
-        end as email,
-        partner.is_active and partner.id <> all (cut_off) as profile
-    ) as shown
-    left join public.profiles as profile
-      on profile.user_id = partner.id
-      and profile.is_searchable
-      and shown.profile
-      and profile.user_id = any (array(select page.partner_id from page where with_profile))
-    left join public.messages
-      on messages.id = page.last_message_id
-      and messages.id = any (array(select page.last_message_id from page));
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.nearest_profiles (
   query_vector extensions.halfvec,
   query_model  text,
@@ -3440,11 +3381,12 @@ of. Definer, because callers cannot call get_me.';
 COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
 place; null if it is not. Definer, as that.';
 
-COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first; with
-with_partner each has the other participant, with their public profile unless there is a block; with_states says what is
-attached to a message, and when it was corrected or taken back; emails says when a partner''s address is shown: always
-or after_reply. The response metadata holds the offset of the next page if there is one.';
+COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'A page of the caller''s conversations with their latest message, latest activity first; all of them if the limit is
+null. archived null takes archived ones and others; pinned_first lists the pinned ones first; with_partner adds the
+other participant, with their public profile unless there is a block; with_states says what is attached to a message,
+and when it was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
+response metadata holds the offset of the next page if there is one. Definer, because callers cannot read inbox_entries
+and other users, and the policy on messages would gather all conversations of the caller.';
 
 COMMENT ON FUNCTION "api"."report_person"(jsonb) IS 'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
@@ -3531,11 +3473,6 @@ COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but th
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
 in the place that the query asks for, true if it asks for none; `lacks`: says to lack something that it denies.';
-
-COMMENT ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) IS 'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
-limit is null. archived null takes archived ones and others; with_profile reads the partners'' public profiles too.
-Definer, because callers cannot read inbox_entries and other users, and the policy on messages would gather all
-conversations of the caller.';
 
 COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
 sent it, or the conversation is not the caller''s.';
@@ -3683,10 +3620,6 @@ GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) TO "authenticated", "postgres";
 
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
