@@ -34,7 +34,7 @@ begin
 end
 $$;
 comment on function private.cap_interests() is
-  'Enforces the limit of 50 interests a profile for every role; a constraint cannot count rows.';
+  'Enforces the limit of 50 for every role; a constraint cannot count rows.';
 
 create trigger cap_interests
   after insert on public.profile_interests
@@ -61,22 +61,20 @@ $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
 grant execute on function private.interests_of(bigint) to authenticated;
 
-create function private.replace_interests(profile bigint, ids bigint[])
+create function private.replace_interests(profile bigint, list jsonb)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  ids constant bigint[] := private.interest_ids(list);
 begin
-  perform private.check_interests(ids);
-  delete from public.profile_interests
-  where profile_id = profile and interest_id <> all (ids);
-  insert into public.profile_interests (profile_id, interest_id)
-  select profile, unnest(ids)
-  on conflict do nothing;
+  delete from public.profile_interests where profile_id = profile and interest_id <> all (ids);
+  insert into public.profile_interests (profile_id, interest_id) select profile, unnest(ids) on conflict do nothing;
 end
 $$;
-comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400 and changes nothing. The caller has locked the profile:
-concurrent replacements would end with the union of both sets.';
+comment on function private.replace_interests(bigint, jsonb) is
+  'Replaces a profile''s interests by a JSON array of ids, or raises 400 and changes nothing. The caller has locked the
+profile: concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json

@@ -65,13 +65,7 @@ grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
 create type private.message_view as (
-  id bigint,
-  user_id bigint,
-  conversation_id bigint,
-  content text,
-  attachment jsonb,
-  read boolean,
-  "createdAt" text,
+  id bigint, user_id bigint, conversation_id bigint, content text, attachment jsonb, read boolean, "createdAt" text,
   "Sender" json
 );
 comment on type private.message_view is
@@ -83,60 +77,40 @@ returns private.message_view
 language sql stable security invoker
 as $$
   select row(
-    message.id,
-    message.user_id,
-    message.conversation_id,
-    message.content,
-    message.attachment,
-    message.read,
-    private.iso(message.created_at),
-    sender
+    message.id, message.user_id, message.conversation_id, message.content, message.attachment, message.read,
+    private.iso(message.created_at), sender
   )::private.message_view
 $$;
 comment on function private.to_message_view(public.messages, json) is
   'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
 private.iso.';
 
-create type private.message_with_states as (
-  id bigint,
-  user_id bigint,
-  conversation_id bigint,
-  content text,
-  attachment jsonb,
-  read boolean,
-  "createdAt" text,
-  "Sender" json,
-  "editedAt" text,
-  "deletedAt" text
-);
-comment on type private.message_with_states is 'A message as it is shown to whoever asks for its states.';
-
 create function private.with_states(listed private.message_view[])
-returns private.message_with_states[]
+returns json[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return array(
-    select row(
-      shown.id, shown.user_id, shown.conversation_id, shown.content, shown.attachment, shown.read, shown."createdAt",
-      shown."Sender", private.iso(messages.edited_at), private.iso(messages.deleted_at)
-    )::private.message_with_states
-    from unnest(listed) with ordinality as shown
-    join public.messages on messages.id = shown.id
-    order by shown.ordinality
+    select row_to_json(shown)
+    from (
+      select (listed[place]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
+      from generate_subscripts(listed, 1) as place
+      join public.messages on messages.id = listed[place].id
+      order by place
+    ) as shown
   );
 end
 $$;
 comment on function private.with_states(private.message_view[]) is
-  'These messages, each with when it was corrected and taken back. A second step, because whoever does not ask for it
-must not pay for it: a case for each row made a page a third dearer.';
+  'The JSON of these messages, each with when it was corrected and taken back. A second step, because whoever does not
+ask for it must not pay for it: a case for each row made a page a third dearer.';
 
 create function private.print_message(shown private.message_view, with_states boolean)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return case when with_states then to_json((private.with_states(array[shown]))[1]) else to_json(shown) end;
+  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
 end
 $$;
 comment on function private.print_message(private.message_view, boolean) is 'The JSON of one message.';
@@ -262,9 +236,7 @@ begin
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
       perform private.require_first_contact(conversation, partner, first_contact_limit);
-      raise sqlstate 'PT403' using
-        message = 'You cannot write to this person',
-        hint = private.refusal_code(me, partner);
+      perform private.forbid_writing(partner);
     end if;
     if sent.conversation_id <> conversation or private.hash_message(
       jsonb_populate_record(null::public.messages, draft)

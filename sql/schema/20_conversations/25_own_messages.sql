@@ -59,8 +59,7 @@ begin
   if own.content <> new_content then
     -- New words need what a send needs.
     if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
-      raise sqlstate 'PT403' using
-        message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
+      perform private.forbid_writing(partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
       raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
     -- Otherwise corrections would reach somebody who has not answered without end.

@@ -1,10 +1,5 @@
 -- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns.
-create type private.conversation_state as (
-  conversation_id bigint,
-  archived boolean,
-  muted_until text,
-  pinned boolean
-);
+create type private.conversation_state as (conversation_id bigint, archived boolean, muted_until text, pinned boolean);
 comment on type private.conversation_state is 'A state as every answer shows it.';
 
 create function private.to_state(entry private.inbox_entries)
@@ -12,10 +7,8 @@ returns private.conversation_state
 language sql stable security invoker
 as $$
   select row(
-    entry.conversation_id,
-    entry.is_archived,
-    private.iso(case when entry.muted_until > now() then entry.muted_until end),
-    entry.is_pinned
+    entry.conversation_id, entry.is_archived,
+    private.iso(case when entry.muted_until > now() then entry.muted_until end), entry.is_pinned
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is

@@ -1,4 +1,4 @@
--- What the participants do with reservations. Every function locks the two accounts, then the reservation, and only then
+-- What the participants do with reservations. Every function locks the two accounts, then the reservation, and then
 -- looks at the status of this moment.
 create type private.reservation_view as (
   id bigint, conversation_id bigint, title text, price numeric, date text, ends_at text, status text, host_id bigint,
@@ -55,9 +55,7 @@ as $$
 begin
   if private.is_blocked_between(private.my_id(), partner)
     or not exists (select from public.users where id = partner and is_active) then
-    raise sqlstate 'PT403' using
-      message = 'You cannot write to this person',
-      hint = private.refusal_code(private.my_id(), partner);
+    perform private.forbid_writing(partner);
   end if;
 end
 $$;
