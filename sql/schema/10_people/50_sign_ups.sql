@@ -22,7 +22,8 @@ comment on column private.sign_ups.name is
   'Null once the account has been created. An account without such a row was created in Auth directly, and supersedes no
 sign-up.';
 comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
-comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA. Only then it supersedes others.';
+comment on column private.sign_ups.is_accepted is
+  'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;

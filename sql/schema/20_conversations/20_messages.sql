@@ -1,5 +1,5 @@
 -- Messages: inserted by send_message, marked as read by their recipient, and corrected or taken back by their sender
--- (25_own_messages.sql); nothing else changes them.
+-- (25_own_messages.sql).
 create function private.is_attachment(value jsonb)
 returns boolean
 -- Strict, so that a message without an attachment does not pay the 95 µs of planning.
@@ -40,16 +40,12 @@ create table public.messages (
 comment on table public.messages is
   'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
 all before it.';
-comment on column public.messages.client_id is
-  'The sender''s idempotency key: sending it again returns that message and inserts nothing.';
-comment on column public.messages.edited_at is 'When its sender last corrected it.';
+comment on column public.messages.client_id is 'The sender''s idempotency key.';
 comment on column public.messages.deleted_at is
-  'When its sender took it back. It is read then, because nothing is left to read, so no count has to know it.';
+  'When its sender took it back. It is read then, so no count has to know it.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
-comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
-comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
 create unique index messages_one_per_client_id on public.messages (user_id, client_id);
 comment on index public.messages_one_per_client_id is
   'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
@@ -82,8 +78,7 @@ as $$
   )::private.message_view
 $$;
 comment on function private.to_message_view(public.messages, json) is
-  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
-private.iso.';
+  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined.';
 
 create function private.with_states(listed private.message_view[])
 returns json[]
@@ -102,8 +97,8 @@ begin
 end
 $$;
 comment on function private.with_states(private.message_view[]) is
-  'The JSON of these messages, each with when it was corrected and taken back. A second step, because whoever does not
-ask for it must not pay for it: a case for each row made a page a third dearer.';
+  'The JSON of these messages, each with when it was corrected and taken back. A second step, because a case for each
+row made a page a third dearer for everybody.';
 
 create function private.print_message(shown private.message_view, with_states boolean)
 returns json
@@ -119,8 +114,7 @@ create function api.list_messages(conversation bigint, page jsonb)
 returns json
 language plpgsql stable security definer
 set search_path = ''
--- Where most conversations are short, the generic plan would read all of a long one and sort it for its last 50
--- messages.
+-- The generic plan would read all of a long conversation and sort it for its last 50 messages.
 set enable_bitmapscan = off
 as $$
 declare
@@ -194,8 +188,7 @@ begin
   return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
 end
 $$;
-comment on function private.hash_message(public.messages) is
-  'What tells a repeat of a message from another one with its client_id.';
+comment on function private.hash_message(public.messages) is 'What tells a repeat from another message with its key.';
 
 create function api.send_message(conversation bigint, draft jsonb)
 returns json
@@ -211,8 +204,7 @@ declare
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
-  select case me when voyager_id then local_id else voyager_id end
-  into partner
+  select voyager_id + local_id - me into partner
   from public.conversations
   where id = conversation and me in (voyager_id, local_id)
   for no key update;
@@ -238,17 +230,16 @@ begin
       perform private.require_first_contact(conversation, partner, first_contact_limit);
       perform private.forbid_writing(partner);
     end if;
-    if sent.conversation_id <> conversation or private.hash_message(
-      jsonb_populate_record(null::public.messages, draft)
-    ) <> (case
-      when coalesce(sent.edited_at, sent.deleted_at) is null then private.hash_message(sent)
-      -- private.keep_request
-      else (
-        select request_hash
-        from private.stored_replies
-        where user_id = me and noun = 'message' and client_id = draft_client_id
-      )
-    end) then
+    -- private.keep_request has kept the hash of what has changed since.
+    if sent.conversation_id <> conversation
+      or private.hash_message(jsonb_populate_record(null::public.messages, draft)) <> coalesce(
+        (
+          select request_hash
+          from private.stored_replies
+          where user_id = me and noun = 'message' and client_id = draft_client_id
+        ),
+        private.hash_message(sent)
+      ) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
@@ -260,10 +251,9 @@ end
 $$;
 comment on function api.send_message(bigint, jsonb) is
   'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
-that message again, as it was sent, or was corrected or taken back since, and sets replayed in the response metadata.
-Raises 403 if one of the two has blocked the other or the partner is erased, without saying which, or if the partner has
-not written yet and the limit is reached. Definer, because no caller has a grant to insert messages: only this function
-does.';
+that message again, unread or as it was changed since, and sets replayed in the response metadata. Raises 403 if one of
+the two has blocked the other or the partner is erased, without saying which, or if the partner has not written yet and
+the limit is reached. Definer, because no caller has a grant to insert messages.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -291,8 +281,7 @@ end
 $$;
 comment on function api.mark_read(bigint, bigint, boolean) is
   'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
-own messages, and messages that are read already, stay unchanged. Definer, because no caller has a grant to update
-messages: read may only become true.';
+own, and what is read already, stays unchanged. Definer, because no caller has a grant to update messages.';
 grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functions;
 
 create function api.count_unread()

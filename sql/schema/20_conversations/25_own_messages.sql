@@ -1,5 +1,5 @@
--- What senders do with their messages afterwards: correct them, and take them back. What is left then is a stone: a row
--- without words and file in its place, so that ids, pages and keys stay what they were.
+-- What senders do with their messages afterwards: correct them, and take them back, which leaves a stone, so that ids,
+-- pages and keys stay what they were.
 create function private.own_message_for_update(conversation bigint, message bigint)
 returns public.messages
 language plpgsql volatile security invoker set search_path = ''
@@ -8,7 +8,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- An erasure or a report locks this account as well: it waits, or has happened by now.
+  -- An erasure or a report waits, or has happened by now.
   perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
@@ -21,8 +21,8 @@ begin
 end
 $$;
 comment on function private.own_message_for_update(bigint, bigint) is
-  'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
-sent it, or the conversation is not the caller''s.';
+  'The caller''s message; locks the caller and the conversation. Raises 404 alike if there is none, or it is not the
+caller''s.';
 
 create function private.keep_request(own public.messages)
 returns void
@@ -36,8 +36,7 @@ begin
 end
 $$;
 comment on function private.keep_request(public.messages) is
-  'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
-(api.send_message).';
+  'Keeps a hash of a message as it was sent, before its first change, for api.send_message.';
 
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer,
@@ -52,7 +51,7 @@ declare
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
-    raise sqlstate 'PT409' using message = 'This message was taken back', hint = 'conflict';
+    raise sqlstate 'PT409' using message = 'This message was taken back';
   elsif is_blank and own.attachment is null then
     raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
   end if;
@@ -61,7 +60,7 @@ begin
     if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
       perform private.forbid_writing(partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
-      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
     -- Otherwise corrections would reach somebody who has not answered without end.
     elsif own.edited_at is not null
       and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
@@ -69,9 +68,7 @@ begin
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
     perform private.keep_request(own);
-    update public.messages
-    set content = new_content, edited_at = private.present()
-    where id = own.id
+    update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
   return private.print_message(
@@ -82,9 +79,8 @@ end
 $$;
 comment on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) is
   'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
-whenever. is_blank is whether the text shows nothing, which the Edge Function knows by the characters of Unicode. Raises
-409 for a stone, 403 as a send does, and when it is too late. Definer, because no caller has a grant to update
-messages.';
+whenever. is_blank is whether the text shows nothing, which the Edge Function knows by Unicode. Raises 409 for a stone,
+403 as a send does, and when it is too late. Definer, because no caller has a grant to update messages.';
 grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) to edge_functions;
 
 create function api.unsend_message(conversation bigint, message bigint, hours integer)
@@ -98,7 +94,7 @@ begin
   if own.deleted_at is not null then
     return;
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
-    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
   end if;
   perform private.keep_request(own);
   update public.messages
@@ -110,9 +106,9 @@ begin
 end
 $$;
 comment on function api.unsend_message(bigint, bigint, integer) is
-  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; of a stone nothing is
-changed, whenever. The response metadata holds the file that is to be removed from Storage, which takes no deletion in
-SQL. Raises 403 when it is too late. Definer, as edit_message.';
+  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
+nothing. The response metadata holds the file that is to be removed from Storage, which takes no deletion in SQL. Raises
+403 when it is too late. Definer, as edit_message.';
 grant execute on function api.unsend_message(bigint, bigint, integer) to edge_functions;
 
 create function private.record_own_change()
@@ -131,7 +127,7 @@ begin
 end
 $$;
 comment on function private.record_own_change() is
-  'A sender has corrected a message or taken it back: logs it and broadcasts message.changed, across a block for the
+  'Logs that a sender has corrected a message or taken it back, broadcasts message.changed, across a block for the
 sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
 
 create trigger record_own_change

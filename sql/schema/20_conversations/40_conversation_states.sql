@@ -1,4 +1,4 @@
--- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns.
+-- A conversation as one participant has arranged it: archived, muted, pinned.
 create type private.conversation_state as (conversation_id bigint, archived boolean, muted_until text, pinned boolean);
 comment on type private.conversation_state is 'A state as every answer shows it.';
 
@@ -12,7 +12,7 @@ as $$
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is
-  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso.';
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
@@ -30,9 +30,8 @@ begin
 end
 $$;
 comment on function private.follows(bigint, bigint, bigint) is
-  'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
-muted it, and have not archived it after that message. message is null for anything but a message: then what is archived
-now counts.';
+  'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
+archived it after that message. message is null for anything but a message: then what is archived now counts.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json
@@ -49,8 +48,7 @@ begin
   if mute_until <= now() then
     raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
   end if;
-  -- One request of a user after the other, so that the limit of pinned conversations holds, and an erasure leaves
-  -- nothing. The user's row comes before the conversation's, as in send_message.
+  -- So that the limit of pinned conversations holds, and an erasure leaves nothing.
   perform private.lock_me();
   perform private.require_participant(conversation);
   -- What a message that commits meanwhile has shown again is told as archived anew.
@@ -78,9 +76,9 @@ begin
 end
 $$;
 comment on function api.set_conversation_state(bigint, jsonb) is
-  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays
-unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
-a grant on inbox_entries.';
+  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
+stays. Returns the state, and tells the caller''s other devices of another one. Definer, because no caller has a grant
+on inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
 
 create function api.list_conversation_states(page jsonb)

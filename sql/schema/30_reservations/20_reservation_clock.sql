@@ -15,8 +15,7 @@ begin
 end
 $$;
 comment on function private.reservation_at(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
-nothing.';
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
@@ -57,8 +56,8 @@ begin
 end
 $$;
 comment on function private.lock_host(bigint) is
-  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
-one as a deadlock, a second later; one after the other, the second is refused at once.';
+  'Serializes acceptances of one host: of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later.';
 
 create function private.prepare_reservation()
 returns trigger
@@ -142,8 +141,8 @@ begin
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it, and logs what was offered, changed, moved
-to another conversation or removed. Definer, because callers can write neither.';
+  'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
+conversation or removed. Definer, because callers can write neither.';
 
 create trigger record_reservation
   after insert or update or delete on public.reservations

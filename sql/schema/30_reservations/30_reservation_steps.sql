@@ -31,15 +31,13 @@ declare
   me constant bigint := private.my_id();
   partner bigint;
 begin
-  select case me when voyager_id then local_id else voyager_id end
-  into partner
+  select voyager_id + local_id - me into partner
   from public.conversations
   where id = conversation and me in (voyager_id, local_id);
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  -- A concurrent erasure, deactivation or block waits, or has happened by now. Erasing locks the account before the
-  -- reservations as well.
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
   perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
@@ -60,8 +58,7 @@ begin
 end
 $$;
 comment on function private.require_partner(bigint) is
-  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying
-which.';
+  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
 
 create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
 returns public.reservations
@@ -84,7 +81,7 @@ begin
 end
 $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled.';
+  'Locks a reservation of this conversation, and its host if told to, and returns it as it is stored.';
 
 create function private.raise_conflict(message text, status text, code text default 'conflict')
 returns void
@@ -137,8 +134,8 @@ $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is
   'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
 first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write reservations:
-only these functions do.';
+erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write
+reservations.';
 grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
 create function api.counter_reservation(
@@ -230,10 +227,9 @@ end
 $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is
-not possible raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible;
-the rest is 403. A note is left out across a block, and where nothing more may reach the partner before they have
-answered. Definer, as offer_reservation.';
+terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
+with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
+is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
@@ -245,13 +241,12 @@ declare
   moment timestamptz;
 begin
   for reservation in
-    select reservations.*
-    from public.conversations
-    join public.reservations on reservations.conversation_id = conversations.id
-    where person in (conversations.voyager_id, conversations.local_id)
-      and reservations.status in ('pending', 'accepted')
-    order by reservations.id
-    for no key update of reservations
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      and status in ('pending', 'accepted')
+    order by id
+    for no key update
   loop
     moment := private.present();
     reservation := private.reservation_at(reservation, moment);

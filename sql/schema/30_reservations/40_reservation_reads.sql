@@ -106,6 +106,6 @@ end
 $$;
 comment on function api.list_my_reservations(jsonb) is
   'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
-the last id of the page if another page follows.';
+with the partner {id, name}; from <= date < to. The response metadata holds the last id of the page if another page
+follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;

@@ -7,11 +7,23 @@ COMMENT ON COLUMN "private"."embedding_queue"."due_at" IS NULL;
 
 COMMENT ON COLUMN "private"."embedding_queue"."last_error" IS NULL;
 
+COMMENT ON COLUMN "private"."inbox_entries"."last_message_id" IS NULL;
+
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
+
+COMMENT ON COLUMN "public"."messages"."edited_at" IS NULL;
+
+COMMENT ON INDEX "private"."inbox_entries_unread_idx" IS NULL;
 
 COMMENT ON INDEX "public"."conversations_local_id_id_idx" IS NULL;
 
 COMMENT ON INDEX "public"."conversations_voyager_id_id_idx" IS NULL;
+
+COMMENT ON INDEX "public"."messages_conversation_id_id_idx" IS NULL;
+
+COMMENT ON INDEX "public"."messages_unread_idx" IS NULL;
+
+COMMENT ON INDEX "public"."reservations_due_at_idx" IS NULL;
 
 DROP INDEX "private"."search_entries_unembedded_idx";
 
@@ -28,6 +40,8 @@ DROP FUNCTION "private"."denied"(text[]);
 DROP FUNCTION "private"."either"(private.search_unit);
 
 DROP FUNCTION "private"."export_account"();
+
+DROP FUNCTION "private"."has_message_of"(bigint, bigint);
 
 DROP FUNCTION "private"."history_of"(public.reservations, timestamp WITH time zone);
 
@@ -202,7 +216,7 @@ declare
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
-    raise sqlstate 'PT409' using message = 'This message was taken back', hint = 'conflict';
+    raise sqlstate 'PT409' using message = 'This message was taken back';
   elsif is_blank and own.attachment is null then
     raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
   end if;
@@ -211,7 +225,7 @@ begin
     if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
       perform private.forbid_writing(partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
-      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
     -- Otherwise corrections would reach somebody who has not answered without end.
     elsif own.edited_at is not null
       and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
@@ -219,9 +233,7 @@ begin
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
     perform private.keep_request(own);
-    update public.messages
-    set content = new_content, edited_at = private.present()
-    where id = own.id
+    update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
   return private.print_message(
@@ -777,8 +789,7 @@ declare
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
-  select case me when voyager_id then local_id else voyager_id end
-  into partner
+  select voyager_id + local_id - me into partner
   from public.conversations
   where id = conversation and me in (voyager_id, local_id)
   for no key update;
@@ -804,17 +815,16 @@ begin
       perform private.require_first_contact(conversation, partner, first_contact_limit);
       perform private.forbid_writing(partner);
     end if;
-    if sent.conversation_id <> conversation or private.hash_message(
-      jsonb_populate_record(null::public.messages, draft)
-    ) <> (case
-      when coalesce(sent.edited_at, sent.deleted_at) is null then private.hash_message(sent)
-      -- private.keep_request
-      else (
-        select request_hash
-        from private.stored_replies
-        where user_id = me and noun = 'message' and client_id = draft_client_id
-      )
-    end) then
+    -- private.keep_request has kept the hash of what has changed since.
+    if sent.conversation_id <> conversation
+      or private.hash_message(jsonb_populate_record(null::public.messages, draft)) <> coalesce(
+        (
+          select request_hash
+          from private.stored_replies
+          where user_id = me and noun = 'message' and client_id = draft_client_id
+        ),
+        private.hash_message(sent)
+      ) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
@@ -822,6 +832,54 @@ begin
   end if;
 
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.set_conversation_state (
+  conversation bigint,
+  changes      jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  archive constant boolean := (changes ->> 'archived')::boolean;
+  pin constant boolean := (changes ->> 'pinned')::boolean;
+  mute_until constant timestamptz := (changes ->> 'muted_until')::timestamptz;
+  before private.inbox_entries;
+  after private.inbox_entries;
+begin
+  if mute_until <= now() then
+    raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
+  end if;
+  -- So that the limit of pinned conversations holds, and an erasure leaves nothing.
+  perform private.lock_me();
+  perform private.require_participant(conversation);
+  -- What a message that commits meanwhile has shown again is told as archived anew.
+  select * into before
+  from private.inbox_entries
+  where conversation_id = conversation and user_id = me
+  for no key update;
+  update private.inbox_entries
+  set
+    archived_id = case
+      when archive is null or archive = is_archived then archived_id
+      when archive then last_message_id
+    end,
+    is_pinned = coalesce(pin, is_pinned),
+    muted_until = case when changes ? 'muted_until' then mute_until else muted_until end
+  where conversation_id = conversation and user_id = me
+  returning * into after;
+  if pin and (select count(*) from private.inbox_entries where user_id = me and is_pinned) > 20 then
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
+  end if;
+  if private.to_state(after) is distinct from private.to_state(before) then
+    perform private.record_state(me, conversation, 'conversation.state', me);
+  end if;
+  return row_to_json(private.to_state(after));
 end
 $function$;
 
@@ -900,7 +958,7 @@ begin
   if own.deleted_at is not null then
     return;
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
-    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
   end if;
   perform private.keep_request(own);
   update public.messages
@@ -1087,6 +1145,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.add_unread (
+  conversation bigint,
+  sender       bigint,
+  amount       bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  update private.inbox_entries set unread = unread + amount where conversation_id = conversation and user_id <> sender;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.adopt_model (
   wanted text
 )
@@ -1237,13 +1309,12 @@ declare
   moment timestamptz;
 begin
   for reservation in
-    select reservations.*
-    from public.conversations
-    join public.reservations on reservations.conversation_id = conversations.id
-    where person in (conversations.voyager_id, conversations.local_id)
-      and reservations.status in ('pending', 'accepted')
-    order by reservations.id
-    for no key update of reservations
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      and status in ('pending', 'accepted')
+    order by id
+    for no key update
   loop
     moment := private.present();
     reservation := private.reservation_at(reservation, moment);
@@ -2094,6 +2165,119 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.handle_changed_messages()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  -- The entries before the counts, because that locks both of a conversation in the order in which a send does.
+  if tg_op = 'DELETE' then
+    perform private.refresh_entries(conversation_id)
+    from (select distinct conversation_id from old_rows) as shortened
+    order by conversation_id;
+    perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+    from old_rows
+    where not read
+    group by conversation_id, user_id
+    order by conversation_id, user_id;
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
+  perform private.refresh_entries(conversation_id)
+  from (
+    select distinct conversation_id
+    from old_rows
+    full join new_rows using (id, conversation_id, user_id, created_at)
+    where old_rows.content is null or new_rows.content is null
+  ) as moved
+  order by conversation_id;
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+
+  perform private.record_change(
+    'read', marked.conversation_id, marked.id, event => 'message.read',
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read and new_rows.deleted_at is null
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
+
+  perform private.record_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+      -- Otherwise its sender has changed it (25_own_messages.sql).
+      and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
+  order by id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.handle_conversation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  leaving bigint[];
+begin
+  if tg_op = 'INSERT' then
+    insert into private.inbox_entries (conversation_id, user_id, active_at)
+    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
+    return null;
+  end if;
+  perform private.refresh_entries(new.id);
+  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    leaving := array_remove(array_remove(array[old.voyager_id, old.local_id], new.voyager_id), new.local_id);
+    if exists (
+      select from public.messages where conversation_id = new.id and user_id = any (leaving)
+      union all
+      select from public.reservations where conversation_id = new.id and array[host_id, offered_by] && leaving
+    ) then
+      raise check_violation using
+        message = 'a message or reservation would be without its participant',
+        constraint = 'whoever has written or agreed must stay a participant';
+    end if;
+    update private.inbox_entries set archived_id = null where conversation_id = new.id;
+    -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
+    -- finds it. A count of what this transaction sees would miss that.
+    update private.inbox_entries
+    set user_id = newcomer, has_written = false, is_pinned = false, muted_until = null
+    from unnest(
+      leaving, array_remove(array_remove(array[new.voyager_id, new.local_id], old.voyager_id), old.local_id)
+    ) as change (leaver, newcomer)
+    where conversation_id = new.id and user_id = leaver;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.handle_new_user()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -2338,6 +2522,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.lock_pair (
+  conversation bigint
+)
+  RETURNS bigint
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
+begin
+  select voyager_id + local_id - me into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
+  perform private.lock_me(beside => partner, shared => true);
+  return partner;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.lock_reservation (
   conversation bigint,
   reservation  bigint,
@@ -2439,6 +2646,52 @@ begin
     ) as person
     where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.measure_answers()
+  RETURNS void
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  merge into private.answer_spans as kept
+  using (
+    with contacts as materialized (
+      select host, first.created_at, reply.created_at - first.created_at as took
+      from public.conversations
+      cross join lateral (
+        select * from public.messages where conversation_id = conversations.id order by id limit 1
+      ) as first
+      cross join lateral (select voyager_id + local_id - first.user_id as host) as other
+      join public.profiles on profiles.user_id = host and show_answers
+      -- Whom admins have suspended, or who has left, waits for no answer.
+      join public.users as writer on writer.id = first.user_id and writer.is_active
+      left join lateral (
+        select created_at from public.messages where conversation_id = conversations.id and user_id = host
+        order by id
+        limit 1
+      ) as reply on true
+      where first.created_at > now() - interval '90 days'
+        and conversations.created_at > now() - interval '90 days'
+        -- Taken back.
+        and (first.content <> '' or first.attachment is not null)
+        and not private.is_blocked_between(host, first.user_id)
+    )
+    select distinct on (host) host, answers
+    from contacts
+    -- Who has been waiting for less than this may still be answered in time.
+    join (
+      values
+        ('within an hour', interval '1 hour'), ('within a day', interval '1 day'), ('within a week', interval '7 days')
+    ) as spans (answers, span) on contacts.created_at <= now() - span
+    group by host, answers, span
+    having count(*) >= 5
+      and percentile_cont(0.5) within group (order by coalesce(took, interval '90 days')) <= span
+    order by host, span
+  ) as measured
+  on measured.host = kept.user_id
+  when matched and measured.answers <> kept.answers then update set answers = measured.answers
+  when not matched then insert (user_id, answers) values (measured.host, measured.answers)
+  when not matched by source then delete
 $function$;
 
 CREATE OR REPLACE FUNCTION private.my_conversations()
@@ -2592,7 +2845,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- An erasure or a report locks this account as well: it waits, or has happened by now.
+  -- An erasure or a report waits, or has happened by now.
   perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
@@ -3176,6 +3429,39 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.rebuild_inbox()
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
+  with written as materialized (
+    select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
+    from public.messages
+    group by conversation_id, user_id
+  ),
+  latest as materialized (
+    select conversation_id, max(last_id) as id from written group by conversation_id
+  )
+  select
+    conversations.id, person, coalesce(latest.id, 0), coalesce(messages.created_at, conversations.created_at),
+    coalesce(theirs.unread, 0), mine.user_id is not null
+  from public.conversations
+  cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
+  left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
+  left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
+  left join latest on latest.conversation_id = conversations.id
+  left join public.messages on messages.id = latest.id
+  on conflict (conversation_id, user_id) do update
+  set
+    last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
+    has_written = entry.has_written or excluded.has_written
+  where (entry.last_message_id, entry.active_at, entry.unread, entry.has_written) is distinct from
+    (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.rebuild_search_index()
   RETURNS void
   LANGUAGE plpgsql
@@ -3217,6 +3503,37 @@ begin
   ) as concerned (conversation_id, id)
   where concerned.id is not null;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.refresh_entries (
+  conversation bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
+  -- primary key, so that two such functions do not wait for each other.
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
+  update private.inbox_entries as entries
+  set
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    has_written = has_written or exists (
+      select from public.messages where conversation_id = conversation and messages.user_id = entries.user_id
+    )
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and entries.conversation_id = conversation;
 end
 $function$;
 
@@ -3356,6 +3673,23 @@ begin
     or not exists (select from public.users where id = partner and is_active) then
     perform private.forbid_writing(partner);
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.require_sender_to_participate()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  if not exists (
+    select from public.conversations where id = new.conversation_id and new.user_id in (voyager_id, local_id)
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
+  return null;
 end
 $function$;
 
@@ -3883,6 +4217,13 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
+COMMENT ON COLUMN "private"."inbox_entries"."active_at" IS 'When the latest message was sent; without one, when the conversation was opened.';
+
+COMMENT ON COLUMN "private"."inbox_entries"."archived_id" IS 'The latest message when the user archived it; null if they did not. A newer one shows it again, without another
+write.';
+
+COMMENT ON COLUMN "private"."inbox_entries"."has_written" IS 'Whether the user has ever sent a message here, also if an admin has deleted it since.';
+
 COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned. Null
 after an admin or the clock.';
 
@@ -3894,12 +4235,27 @@ COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address
 
 COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/profile. Null as name.';
 
+COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
+
 COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. An account without such a row was created in Auth directly, and supersedes no
 sign-up.';
+
+COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
+
+COMMENT ON COLUMN "public"."messages"."deleted_at" IS 'When its sender took it back. It is read then, so no count has to know it.';
 
 COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speaks, in their own words.';
 
 COMMENT ON COLUMN "public"."reports"."is_told" IS 'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
+
+COMMENT ON COLUMN "public"."reservation_history"."conversation_id" IS 'At that time. If an admin moves the reservation, its new participants do not read earlier steps.';
+
+COMMENT ON COLUMN "public"."reservations"."due_at" IS 'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
+as completed, whether or not private.settle_reservations() has written that.';
+
+COMMENT ON COLUMN "public"."reservations"."host_id" IS 'Who receives the other, by default the local.';
+
+COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current offer, so that the other one answers it. Null: an admin, and either may answer.';
 
 COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s e-mail address or phone was confirmed. Null: pending, so another sign-up with the address
 replaces it.';
@@ -3911,16 +4267,20 @@ COMMENT ON FUNCTION "api"."block_person"(bigint) IS 'Blocks a user for the calle
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
 
+COMMENT ON FUNCTION "api"."edit_message"(bigint, bigint, text, boolean, integer, integer, boolean) IS 'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
+whenever. is_blank is whether the text shows nothing, which the Edge Function knows by Unicode. Raises 409 for a stone,
+403 as a send does, and when it is too late. Definer, because no caller has a grant to update messages.';
+
 COMMENT ON FUNCTION "api"."get_conversation"(bigint) IS 'A conversation with its two participants and its reservations by date. Definer, as list_messages.';
 
-COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, whether the public view may say how soon the caller answers, the languages, and what the moderators warned
-of. Definer, because callers cannot call get_me.';
+COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, and whether the public view may say how soon the caller answers, the languages, and what the moderators
+warned of. Definer, because callers cannot call get_me.';
 
 COMMENT ON FUNCTION "api"."get_public_profile"(bigint) IS 'The public view of a profile. Definer, because row level security hides the rows of other users: nothing else shows
 another user''s profile.';
 
-COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
-place; null if it is not. Definer, as that.';
+COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and how soon the person answers, the languages, and the time zone of the place; null if it is
+not known. Definer, as that.';
 
 COMMENT ON FUNCTION "api"."list_blocks"() IS 'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
 read neither blocks nor others'' names.';
@@ -3931,6 +4291,18 @@ other participant, with their public profile unless there is a block; with_state
 and when it was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
 response metadata holds the offset of the next page if there is one. Definer, because callers cannot read inbox_entries
 and other users, and the policy on messages would gather all conversations of the caller.';
+
+COMMENT ON FUNCTION "api"."list_my_reservations"(jsonb) IS 'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
+with the partner {id, name}; from <= date < to. The response metadata holds the last id of the page if another page
+follows.';
+
+COMMENT ON FUNCTION "api"."mark_read"(bigint, bigint, boolean) IS 'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
+own, and what is read already, stays unchanged. Definer, because no caller has a grant to update messages.';
+
+COMMENT ON FUNCTION "api"."offer_reservation"(bigint, jsonb, integer) IS 'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
+first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
+erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write
+reservations.';
 
 COMMENT ON FUNCTION "api"."open_conversation"(bigint) IS 'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
 two has blocked the other. Definer, because no caller has a grant to insert conversations.';
@@ -3947,6 +4319,24 @@ them. `words` are private.query_words. Where words of a draft are corrected or c
 must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
 no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
 
+COMMENT ON FUNCTION "api"."send_message"(bigint, jsonb) IS 'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
+that message again, unread or as it was changed since, and sets replayed in the response metadata. Raises 403 if one of
+the two has blocked the other or the partner is erased, without saying which, or if the partner has not written yet and
+the limit is reached. Definer, because no caller has a grant to insert messages.';
+
+COMMENT ON FUNCTION "api"."set_conversation_state"(bigint, jsonb) IS 'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
+stays. Returns the state, and tells the caller''s other devices of another one. Definer, because no caller has a grant
+on inbox_entries.';
+
+COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer) IS 'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
+terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
+with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
+is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
+
+COMMENT ON FUNCTION "api"."unsend_message"(bigint, bigint, integer) IS 'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
+nothing. The response metadata holds the file that is to be removed from Storage, which takes no deletion in SQL. Raises
+403 when it is too late. Definer, as edit_message.';
+
 COMMENT ON FUNCTION "api"."update_profile"(jsonb) IS 'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
 other keys are ignored. Definer, because no caller has a grant to write: the Data API only reads.';
 
@@ -3958,6 +4348,10 @@ the same statement as the API function this keeps 75 % of the bare request rate;
 COMMENT ON FUNCTION "private"."add_block"(bigint, bigint, text) IS 'Blocks a user for the caller. Errors name this field of the request.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
+
+COMMENT ON FUNCTION "private"."add_unread"(bigint, bigint, bigint) IS 'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
+written, each in the transaction that changes the messages: a count of what one transaction sees would miss what another
+has not committed.';
 
 COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
 models are never compared. Definer, because edge_functions has no rights on the index.';
@@ -4032,6 +4426,9 @@ no key. Raises 422 if the key was used for another request.';
 
 COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
+COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
+archived it after that message. message is null for anything but a message: then what is archived now counts.';
+
 COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403. Its X-Error-Code is blocked to whoever has blocked the partner; who was blocked cannot tell it from other
 reasons.';
 
@@ -4041,10 +4438,21 @@ request: a sign-up that commits in between would keep its password.';
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
+COMMENT ON FUNCTION "private"."handle_changed_messages"() IS 'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
+removed them. Definer, as handle_new_message.';
+
+COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
+to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
+
 COMMENT ON FUNCTION "private"."handle_deleted_user"() IS 'Deleting an Auth account, in the dashboard say, deactivates the user and frees the address; a user who was never
 confirmed is deleted. Definer, because Auth deletes the account as its own role.';
 
-COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat of a message from another one with its client_id.';
+COMMENT ON FUNCTION "private"."handle_new_message"() IS 'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
+and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
+admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
+because nobody has a grant on inbox and log, and callers may not send events.';
+
+COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat from another message with its key.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those of users whom a block hides from them.';
 
@@ -4059,17 +4467,21 @@ replaces this function (supabase/local/own_photos.ts). Null for null.';
 COMMENT ON FUNCTION "private"."is_web_address"(text) IS 'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null.';
 
-COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
-(api.send_message).';
+COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, for api.send_message.';
 
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
 with all the words, those with the rarest, and those who lack what is denied.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
+COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later.';
+
 COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
 deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits hold;
 those that share the lock do not.';
+
+COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint, boolean) IS 'Locks a reservation of this conversation, and its host if told to, and returns it as it is stored.';
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
@@ -4084,8 +4496,8 @@ Callers cannot send SQL, so only act_as sets it.';
 
 COMMENT ON FUNCTION "private"."my_writable_conversations"() IS 'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 
-COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
-sent it, or the conversation is not the caller''s.';
+COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404 alike if there is none, or it is not the
+caller''s.';
 
 COMMENT ON FUNCTION "private"."participants_of"(bigint[], text) IS 'The names of both participants of each of these conversations, if the caller is one of them; with emails (always or
 after_reply) their e-mail addresses, too. Definer, because users can read only their own row of users.';
@@ -4103,6 +4515,8 @@ due: any update writes it. Definer, because callers cannot write the history.';
 
 COMMENT ON FUNCTION "private"."present"() IS 'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
 
+COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
+
 COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Refuses a step with 409 and the status that the reservation has.';
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
@@ -4117,6 +4531,15 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
 alone.';
 
+COMMENT ON FUNCTION "private"."record_own_change"() IS 'Logs that a sender has corrected a message or taken it back, broadcasts message.changed, across a block for the
+sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+
+COMMENT ON FUNCTION "private"."record_reservation"() IS 'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
+conversation or removed. Definer, because callers can write neither.';
+
+COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and time of activity again after an admin has changed them. Marks who has written, and unmarks
+nobody.';
+
 COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
@@ -4130,6 +4553,10 @@ COMMENT ON FUNCTION "private"."replace_interests"(bigint, jsonb) IS 'Replaces a 
 profile: concurrent replacements would end with the union of both sets.';
 
 COMMENT ON FUNCTION "private"."require_participant"(bigint) IS 'Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
+
+COMMENT ON FUNCTION "private"."require_partner"(bigint) IS 'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
+
+COMMENT ON FUNCTION "private"."reservation_at"(public.reservations, timestamp with time zone) IS 'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 
 COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all of them by date if its id is null, each with its steps up to this moment,
 oldest first.';
@@ -4152,15 +4579,19 @@ COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that s
 
 COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a profile''s place by its IANA name; null if it is unknown.';
 
+COMMENT ON FUNCTION "private"."to_message_view"(public.messages, json) IS 'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined.';
+
 COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'The page of what was listed: one row more than the limit, so that next goes into the response metadata if another
 page follows. A limit of null takes all.';
+
+COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
 
 COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
-COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages, each with when it was corrected and taken back. A second step, because whoever does not
-ask for it must not pay for it: a case for each row made a page a third dearer.';
+COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages, each with when it was corrected and taken back. A second step, because a case for each
+row made a page a third dearer for everybody.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
@@ -4171,10 +4602,18 @@ not searchable until public.lift_restriction()) or suspend (the account is deact
 if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
 logged.';
 
+COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'The inbox in its order. What is archived is apart, so that neither is read for a page of the other.';
+
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
+
+COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing is said.';
 
 COMMENT ON TABLE "private"."embedding_queue" IS 'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
 until its text or the model changes.';
+
+COMMENT ON TABLE "private"."inbox_entries" IS 'A conversation in the inbox of one participant: what the list is ordered by, the unread count, and what they have
+archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it, whoever
+writes those; set_conversation_state and the erasing write how it is arranged.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
 
@@ -4205,6 +4644,8 @@ sign-up.';
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
 for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
 what it describes.';
+
+COMMENT ON TABLE "public"."reservations" IS 'What the participants of a conversation offer each other and have agreed on.';
 
 COMMENT ON TABLE "public"."users" IS 'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
 
