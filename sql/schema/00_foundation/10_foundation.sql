@@ -75,8 +75,7 @@ $$;
 comment on function private.act_as(jsonb, boolean) is
   'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
 caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
-the same statement as the API function this keeps 75 % of the bare request rate; begin, set and commit keep 28 %
-(bench/one_round_trip.ts).';
+the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
@@ -105,8 +104,8 @@ begin
 end
 $$;
 comment on function private.to_page(anyarray, bigint, bigint) is
-  'The page of what was listed: one row more than the limit, so that next goes into the response metadata if another
-page follows. A limit of null takes all.';
+  'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
+response metadata. A limit of null takes all.';
 grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
 
 create function private.present()

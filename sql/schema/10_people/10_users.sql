@@ -29,8 +29,7 @@ comment on table public.users is
 comment on column public.users.email is
   'Copy of the Auth account''s e-mail address. Shown to its owner and in partners'' lists.';
 comment on column public.users.confirmed_at is
-  'When the Auth account''s e-mail address or phone was confirmed. Null: pending, so another sign-up with the address
-replaces it.';
+  'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
 comment on column public.users.erased_at is
   'When the user was erased. The row stays for the conversations that it takes part in.';
 
@@ -53,8 +52,8 @@ begin
 end
 $$;
 comment on function private.find_me() is
-  'Looks up the user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users
-calls it.';
+  'The user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users calls
+it.';
 grant execute on function private.find_me() to edge_functions, anon, authenticated;
 
 -- Without `set search_path`, which would prevent inlining.
@@ -65,9 +64,9 @@ as $$
   select coalesce(nullif(pg_catalog.current_setting('api.caller', true), '')::bigint, private.find_me())
 $$;
 comment on function private.my_id() is
-  'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it in api.caller, because
-looking it up six times a request was a fifth of some statements; for Data API and Realtime it is looked up here.
-Callers cannot send SQL, so only act_as sets it.';
+  'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it, because looking it up six
+times a request was a fifth of some statements; for Data API and Realtime it is looked up. Callers cannot send SQL, so
+only act_as can set it.';
 grant execute on function private.my_id() to anon, authenticated;
 
 create function private.lock_me(beside bigint default null, shared boolean default false)
@@ -90,8 +89,8 @@ end
 $$;
 comment on function private.lock_me(bigint, boolean) is
   'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
-deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits hold;
-those that share the lock do not.';
+deactivation waits, or has happened by now, which raises 401. So do the caller''s other writes, except those that share
+it.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -100,23 +99,35 @@ create policy "users read their own row" on public.users
 grant select on public.users to authenticated;
 grant all on public.users to service_role;
 
-create function private.sync_auth_email()
+create function private.sync_auth_account()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  is_confirmed constant boolean := coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null;
 begin
-  update public.users set email = coalesce(new.email, '') where auth_id = new.id;
+  update public.users
+  set
+    email = coalesce(new.email, ''),
+    is_active = is_active or confirmed_at is null and is_confirmed,
+    confirmed_at = coalesce(confirmed_at, case when is_confirmed then now() end)
+  where auth_id = new.id;
   return null;
 end
 $$;
-comment on function private.sync_auth_email() is
-  'Keeps users.email equal to the address of the Auth account. Definer, because Auth updates it as its own role.';
+comment on function private.sync_auth_account() is
+  'Keeps users.email equal to the address of the Auth account, and activates a pending account in the transaction that
+confirms it. Only once: who was deactivated since stays so. Definer, because Auth updates the account as its own role.';
 
-create trigger sync_auth_email
-  after update of email on auth.users
+create trigger sync_auth_account
+  after update of email, email_confirmed_at, phone_confirmed_at on auth.users
   for each row
-  when (old.email is distinct from new.email)
-  execute function private.sync_auth_email();
+  when (
+    old.email is distinct from new.email
+    or coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+      and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.sync_auth_account();
 
 create function private.handle_deleted_user()
 returns trigger
@@ -146,8 +157,7 @@ as $$
   where auth_id = (select auth.uid()) and confirmed_at is not null
 $$;
 comment on function private.account_status() is
-  'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot
-read their own row.';
+  'active or inactive; null without a confirmed account. Definer, because inactive callers cannot read their row.';
 grant execute on function private.account_status() to edge_functions;
 
 create function api.get_account()

@@ -163,6 +163,5 @@ begin
 end
 $$;
 comment on function api.get_public_profile(bigint) is
-  'The public view of a profile. Definer, because row level security hides the rows of other users: nothing else shows
-another user''s profile.';
+  'The public view of a profile, the only way to see another user''s. Definer, because row level security hides it.';
 grant execute on function api.get_public_profile(bigint) to edge_functions;

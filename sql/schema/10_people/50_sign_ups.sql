@@ -13,14 +13,12 @@ create table private.sign_ups (
 );
 comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
-returns one and uses up as many, whether or not the address is taken. The name and the fields wait here and not in the
-metadata of the Auth account, which Auth copies into every access token. A row is deleted after an hour, by the next
-sign-up.';
+returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
+of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
 comment on column private.sign_ups.address_hash is
   'SHA-256 of the address in lower case: which of several sign-ups with it began last.';
 comment on column private.sign_ups.name is
-  'Null once the account has been created. An account without such a row was created in Auth directly, and supersedes no
-sign-up.';
+  'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
 comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
 comment on column private.sign_ups.is_accepted is
   'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
@@ -46,7 +44,6 @@ begin
   select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
   update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
-
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
@@ -56,7 +53,6 @@ begin
     coalesce(new.created_at, now()), confirmed_at
   )
   returning * into created_user;
-
   insert into public.profiles
   overriding system value
   select *
@@ -81,28 +77,6 @@ create trigger handle_new_user
   for each row
   execute function private.handle_new_user();
 
-create function private.confirm_user()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  update public.users set is_active = true, confirmed_at = now() where auth_id = new.id and confirmed_at is null;
-  return null;
-end
-$$;
-comment on function private.confirm_user() is
-  'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
-so. Definer, because Auth updates the account as its own role.';
-
-create trigger confirm_user
-  after update of email_confirmed_at, phone_confirmed_at on auth.users
-  for each row
-  when (
-    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
-    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
-  )
-  execute function private.confirm_user();
-
 create function private.forget_pending_password()
 returns trigger
 language plpgsql volatile security invoker set search_path = ''
@@ -114,8 +88,8 @@ end
 $$;
 comment on function private.forget_pending_password() is
   'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
-confirms the address, whose owner need not be the person who signed up. A trigger and not a statement before the
-request: a sign-up that commits in between would keep its password.';
+confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
+keep its password.';
 
 create trigger forget_pending_password
   before update of recovery_token, invited_at on auth.users
@@ -184,8 +158,7 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and
-users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)

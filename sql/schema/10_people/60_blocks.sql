@@ -8,7 +8,7 @@ create table private.blocks (
 );
 comment on table private.blocks is
   'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
-finds the other in a search. Earlier messages stay.';
+finds the other in a search.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 
@@ -22,8 +22,7 @@ begin
 end
 $$;
 comment on function private.is_blocked_between(bigint, bigint) is
-  'Whether either of two users has blocked the other. Only for definer functions: callers must not learn who has blocked
-them.';
+  'Whether either has blocked the other. Only for definer functions: callers must not learn who has.';
 
 create function private.forbid_writing(partner bigint)
 returns void
@@ -38,8 +37,7 @@ begin
 end
 $$;
 comment on function private.forbid_writing(bigint) is
-  'Raises 403. Its X-Error-Code is blocked to whoever has blocked the partner; who was blocked cannot tell it from other
-reasons.';
+  'Raises 403. The X-Error-Code is blocked only for whoever has blocked the partner.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -57,8 +55,7 @@ begin
 end
 $$;
 comment on function private.blocked_users_of(bigint) is
-  'All users whom this user has blocked or was blocked by; null without any. Only for definer functions, as
-is_blocked_between.';
+  'Whom this user has blocked or was blocked by; null without any. Only for definer functions.';
 
 create function api.list_blocks()
 returns json
@@ -76,8 +73,7 @@ as $$
   where blocks.blocker_id = (select private.my_id())
 $$;
 comment on function api.list_blocks() is
-  'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
-read neither blocks nor others'' names.';
+  'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)

@@ -12,11 +12,9 @@ create table private.stored_replies (
 );
 comment on table private.stored_replies is
   'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
-what it describes.';
+for byte. The file of each noun but messages adds a column that makes the answer go with what it describes.';
 comment on column private.stored_replies.noun is
   'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
-comment on column private.stored_replies.metadata is 'The response metadata of the first answer.';
 alter table private.stored_replies enable row level security;
 
 create function private.hash_request(request jsonb)
@@ -55,8 +53,8 @@ begin
 end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
-  'The stored answer to this request of the caller, with its response metadata and replayed; null if there is none, or
-no key. Raises 422 if the key was used for another request.';
+  'The stored answer to this request of the caller, with its response metadata; null if there is none, or no key. Raises
+422 if the key was used for another request.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'

@@ -7,12 +7,10 @@ create table public.conversations (
   constraint "nobody converses with themselves" check (voyager_id <> local_id)
 );
 comment on table public.conversations is
-  'One row for each pair of users: the voyager, who opened the conversation, and the local. The users cannot be deleted
-while it exists; erasing a user keeps the row.';
+  'A pair of users: the voyager, who opened the conversation, and the local. Erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for each pair, no matter who opened it.';
 -- With the id, for an index-only scan by private.my_conversations(): of 600 conversations 10 pages instead of 600.
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 create index conversations_local_id_id_idx on public.conversations (local_id, id);
@@ -100,20 +98,24 @@ after_reply) their e-mail addresses, too. Definer, because users can read only t
 grant execute on function private.participants_of(bigint[], text) to authenticated;
 
 create function private.require_participant(conversation bigint)
-returns void
+returns bigint
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
 begin
-  if not exists (
-    select from public.conversations
-    where id = conversation and (select private.my_id()) in (voyager_id, local_id)
-  ) then
+  select voyager_id + local_id - me into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
+  return partner;
 end
 $$;
 comment on function private.require_participant(bigint) is
-  'Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
+  'Returns the partner. Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
 
 create function api.open_conversation(other_user bigint)
 returns json
@@ -141,15 +143,14 @@ begin
     from public.conversations
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null and not is_active then
+    if found then
+      raise sqlstate 'PT409' using
+        message = 'A conversation with this user already exists',
+        detail = json_build_object('conversation_id', opened.id), hint = 'already_open';
+    elsif not is_active then
       raise sqlstate 'PT404' using message = 'User not found';
-    elsif opened.id is null then
-      perform private.forbid_writing(other_user);
     end if;
-    raise sqlstate 'PT409' using
-      message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id),
-      hint = 'already_open';
+    perform private.forbid_writing(other_user);
   end if;
   return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
 end

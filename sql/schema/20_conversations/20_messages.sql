@@ -38,8 +38,7 @@ create table public.messages (
     check ((content ~ '[^[:space:][:cntrl:]]' or attachment is not null) = (deleted_at is null))
 );
 comment on table public.messages is
-  'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
-all before it.';
+  'What participants have written. Within a conversation, a reader who has seen an id has seen all before it.';
 comment on column public.messages.client_id is 'The sender''s idempotency key.';
 comment on column public.messages.deleted_at is
   'When its sender took it back. It is read then, so no count has to know it.';
@@ -48,8 +47,8 @@ create index messages_conversation_id_id_idx on public.messages (conversation_id
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
 create unique index messages_one_per_client_id on public.messages (user_id, client_id);
 comment on index public.messages_one_per_client_id is
-  'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
-user_id: an index less to write saves 3 of the 79 pages of a send.';
+  'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
+user_id: an index less saves 3 of the 79 pages of a send.';
 
 alter table public.messages enable row level security;
 
@@ -65,8 +64,8 @@ create type private.message_view as (
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of
-the time of building as many objects.';
+  'A message as every answer shows it. A type, because JSON of a page of rows takes two thirds of the time of that of
+objects.';
 
 create function private.to_message_view(message public.messages, sender json)
 returns private.message_view
@@ -97,8 +96,7 @@ begin
 end
 $$;
 comment on function private.with_states(private.message_view[]) is
-  'The JSON of these messages, each with when it was corrected and taken back. A second step, because a case for each
-row made a page a third dearer for everybody.';
+  'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
 
 create function private.print_message(shown private.message_view, with_states boolean)
 returns json
@@ -135,8 +133,7 @@ begin
   end if;
   voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
   local := json_build_object('id', participants.local_id, 'name', participants.local_name);
-
-  -- Read one row more than the page to know whether another page follows.
+  -- One row more than the page, to know whether another page follows.
   if oldest_first then
     select array_agg(
       private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
@@ -166,7 +163,6 @@ begin
       offset page_offset
     ) as entry;
   end if;
-
   if (page ->> 'states')::boolean then
     return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
   end if;
@@ -176,8 +172,7 @@ $$;
 comment on function api.list_messages(bigint, jsonb) is
   'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
 after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
-policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part
-first.';
+policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function private.hash_message(message public.messages)
@@ -215,7 +210,6 @@ begin
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
-
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
@@ -223,7 +217,6 @@ begin
     and private.first_contact_left(conversation, partner, first_contact_limit, is_locked => true) is distinct from 0
   on conflict (user_id, client_id) do nothing
   returning * into sent;
-
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
@@ -245,7 +238,6 @@ begin
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := sent.deleted_at is not null;
   end if;
-
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
@@ -269,10 +261,7 @@ begin
   end if;
   update public.messages
   set read = true
-  where conversation_id = conversation
-    and (id = message or and_before and id < message)
-    and user_id <> me
-    and not read;
+  where conversation_id = conversation and (id = message or and_before and id < message) and user_id <> me and not read;
   if found then
     delete from private.silences where user_id = me;
   end if;
@@ -303,6 +292,5 @@ begin
 end
 $$;
 comment on function api.count_unread() is
-  'The number of unread messages, in total and for each conversation that has some. Definer, because callers cannot read
-inbox_entries.';
+  'The unread messages, in total and by conversation. Definer, because callers cannot read inbox_entries.';
 grant execute on function api.count_unread() to edge_functions;

@@ -21,8 +21,7 @@ begin
 end
 $$;
 comment on function private.own_message_for_update(bigint, bigint) is
-  'The caller''s message; locks the caller and the conversation. Raises 404 alike if there is none, or it is not the
-caller''s.';
+  'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
 create function private.keep_request(own public.messages)
 returns void
@@ -107,8 +106,8 @@ end
 $$;
 comment on function api.unsend_message(bigint, bigint, integer) is
   'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
-nothing. The response metadata holds the file that is to be removed from Storage, which takes no deletion in SQL. Raises
-403 when it is too late. Definer, as edit_message.';
+nothing. The response metadata holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as
+edit_message.';
 grant execute on function api.unsend_message(bigint, bigint, integer) to edge_functions;
 
 create function private.record_own_change()

@@ -30,20 +30,17 @@ comment on column private.inbox_entries.active_at is
 comment on column private.inbox_entries.has_written is
   'Whether the user has ever sent a message here, also if an admin has deleted it since.';
 comment on column private.inbox_entries.archived_id is
-  'The latest message when the user archived it; null if they did not. A newer one shows it again, without another
-write.';
+  'The latest message when the user archived it, else null. A newer one shows it again, without another write.';
 
 create index inbox_entries_order_idx
   on private.inbox_entries (user_id, is_archived, active_at desc, conversation_id desc);
 comment on index private.inbox_entries_order_idx is
-  'The inbox in its order. What is archived is apart, so that neither is read for a page of the other.';
+  'What is archived is apart, so that neither is read for a page of the other.';
 create index inbox_entries_unread_idx on private.inbox_entries (user_id) where unread > 0;
 create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where is_pinned;
 comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
 create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
   where archived_id is not null or is_pinned or muted_until is not null;
-comment on index private.inbox_entries_arranged_idx is
-  'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
 
 create function private.refresh_entries(conversation bigint)
@@ -76,8 +73,7 @@ begin
 end
 $$;
 comment on function private.refresh_entries(bigint) is
-  'Reads latest message and time of activity again after an admin has changed them. Marks who has written, and unmarks
-nobody.';
+  'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
 
 create function private.handle_conversation()
 returns trigger

@@ -1,6 +1,5 @@
 -- A conversation as one participant has arranged it: archived, muted, pinned.
 create type private.conversation_state as (conversation_id bigint, archived boolean, muted_until text, pinned boolean);
-comment on type private.conversation_state is 'A state as every answer shows it.';
 
 create function private.to_state(entry private.inbox_entries)
 returns private.conversation_state
@@ -77,8 +76,8 @@ end
 $$;
 comment on function api.set_conversation_state(bigint, jsonb) is
   'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
-stays. Returns the state, and tells the caller''s other devices of another one. Definer, because no caller has a grant
-on inbox_entries.';
+stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
+inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
 
 create function api.list_conversation_states(page jsonb)
@@ -106,9 +105,8 @@ begin
 end
 $$;
 comment on function api.list_conversation_states(jsonb) is
-  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all of
-them without a limit. The response metadata holds the last id of the page if another page follows. Definer, as
-set_conversation_state.';
+  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
+without a limit. The response metadata holds the last id if another page follows. Definer, as set_conversation_state.';
 grant execute on function api.list_conversation_states(jsonb) to edge_functions;
 
 create function private.erase_states_of(person bigint)

@@ -30,9 +30,9 @@ as $$
   )
 $$;
 comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many of what
-is archived and of what is not, because Postgres does not merge parts of a union that have a condition each. Without
-`set search_path`, so that it is inlined.';
+  'At least the max_rows entries of an inbox after this time and id, if there are as many: that many of what is archived
+and of what is not, because Postgres does not merge parts of a union that have a condition each. Without `set
+search_path`, so that it is inlined.';
 
 create function api.list_conversations(
   page_limit integer, page_offset bigint, emails text, archived boolean default null,

@@ -87,8 +87,7 @@ end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
   'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
-written, each in the transaction that changes the messages: a count of what one transaction sees would miss what another
-has not committed.';
+written: a count of what one transaction sees would miss what another has not committed.';
 
 create function private.handle_changed_messages()
 returns trigger
@@ -161,8 +160,8 @@ begin
 end
 $$;
 comment on function private.handle_changed_messages() is
-  'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
-removed them. Definer, as handle_new_message.';
+  'Messages were read, of which the log names the newest of a statement, or an admin has corrected, moved or removed
+them. Definer, as handle_new_message.';
 
 create trigger handle_changed_messages
   after update on public.messages

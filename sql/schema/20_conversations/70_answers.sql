@@ -75,8 +75,7 @@ begin
 end
 $$;
 comment on function api.get_public_profile_and_answers(bigint) is
-  'As get_public_profile, and how soon the person answers, the languages, and the time zone of the place; null if it is
-not known. Definer, as that.';
+  'As get_public_profile, with answers, languages and the time zone of the place, null if not known. Definer, as that.';
 grant execute on function api.get_public_profile_and_answers(bigint) to edge_functions;
 
 create function api.get_me_and_choices()
@@ -97,6 +96,6 @@ begin
 end
 $$;
 comment on function api.get_me_and_choices() is
-  'As get_me, and whether the public view may say how soon the caller answers, the languages, and what the moderators
-warned of. Definer, because callers cannot call get_me.';
+  'As get_me, with the caller''s choices and what the moderators warned of. Definer, because callers cannot call
+get_me.';
 grant execute on function api.get_me_and_choices() to edge_functions;

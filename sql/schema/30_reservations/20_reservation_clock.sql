@@ -56,8 +56,7 @@ begin
 end
 $$;
 comment on function private.lock_host(bigint) is
-  'Serializes acceptances of one host: of two transactions that check an exclusion constraint at once Postgres may abort
-one as a deadlock, a second later.';
+  'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
 create function private.prepare_reservation()
 returns trigger
@@ -182,8 +181,7 @@ end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
   'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the
-write.';
+history; moment is the time of the whole step, so that nothing becomes due during it.';
 
 create function private.settle_reservations()
 returns integer
@@ -208,5 +206,5 @@ begin
 end
 $$;
 comment on function private.settle_reservations() is
-  'Writes the steps of the clock that are due, 500 at most, and returns their number. Scheduled; how often decides only
-when the others learn of it by an event.';
+  'Writes the steps of the clock that are due, 500 at most, and returns their number. How often it is called decides
+only when people are told.';

@@ -4,7 +4,6 @@ create type private.reservation_view as (
   id bigint, conversation_id bigint, title text, price numeric, date text, ends_at text, status text, host_id bigint,
   offered_by bigint, revision integer, "createdAt" text, "updatedAt" text
 );
-comment on type private.reservation_view is 'A reservation as every answer of its own endpoints shows it.';
 
 create function private.to_reservation_view(reservation public.reservations)
 returns private.reservation_view
@@ -28,23 +27,15 @@ returns bigint
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  me constant bigint := private.my_id();
-  partner bigint;
+  partner constant bigint := private.require_participant(conversation);
 begin
-  select voyager_id + local_id - me into partner
-  from public.conversations
-  where id = conversation and me in (voyager_id, local_id);
-  if not found then
-    raise sqlstate 'PT404' using message = 'Conversation not found';
-  end if;
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
   perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
 $$;
 comment on function private.lock_pair(bigint) is
-  'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
-partner. Raises 404 if the caller does not take part.';
+  'Locks the accounts of the caller and their partner in this conversation, and returns the partner.';
 
 create function private.require_partner(partner bigint)
 returns void
@@ -60,7 +51,7 @@ $$;
 comment on function private.require_partner(bigint) is
   'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
 
-create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
+create function private.lock_reservation(conversation bigint, reservation bigint)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -74,14 +65,10 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
-  if and_host then
-    perform private.lock_host(locked.host_id);
-  end if;
   return locked;
 end
 $$;
-comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, and returns it as it is stored.';
+comment on function private.lock_reservation(bigint, bigint) is 'Locks a reservation, and returns it as it is stored.';
 
 create function private.raise_conflict(message text, status text, code text default 'conflict')
 returns void
@@ -92,8 +79,7 @@ begin
     message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
 end
 $$;
-comment on function private.raise_conflict(text, text, text) is
-  'Refuses a step with 409 and the status that the reservation has.';
+comment on function private.raise_conflict(text, text, text) is 'Raises 409 with the status of the reservation.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -122,7 +108,6 @@ begin
   end if;
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
-
   offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   return private.store_reply(
@@ -133,9 +118,8 @@ end
 $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is
   'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
-first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write
-reservations.';
+first answer again. Raises 403 if the partner is blocked, deactivated or erased, or has not answered yet and the limit
+is reached. Definer, because no caller has a grant to write reservations.';
 grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
 create function api.counter_reservation(
@@ -147,7 +131,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation);
   moment constant timestamptz := private.present();
   current public.reservations := private.reservation_at(locked, moment);
   wanted public.reservations := jsonb_populate_record(current, changes);
@@ -170,8 +154,8 @@ end
 $$;
 comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
   'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
-answer; without a difference nothing happens. Raises 409 if it has changed since or is not pending any more, 403 as
-offer_reservation. Definer, as that.';
+answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
+Definer, as that.';
 grant execute on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) to edge_functions;
 
 create function api.step_reservation(
@@ -184,15 +168,17 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(
-    conversation, reservation, and_host => step = 'accept'
-  );
-  moment constant timestamptz := private.present();
-  current public.reservations := private.reservation_at(locked, moment);
+  current public.reservations := private.lock_reservation(conversation, reservation);
+  moment timestamptz;
   next_status constant text :=
     '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
   wanted public.reservations;
 begin
+  if step = 'accept' then
+    perform private.lock_host(current.host_id);
+  end if;
+  moment := private.present();
+  current := private.reservation_at(current, moment);
   if step <> 'cancel' then
     perform private.require_partner(partner);
   elsif private.is_blocked_between(me, partner) then

@@ -39,8 +39,7 @@ begin
 end
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
-  'One reservation of a conversation, or all of them by date if its id is null, each with its steps up to this moment,
-oldest first.';
+  'One reservation of a conversation, or all by date if its id is null, with its steps up to this moment.';
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
@@ -106,6 +105,5 @@ end
 $$;
 comment on function api.list_my_reservations(jsonb) is
   'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner {id, name}; from <= date < to. The response metadata holds the last id of the page if another page
-follows.';
+with the partner; from <= date < to. The response metadata holds the last id if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;

@@ -11,11 +11,17 @@ COMMENT ON COLUMN "private"."inbox_entries"."last_message_id" IS NULL;
 
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
 
+COMMENT ON COLUMN "private"."stored_replies"."metadata" IS NULL;
+
 COMMENT ON COLUMN "public"."messages"."edited_at" IS NULL;
+
+COMMENT ON INDEX "private"."inbox_entries_arranged_idx" IS NULL;
 
 COMMENT ON INDEX "private"."inbox_entries_unread_idx" IS NULL;
 
 COMMENT ON INDEX "public"."conversations_local_id_id_idx" IS NULL;
+
+COMMENT ON INDEX "public"."conversations_one_per_pair" IS NULL;
 
 COMMENT ON INDEX "public"."conversations_voyager_id_id_idx" IS NULL;
 
@@ -25,6 +31,14 @@ COMMENT ON INDEX "public"."messages_unread_idx" IS NULL;
 
 COMMENT ON INDEX "public"."reservations_due_at_idx" IS NULL;
 
+COMMENT ON TYPE "private"."conversation_state" IS NULL;
+
+COMMENT ON TYPE "private"."reservation_view" IS NULL;
+
+DROP TRIGGER "confirm_user" ON "auth"."users";
+
+DROP TRIGGER "sync_auth_email" ON "auth"."users";
+
 DROP INDEX "private"."search_entries_unembedded_idx";
 
 DROP FUNCTION "private"."any_term"(text[]);
@@ -32,6 +46,8 @@ DROP FUNCTION "private"."any_term"(text[]);
 DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."check_interests"(bigint[]);
+
+DROP FUNCTION "private"."confirm_user"();
 
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
@@ -47,6 +63,8 @@ DROP FUNCTION "private"."history_of"(public.reservations, timestamp WITH time zo
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
+DROP FUNCTION "private"."lock_reservation"(bigint, bigint, boolean);
+
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 
 DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text);
@@ -61,6 +79,8 @@ DROP FUNCTION "private"."refusal_code"(bigint, bigint);
 
 DROP FUNCTION "private"."replace_interests"(bigint, bigint[]);
 
+DROP FUNCTION "private"."require_participant"(bigint);
+
 DROP FUNCTION "private"."require_revision"(public.reservations, integer);
 
 DROP FUNCTION "private"."reservations_of"(bigint);
@@ -68,6 +88,8 @@ DROP FUNCTION "private"."reservations_of"(bigint);
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
 
 DROP FUNCTION "private"."settle"(public.reservations, timestamp WITH time zone);
+
+DROP FUNCTION "private"."sync_auth_email"();
 
 DROP FUNCTION "private"."tags_of"(integer[]);
 
@@ -174,7 +196,7 @@ CREATE OR REPLACE FUNCTION api.counter_reservation (
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation);
   moment constant timestamptz := private.present();
   current public.reservations := private.reservation_at(locked, moment);
   wanted public.reservations := jsonb_populate_record(current, changes);
@@ -649,6 +671,141 @@ CREATE OR REPLACE FUNCTION api.list_interests()
   select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]') from public.interests
 $function$;
 
+CREATE OR REPLACE FUNCTION api.list_messages (
+  conversation bigint,
+  page         jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+declare
+  page_limit integer := (page ->> 'limit')::integer;
+  page_offset bigint := (page ->> 'offset')::bigint;
+  before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
+  oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
+  participants record;
+  voyager json;
+  local json;
+  listed private.message_view[];
+begin
+  -- Empty for non-participants, so the second query runs only before a refusal.
+  select * into participants from private.participants_of(array[conversation]);
+  if not found then
+    perform private.require_participant(conversation);
+  end if;
+  voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
+  local := json_build_object('id', participants.local_id, 'name', participants.local_name);
+  -- One row more than the page, to know whether another page follows.
+  if oldest_first then
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id
+    )
+    into listed
+    from (
+      select *
+      from public.messages
+      where conversation_id = conversation and id > after_id
+      order by id
+      limit page_limit + 1
+      offset page_offset
+    ) as entry;
+  else
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id desc
+    )
+    into listed
+    from (
+      select *
+      from public.messages
+      where conversation_id = conversation and id < before_id
+      order by id desc
+      limit page_limit + 1
+      offset page_offset
+    ) as entry;
+  end if;
+  if (page ->> 'states')::boolean then
+    return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
+  end if;
+  return private.to_page(listed, page_limit, next => listed[page_limit].id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.mark_read (
+  conversation bigint,
+  message      bigint,
+  and_before   boolean
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint := private.my_id();
+begin
+  perform private.require_participant(conversation);
+  if not exists (select from public.messages where id = message and conversation_id = conversation) then
+    raise sqlstate 'PT404' using message = 'Message not found';
+  end if;
+  update public.messages
+  set read = true
+  where conversation_id = conversation and (id = message or and_before and id < message) and user_id <> me and not read;
+  if found then
+    delete from private.silences where user_id = me;
+  end if;
+  return json_build_object('success', true);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.offer_reservation (
+  conversation        bigint,
+  draft               jsonb,
+  first_contact_limit integer DEFAULT NULL::integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  host constant bigint := coalesce(
+    (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
+  );
+  request constant jsonb := draft || jsonb_build_object(
+    'conversation_id', conversation, 'host_id', host, 'price', trim_scale((draft ->> 'price')::numeric)
+  );
+  reply constant json := private.find_reply('reservation', draft_client_id, request);
+  offered public.reservations;
+begin
+  if reply is not null then
+    return reply;
+  end if;
+  if host not in (me, partner) then
+    raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
+  elsif (draft ->> 'date')::timestamptz <= private.present() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  perform private.require_partner(partner);
+  perform private.require_first_contact(conversation, partner, first_contact_limit);
+  offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
+  offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
+  return private.store_reply(
+    noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
+    body => to_json(private.to_reservation_view(offered))
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.open_conversation (
   other_user bigint
 )
@@ -679,15 +836,14 @@ begin
     from public.conversations
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null and not is_active then
+    if found then
+      raise sqlstate 'PT409' using
+        message = 'A conversation with this user already exists',
+        detail = json_build_object('conversation_id', opened.id), hint = 'already_open';
+    elsif not is_active then
       raise sqlstate 'PT404' using message = 'User not found';
-    elsif opened.id is null then
-      perform private.forbid_writing(other_user);
     end if;
-    raise sqlstate 'PT409' using
-      message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id),
-      hint = 'already_open';
+    perform private.forbid_writing(other_user);
   end if;
   return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
 end
@@ -800,7 +956,6 @@ begin
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
-
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
@@ -808,7 +963,6 @@ begin
     and private.first_contact_left(conversation, partner, first_contact_limit, is_locked => true) is distinct from 0
   on conflict (user_id, client_id) do nothing
   returning * into sent;
-
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
@@ -830,7 +984,6 @@ begin
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := sent.deleted_at is not null;
   end if;
-
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $function$;
@@ -899,15 +1052,17 @@ CREATE OR REPLACE FUNCTION api.step_reservation (
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(
-    conversation, reservation, and_host => step = 'accept'
-  );
-  moment constant timestamptz := private.present();
-  current public.reservations := private.reservation_at(locked, moment);
+  current public.reservations := private.lock_reservation(conversation, reservation);
+  moment timestamptz;
   next_status constant text :=
     '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
   wanted public.reservations;
 begin
+  if step = 'accept' then
+    perform private.lock_host(current.host_id);
+  end if;
+  moment := private.present();
+  current := private.reservation_at(current, moment);
   if step <> 'cancel' then
     perform private.require_partner(partner);
   elsif private.is_blocked_between(me, partner) then
@@ -1630,18 +1785,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.confirm_user()
-  RETURNS TRIGGER
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-begin
-  update public.users set is_active = true, confirmed_at = now() where auth_id = new.id and confirmed_at is null;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.copy_evidence (
   report public.reports
 )
@@ -2191,7 +2334,7 @@ begin
     select distinct conversation_id
     from old_rows
     full join new_rows using (id, conversation_id, user_id, created_at)
-    where old_rows.content is null or new_rows.content is null
+    where old_rows.id is null or new_rows.id is null
   ) as moved
   order by conversation_id;
   -- Always in the order of ids, so that two such statements do not wait for each other.
@@ -2298,7 +2441,6 @@ begin
   select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
   update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
-
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
@@ -2308,7 +2450,6 @@ begin
     coalesce(new.created_at, now()), confirmed_at
   )
   returning * into created_user;
-
   insert into public.profiles
   overriding system value
   select *
@@ -2530,15 +2671,8 @@ CREATE OR REPLACE FUNCTION private.lock_pair (
   SET search_path TO ''
   AS $function$
 declare
-  me constant bigint := private.my_id();
-  partner bigint;
+  partner constant bigint := private.require_participant(conversation);
 begin
-  select voyager_id + local_id - me into partner
-  from public.conversations
-  where id = conversation and me in (voyager_id, local_id);
-  if not found then
-    raise sqlstate 'PT404' using message = 'Conversation not found';
-  end if;
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
   perform private.lock_me(beside => partner, shared => true);
   return partner;
@@ -2547,8 +2681,7 @@ $function$;
 
 CREATE OR REPLACE FUNCTION private.lock_reservation (
   conversation bigint,
-  reservation  bigint,
-  and_host     boolean
+  reservation  bigint
 )
   RETURNS public.reservations
   LANGUAGE plpgsql
@@ -2563,9 +2696,6 @@ begin
   for no key update;
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
-  end if;
-  if and_host then
-    perform private.lock_host(locked.host_id);
   end if;
   return locked;
 end
@@ -3660,6 +3790,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.require_participant (
+  conversation bigint
+)
+  RETURNS bigint
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
+begin
+  select voyager_id + local_id - me into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  return partner;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.require_partner (
   partner bigint
 )
@@ -3956,6 +4108,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.sync_auth_account()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  is_confirmed constant boolean := coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null;
+begin
+  update public.users
+  set
+    email = coalesce(new.email, ''),
+    is_active = is_active or confirmed_at is null and is_confirmed,
+    confirmed_at = coalesce(confirmed_at, case when is_confirmed then now() end)
+  where auth_id = new.id;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.tags_of (
   places integer[]
 )
@@ -4206,6 +4377,14 @@ ALTER TABLE "public"."profiles"
   ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200))
   NOT VALID;
 
+CREATE TRIGGER sync_auth_account
+  AFTER UPDATE OF email, email_confirmed_at, phone_confirmed_at ON auth.users
+  FOR EACH ROW
+  WHEN
+    (((old.email IS DISTINCT FROM new.email) OR ((COALESCE(old.email_confirmed_at, old.phone_confirmed_at) IS NULL) AND (COALESCE(new.email_confirmed_at, new.phone_confirmed_at) IS
+    NOT NULL))))
+  EXECUTE FUNCTION private.sync_auth_account();
+
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
@@ -4219,8 +4398,7 @@ COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attem
 
 COMMENT ON COLUMN "private"."inbox_entries"."active_at" IS 'When the latest message was sent; without one, when the conversation was opened.';
 
-COMMENT ON COLUMN "private"."inbox_entries"."archived_id" IS 'The latest message when the user archived it; null if they did not. A newer one shows it again, without another
-write.';
+COMMENT ON COLUMN "private"."inbox_entries"."archived_id" IS 'The latest message when the user archived it, else null. A newer one shows it again, without another write.';
 
 COMMENT ON COLUMN "private"."inbox_entries"."has_written" IS 'Whether the user has ever sent a message here, also if an admin has deleted it since.';
 
@@ -4237,8 +4415,7 @@ COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/p
 
 COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
 
-COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. An account without such a row was created in Auth directly, and supersedes no
-sign-up.';
+COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
 
 COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
 
@@ -4257,8 +4434,7 @@ COMMENT ON COLUMN "public"."reservations"."host_id" IS 'Who receives the other, 
 
 COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current offer, so that the other one answers it. Null: an admin, and either may answer.';
 
-COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s e-mail address or phone was confirmed. Null: pending, so another sign-up with the address
-replaces it.';
+COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
 
 COMMENT ON COLUMN "public"."users"."email" IS 'Copy of the Auth account''s e-mail address. Shown to its owner and in partners'' lists.';
 
@@ -4267,23 +4443,29 @@ COMMENT ON FUNCTION "api"."block_person"(bigint) IS 'Blocks a user for the calle
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
 
+COMMENT ON FUNCTION "api"."count_unread"() IS 'The unread messages, in total and by conversation. Definer, because callers cannot read inbox_entries.';
+
+COMMENT ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) IS 'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
+answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
+Definer, as that.';
+
 COMMENT ON FUNCTION "api"."edit_message"(bigint, bigint, text, boolean, integer, integer, boolean) IS 'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
 whenever. is_blank is whether the text shows nothing, which the Edge Function knows by Unicode. Raises 409 for a stone,
 403 as a send does, and when it is too late. Definer, because no caller has a grant to update messages.';
 
 COMMENT ON FUNCTION "api"."get_conversation"(bigint) IS 'A conversation with its two participants and its reservations by date. Definer, as list_messages.';
 
-COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, and whether the public view may say how soon the caller answers, the languages, and what the moderators
-warned of. Definer, because callers cannot call get_me.';
+COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, with the caller''s choices and what the moderators warned of. Definer, because callers cannot call
+get_me.';
 
-COMMENT ON FUNCTION "api"."get_public_profile"(bigint) IS 'The public view of a profile. Definer, because row level security hides the rows of other users: nothing else shows
-another user''s profile.';
+COMMENT ON FUNCTION "api"."get_public_profile"(bigint) IS 'The public view of a profile, the only way to see another user''s. Definer, because row level security hides it.';
 
-COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, and how soon the person answers, the languages, and the time zone of the place; null if it is
-not known. Definer, as that.';
+COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, with answers, languages and the time zone of the place, null if not known. Definer, as that.';
 
-COMMENT ON FUNCTION "api"."list_blocks"() IS 'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
-read neither blocks nor others'' names.';
+COMMENT ON FUNCTION "api"."list_blocks"() IS 'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';
+
+COMMENT ON FUNCTION "api"."list_conversation_states"(jsonb) IS 'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
+without a limit. The response metadata holds the last id if another page follows. Definer, as set_conversation_state.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'A page of the caller''s conversations with their latest message, latest activity first; all of them if the limit is
 null. archived null takes archived ones and others; pinned_first lists the pinned ones first; with_partner adds the
@@ -4292,17 +4474,19 @@ and when it was corrected or taken back; emails says when a partner''s address i
 response metadata holds the offset of the next page if there is one. Definer, because callers cannot read inbox_entries
 and other users, and the policy on messages would gather all conversations of the caller.';
 
+COMMENT ON FUNCTION "api"."list_messages"(bigint, jsonb) IS 'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
+after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
+policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300.';
+
 COMMENT ON FUNCTION "api"."list_my_reservations"(jsonb) IS 'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner {id, name}; from <= date < to. The response metadata holds the last id of the page if another page
-follows.';
+with the partner; from <= date < to. The response metadata holds the last id if another page follows.';
 
 COMMENT ON FUNCTION "api"."mark_read"(bigint, bigint, boolean) IS 'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
 own, and what is read already, stays unchanged. Definer, because no caller has a grant to update messages.';
 
 COMMENT ON FUNCTION "api"."offer_reservation"(bigint, jsonb, integer) IS 'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
-first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write
-reservations.';
+first answer again. Raises 403 if the partner is blocked, deactivated or erased, or has not answered yet and the limit
+is reached. Definer, because no caller has a grant to write reservations.';
 
 COMMENT ON FUNCTION "api"."open_conversation"(bigint) IS 'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
 two has blocked the other. Definer, because no caller has a grant to insert conversations.';
@@ -4325,8 +4509,8 @@ the two has blocked the other or the partner is erased, without saying which, or
 the limit is reached. Definer, because no caller has a grant to insert messages.';
 
 COMMENT ON FUNCTION "api"."set_conversation_state"(bigint, jsonb) IS 'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
-stays. Returns the state, and tells the caller''s other devices of another one. Definer, because no caller has a grant
-on inbox_entries.';
+stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
+inbox_entries.';
 
 COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer) IS 'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
 terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
@@ -4334,32 +4518,35 @@ with the status. With a partner who is blocked, deactivated or erased only cance
 is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
 
 COMMENT ON FUNCTION "api"."unsend_message"(bigint, bigint, integer) IS 'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
-nothing. The response metadata holds the file that is to be removed from Storage, which takes no deletion in SQL. Raises
-403 when it is too late. Definer, as edit_message.';
+nothing. The response metadata holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as
+edit_message.';
 
 COMMENT ON FUNCTION "api"."update_profile"(jsonb) IS 'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
 other keys are ignored. Definer, because no caller has a grant to write: the Data API only reads.';
 
+COMMENT ON FUNCTION "private"."account_status"() IS 'active or inactive; null without a confirmed account. Definer, because inactive callers cannot read their row.';
+
 COMMENT ON FUNCTION "private"."act_as"(jsonb, boolean) IS 'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
 caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
-the same statement as the API function this keeps 75 % of the bare request rate; begin, set and commit keep 28 %
-(bench/one_round_trip.ts).';
+the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 
 COMMENT ON FUNCTION "private"."add_block"(bigint, bigint, text) IS 'Blocks a user for the caller. Errors name this field of the request.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
 COMMENT ON FUNCTION "private"."add_unread"(bigint, bigint, bigint) IS 'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
-written, each in the transaction that changes the messages: a count of what one transaction sees would miss what another
-has not committed.';
+written: a count of what one transaction sees would miss what another has not committed.';
 
 COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
 models are never compared. Definer, because edge_functions has no rights on the index.';
 
 COMMENT ON FUNCTION "private"."any_term"(text[]) IS 'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
 
-COMMENT ON FUNCTION "private"."blocked_users_of"(bigint) IS 'All users whom this user has blocked or was blocked by; null without any. Only for definer functions, as
-is_blocked_between.';
+COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
+fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
+
+COMMENT ON FUNCTION "private"."blocked_users_of"(bigint) IS 'Whom this user has blocked or was blocked by; null without any. Only for definer functions.';
 
 COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
 the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
@@ -4392,9 +4579,6 @@ first. Definer, because edge_functions has no rights on the outbox.';
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
-COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
-so. Definer, because Auth updates the account as its own role.';
-
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
@@ -4414,32 +4598,31 @@ COMMENT ON FUNCTION "private"."facet"(text, text) IS 'A lexeme for a value that 
 COMMENT ON FUNCTION "private"."fail_embeddings"(jsonb, text, boolean) IS 'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it. Definer,
 because edge_functions has no rights on the queue.';
 
-COMMENT ON FUNCTION "private"."find_me"() IS 'Looks up the user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users
-calls it.';
+COMMENT ON FUNCTION "private"."find_me"() IS 'The user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users calls
+it.';
 
 COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision) IS
   'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
 facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
 
-COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, with its response metadata and replayed; null if there is none, or
-no key. Raises 422 if the key was used for another request.';
+COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, with its response metadata; null if there is none, or no key. Raises
+422 if the key was used for another request.';
 
 COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
 COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
 archived it after that message. message is null for anything but a message: then what is archived now counts.';
 
-COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403. Its X-Error-Code is blocked to whoever has blocked the partner; who was blocked cannot tell it from other
-reasons.';
+COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403. The X-Error-Code is blocked only for whoever has blocked the partner.';
 
 COMMENT ON FUNCTION "private"."forget_pending_password"() IS 'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
-confirms the address, whose owner need not be the person who signed up. A trigger and not a statement before the
-request: a sign-up that commits in between would keep its password.';
+confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
+keep its password.';
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
-COMMENT ON FUNCTION "private"."handle_changed_messages"() IS 'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
-removed them. Definer, as handle_new_message.';
+COMMENT ON FUNCTION "private"."handle_changed_messages"() IS 'Messages were read, of which the log names the newest of a statement, or an admin has corrected, moved or removed
+them. Definer, as handle_new_message.';
 
 COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
 to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
@@ -4458,8 +4641,7 @@ COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own
 
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
 
-COMMENT ON FUNCTION "private"."is_blocked_between"(bigint, bigint) IS 'Whether either of two users has blocked the other. Only for definer functions: callers must not learn who has blocked
-them.';
+COMMENT ON FUNCTION "private"."is_blocked_between"(bigint, bigint) IS 'Whether either has blocked the other. Only for definer functions: callers must not learn who has.';
 
 COMMENT ON FUNCTION "private"."is_own_photo"(text) IS 'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
 replaces this function (supabase/local/own_photos.ts). Null for null.';
@@ -4472,16 +4654,21 @@ COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash o
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
 with all the words, those with the rarest, and those who lack what is denied.';
 
+COMMENT ON FUNCTION "private"."latest_entries_of"(bigint, boolean, bigint[], timestamp with time zone, bigint, bigint) IS 'At least the max_rows entries of an inbox after this time and id, if there are as many: that many of what is archived
+and of what is not, because Postgres does not merge parts of a union that have a condition each. Without `set
+search_path`, so that it is inlined.';
+
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
 
-COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: of two transactions that check an exclusion constraint at once Postgres may abort
-one as a deadlock, a second later.';
+COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
 COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
-deactivation waits, or has happened by now, which raises 401. The caller''s other writes wait too, so that limits hold;
-those that share the lock do not.';
+deactivation waits, or has happened by now, which raises 401. So do the caller''s other writes, except those that share
+it.';
 
-COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint, boolean) IS 'Locks a reservation of this conversation, and its host if told to, and returns it as it is stored.';
+COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of the caller and their partner in this conversation, and returns the partner.';
+
+COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a reservation, and returns it as it is stored.';
 
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
@@ -4490,14 +4677,13 @@ in the place that the query asks for, true if it asks for none; `lacks`: says to
 COMMENT ON FUNCTION "private"."my_conversations"() IS 'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set: on
 5,000 messages it costs nothing measurable, a function of the row''s column ten times as much as no policy.';
 
-COMMENT ON FUNCTION "private"."my_id"() IS 'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it in api.caller, because
-looking it up six times a request was a fifth of some statements; for Data API and Realtime it is looked up here.
-Callers cannot send SQL, so only act_as sets it.';
+COMMENT ON FUNCTION "private"."my_id"() IS 'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it, because looking it up six
+times a request was a fifth of some statements; for Data API and Realtime it is looked up. Callers cannot send SQL, so
+only act_as can set it.';
 
 COMMENT ON FUNCTION "private"."my_writable_conversations"() IS 'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 
-COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404 alike if there is none, or it is not the
-caller''s.';
+COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
 COMMENT ON FUNCTION "private"."participants_of"(bigint[], text) IS 'The names of both participants of each of these conversations, if the caller is one of them; with emails (always or
 after_reply) their e-mail addresses, too. Definer, because users can read only their own row of users.';
@@ -4517,7 +4703,7 @@ COMMENT ON FUNCTION "private"."present"() IS 'The present time, also in a transa
 
 COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
 
-COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Refuses a step with 409 and the status that the reservation has.';
+COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Raises 409 with the status of the reservation.';
 
 COMMENT ON FUNCTION "private"."rarity_of"(private.search_unit, double precision) IS 'ln(1 + profiles / who has the unit).';
 
@@ -4537,8 +4723,7 @@ sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, a
 COMMENT ON FUNCTION "private"."record_reservation"() IS 'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
 conversation or removed. Definer, because callers can write neither.';
 
-COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and time of activity again after an admin has changed them. Marks who has written, and unmarks
-nobody.';
+COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
 
 COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
 
@@ -4552,14 +4737,13 @@ one. Never an invited one, which an admin created and which has no password.';
 COMMENT ON FUNCTION "private"."replace_interests"(bigint, jsonb) IS 'Replaces a profile''s interests by a JSON array of ids, or raises 400 and changes nothing. The caller has locked the
 profile: concurrent replacements would end with the union of both sets.';
 
-COMMENT ON FUNCTION "private"."require_participant"(bigint) IS 'Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
+COMMENT ON FUNCTION "private"."require_participant"(bigint) IS 'Returns the partner. Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
 
 COMMENT ON FUNCTION "private"."require_partner"(bigint) IS 'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
 
 COMMENT ON FUNCTION "private"."reservation_at"(public.reservations, timestamp with time zone) IS 'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 
-COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all of them by date if its id is null, each with its steps up to this moment,
-oldest first.';
+COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all by date if its id is null, with its steps up to this moment.';
 
 COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
 queued. Definer, because edge_functions has no rights on the index.';
@@ -4568,10 +4752,16 @@ COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.searc
   'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
 put before those who were compared in meaning, which all neighbours are.';
 
+COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. How often it is called decides
+only when people are told.';
+
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
+
+COMMENT ON FUNCTION "private"."sync_auth_account"() IS 'Keeps users.email equal to the address of the Auth account, and activates a pending account in the transaction that
+confirms it. Only once: who was deactivated since stays so. Definer, because Auth updates the account as its own role.';
 
 COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
 
@@ -4581,8 +4771,8 @@ COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a 
 
 COMMENT ON FUNCTION "private"."to_message_view"(public.messages, json) IS 'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined.';
 
-COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'The page of what was listed: one row more than the limit, so that next goes into the response metadata if another
-page follows. A limit of null takes all.';
+COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
+response metadata. A limit of null takes all.';
 
 COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
@@ -4590,23 +4780,31 @@ COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters 
 
 COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
-COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages, each with when it was corrected and taken back. A second step, because a case for each
-row made a page a third dearer for everybody.';
+COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
 
 COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
+
+COMMENT ON FUNCTION "private"."write_reservation"(public.reservations, bigint, text, timestamp with time zone) IS 'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
+history; moment is the time of the whole step, so that nothing becomes due during it.';
 
 COMMENT ON FUNCTION "public"."resolve_report"(bigint, text, text) IS 'Resolves an open report: dismiss, warn (the person reads it, and it counts in later reports), hide (the profile is
 not searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409
 if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
 logged.';
 
-COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'The inbox in its order. What is archived is apart, so that neither is read for a page of the other.';
+COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'What is archived is apart, so that neither is read for a page of the other.';
 
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
 
-COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing is said.';
+COMMENT ON INDEX "public"."messages_one_per_client_id" IS 'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
+user_id: an index less saves 3 of the 79 pages of a send.';
+
+COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row, nothing is said.';
+
+COMMENT ON TABLE "private"."blocks" IS 'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
+finds the other in a search.';
 
 COMMENT ON TABLE "private"."embedding_queue" IS 'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
 until its text or the model changes.';
@@ -4637,17 +4835,22 @@ sign that no word has: @ the values that filters compare and the places where so
 spell them and what biographies deny.';
 
 COMMENT ON TABLE "private"."sign_ups" IS 'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
-returns one and uses up as many, whether or not the address is taken. The name and the fields wait here and not in the
-metadata of the Auth account, which Auth copies into every access token. A row is deleted after an hour, by the next
-sign-up.';
+returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
+of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
 
 COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. The file of each noun but messages, of which only a hash is kept, adds a column that makes the answer go with
-what it describes.';
+for byte. The file of each noun but messages adds a column that makes the answer go with what it describes.';
+
+COMMENT ON TABLE "public"."conversations" IS 'A pair of users: the voyager, who opened the conversation, and the local. Erasing a user keeps the row.';
+
+COMMENT ON TABLE "public"."messages" IS 'What participants have written. Within a conversation, a reader who has seen an id has seen all before it.';
 
 COMMENT ON TABLE "public"."reservations" IS 'What the participants of a conversation offer each other and have agreed on.';
 
 COMMENT ON TABLE "public"."users" IS 'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
+
+COMMENT ON TYPE "private"."message_view" IS 'A message as every answer shows it. A type, because JSON of a page of rows takes two thirds of the time of that of
+objects.';
 
 COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
@@ -4702,6 +4905,10 @@ REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."lock_reservation"(bigint, bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."lock_reservation"(bigint, bigint) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
@@ -4726,6 +4933,10 @@ REVOKE ALL ON FUNCTION "private"."replace_interests"(bigint, jsonb) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."replace_interests"(bigint, jsonb) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."require_participant"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."require_participant"(bigint) TO "postgres";
+
 REVOKE ALL
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
   FROM PUBLIC;
@@ -4733,6 +4944,10 @@ REVOKE ALL
 GRANT EXECUTE
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
   TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."sync_auth_account"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."sync_auth_account"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
