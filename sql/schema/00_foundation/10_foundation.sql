@@ -20,8 +20,7 @@ begin
   end if;
 end
 $$;
-comment on role edge_functions is
-  'What the Edge Functions log in as. It may only call functions and become anon or authenticated.';
+comment on role edge_functions is 'The Edge Functions: may only call functions and become anon or authenticated.';
 grant anon, authenticated to edge_functions;
 -- A statement that takes longer is answered with 503. Callers of the Data API have the platform's limits: 3 s
 -- anonymous, 8 s with a token.
@@ -127,8 +126,7 @@ language sql stable security invoker parallel safe
 as $$
   select pg_catalog.to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
-comment on function private.iso(timestamptz) is
-  'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
+comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
 -- The same characters as of isLine in functions/_shared/validate.ts, which has them by their properties in Unicode.

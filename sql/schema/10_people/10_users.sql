@@ -26,17 +26,13 @@ create table public.users (
 );
 comment on table public.users is
   'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
-comment on column public.users.email is
-  'Copy of the Auth account''s e-mail address. Shown to its owner and in partners'' lists.';
+comment on column public.users.email is 'Copy of the Auth account''s address. Its owner and partners see it.';
 comment on column public.users.confirmed_at is
   'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
-comment on column public.users.erased_at is
-  'When the user was erased. The row stays for the conversations that it takes part in.';
+comment on column public.users.erased_at is 'When the user was erased. The row stays for the conversations.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
-comment on index public.users_email_key is
-  'An address belongs to one account, regardless of case. Erased accounts have none.';
-
+comment on index public.users_email_key is 'An address belongs to one account, regardless of case.';
 alter table public.users enable row level security;
 
 create function private.find_me()

@@ -8,7 +8,6 @@ create table public.interests (
 comment on table public.interests is 'The interests that a profile can choose.';
 
 create unique index interests_name_key on public.interests (lower(name));
-
 alter table public.interests enable row level security;
 
 create policy "everybody reads interests" on public.interests

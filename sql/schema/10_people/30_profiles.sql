@@ -27,11 +27,9 @@ create table public.profiles (
     constraint "languages has at most 200 characters" check (char_length(languages) <= 200)
     constraint "languages is one line that shows something" check (private.is_line(languages))
 );
-comment on table public.profiles is
-  'One row for each user. Others see it only while is_searchable is true and the user is active.';
+comment on table public.profiles is 'Others see one only while is_searchable is true and the user active.';
 comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
 comment on column public.profiles.languages is 'Those that the owner speaks, in their own words.';
-
 alter table public.profiles enable row level security;
 
 create policy "users read their own profile" on public.profiles
@@ -130,7 +128,7 @@ begin
 end
 $$;
 comment on function api.set_searchable(boolean) is
-  'Shows or hides the caller''s profile in the search. Definer, as update_profile.';
+  'Lists the caller in the search, or not. Definer, as update_profile.';
 grant execute on function api.set_searchable(boolean) to edge_functions;
 
 create function api.get_public_profile(profile bigint)

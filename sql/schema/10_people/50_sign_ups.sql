@@ -15,13 +15,11 @@ comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
 returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
 of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
-comment on column private.sign_ups.address_hash is
-  'SHA-256 of the address in lower case: which of several sign-ups with it began last.';
+comment on column private.sign_ups.address_hash is 'SHA-256 of the address in lower case, to tell which began last.';
 comment on column private.sign_ups.name is
   'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
 comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
-comment on column private.sign_ups.is_accepted is
-  'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
+comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;

@@ -37,7 +37,7 @@ begin
 end
 $$;
 comment on function private.forbid_writing(bigint) is
-  'Raises 403. The X-Error-Code is blocked only for whoever has blocked the partner.';
+  'Raises 403; its X-Error-Code says blocked only to who has blocked.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -89,8 +89,7 @@ begin
   insert into private.blocks (blocker_id, blocked_id) values (me, other_user) on conflict do nothing;
 end
 $$;
-comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller. Errors name this field of the request.';
+comment on function private.add_block(bigint, bigint, text) is 'Blocks a user for the caller. Errors name this field.';
 
 create function api.block_person(other_user bigint)
 returns void

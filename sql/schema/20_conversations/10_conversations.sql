@@ -14,7 +14,6 @@ create unique index conversations_one_per_pair
 -- With the id, for an index-only scan by private.my_conversations(): of 600 conversations 10 pages instead of 600.
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 create index conversations_local_id_id_idx on public.conversations (local_id, id);
-
 alter table public.conversations enable row level security;
 
 create policy "participants read conversations" on public.conversations

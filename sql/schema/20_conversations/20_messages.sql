@@ -13,8 +13,7 @@ as $$
     and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
-comment on function private.is_attachment(jsonb) is
-  'Whether the value is {url, name, mime_type, size} and nothing else; null for null.';
+comment on function private.is_attachment(jsonb) is 'Whether it is {url, name, mime_type, size} alone; null for null.';
 grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
@@ -40,8 +39,7 @@ create table public.messages (
 comment on table public.messages is
   'What participants have written. Within a conversation, a reader who has seen an id has seen all before it.';
 comment on column public.messages.client_id is 'The sender''s idempotency key.';
-comment on column public.messages.deleted_at is
-  'When its sender took it back. It is read then, so no count has to know it.';
+comment on column public.messages.deleted_at is 'When its sender took it back. It is read then, for the counts.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
@@ -49,7 +47,6 @@ create unique index messages_one_per_client_id on public.messages (user_id, clie
 comment on index public.messages_one_per_client_id is
   'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
 user_id: an index less saves 3 of the 79 pages of a send.';
-
 alter table public.messages enable row level security;
 
 create policy "participants read messages" on public.messages
@@ -223,7 +220,7 @@ begin
       perform private.require_first_contact(conversation, partner, first_contact_limit);
       perform private.forbid_writing(partner);
     end if;
-    -- private.keep_request has kept the hash of what has changed since.
+    -- private.record_own_change has kept the hash of what has changed since.
     if sent.conversation_id <> conversation
       or private.hash_message(jsonb_populate_record(null::public.messages, draft)) <> coalesce(
         (

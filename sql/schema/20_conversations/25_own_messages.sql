@@ -23,20 +23,6 @@ $$;
 comment on function private.own_message_for_update(bigint, bigint) is
   'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
-create function private.keep_request(own public.messages)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
-  select own.user_id, 'message', own.client_id, own.id, private.hash_message(own), 'null', '{}'
-  where own.client_id is not null and own.edited_at is null
-  on conflict do nothing;
-end
-$$;
-comment on function private.keep_request(public.messages) is
-  'Keeps a hash of a message as it was sent, before its first change, for api.send_message.';
-
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer,
   first_contact_limit integer, with_states boolean
@@ -66,7 +52,6 @@ begin
       raise sqlstate 'PT403' using
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
-    perform private.keep_request(own);
     update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
@@ -95,7 +80,6 @@ begin
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
     raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
   end if;
-  perform private.keep_request(own);
   update public.messages
   set content = '', attachment = null, read = true, deleted_at = private.present()
   where id = own.id;
@@ -115,6 +99,11 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  -- What was sent, so that another message with its key is refused (api.send_message).
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  select old.user_id, 'message', old.client_id, old.id, private.hash_message(old), 'null', '{}'
+  where old.client_id is not null and old.edited_at is null
+  on conflict do nothing;
   perform private.record_change(
     'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
     previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
@@ -126,8 +115,9 @@ begin
 end
 $$;
 comment on function private.record_own_change() is
-  'Logs that a sender has corrected a message or taken it back, broadcasts message.changed, across a block for the
-sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+  'A sender has corrected a message or taken it back: keeps a hash of what was sent, logs it, broadcasts
+message.changed, across a block for the sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer,
+as handle_new_message.';
 
 create trigger record_own_change
   after update of edited_at, deleted_at on public.messages

@@ -25,8 +25,7 @@ writes those; set_conversation_state and the erasing write how it is arranged.';
 comment on column private.inbox_entries.previous_message_id is
   'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
 return old values, and looking it up took 5 of the 79 pages of a send.';
-comment on column private.inbox_entries.active_at is
-  'When the latest message was sent; without one, when the conversation was opened.';
+comment on column private.inbox_entries.active_at is 'When the latest message was sent, else the conversation opened.';
 comment on column private.inbox_entries.has_written is
   'Whether the user has ever sent a message here, also if an admin has deleted it since.';
 comment on column private.inbox_entries.archived_id is
@@ -34,8 +33,7 @@ comment on column private.inbox_entries.archived_id is
 
 create index inbox_entries_order_idx
   on private.inbox_entries (user_id, is_archived, active_at desc, conversation_id desc);
-comment on index private.inbox_entries_order_idx is
-  'What is archived is apart, so that neither is read for a page of the other.';
+comment on index private.inbox_entries_order_idx is 'Archived ones apart: no page reads the others.';
 create index inbox_entries_unread_idx on private.inbox_entries (user_id) where unread > 0;
 create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where is_pinned;
 comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';

@@ -70,10 +70,7 @@ begin
       order by active_at desc, conversation_id desc
     );
   end if;
-  shown := pinned[least(page_offset, 20)::integer + 1:];
-  if max_rows < cardinality(shown) then
-    shown := shown[:max_rows::integer];
-  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:least(page_offset + max_rows, 20)::integer];
   skipped := page_offset - cardinality(pinned);
   if skipped > 0 then
     -- From the index alone, so that a late page costs little more than the first.

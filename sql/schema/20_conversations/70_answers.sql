@@ -4,8 +4,7 @@ create table private.answer_spans (
   answers text not null
     constraint "answers is one of three" check (answers in ('within an hour', 'within a day', 'within a week'))
 );
-comment on table private.answer_spans is
-  'All that is kept of how soon a person answers; without a row, nothing is said.';
+comment on table private.answer_spans is 'All that is kept of how soon a person answers; without a row nothing.';
 alter table private.answer_spans enable row level security;
 
 create function private.measure_answers()

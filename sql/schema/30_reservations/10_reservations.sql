@@ -46,7 +46,6 @@ create index reservations_conversation_id_idx on public.reservations (conversati
 create index reservations_host_id_idx on public.reservations (host_id);
 create index reservations_offered_by_idx on public.reservations (offered_by);
 create index reservations_due_at_idx on public.reservations (due_at) where due_at is not null;
-
 alter table public.reservations enable row level security;
 
 create policy "participants read reservations" on public.reservations
@@ -79,7 +78,6 @@ comment on column public.reservation_history.by_id is 'Null: an admin or the clo
 create index reservation_history_reservation_id_id_idx on public.reservation_history (reservation_id, id);
 create index reservation_history_conversation_id_idx on public.reservation_history (conversation_id);
 create index reservation_history_by_id_idx on public.reservation_history (by_id);
-
 alter table public.reservation_history enable row level security;
 
 create policy "participants read the history of reservations" on public.reservation_history

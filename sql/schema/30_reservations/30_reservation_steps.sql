@@ -19,7 +19,7 @@ begin
 end
 $$;
 comment on function private.to_reservation_view(public.reservations) is
-  'A settled reservation as every answer of its own endpoints shows it.';
+  'A settled reservation as its own endpoints show it.';
 grant execute on function private.to_reservation_view(public.reservations) to authenticated;
 
 create function private.lock_pair(conversation bigint)

@@ -56,8 +56,7 @@ begin
   return shown;
 end
 $$;
-comment on function api.get_reservation(bigint, bigint) is
-  'A reservation of a conversation with its history. Definer, as list_messages.';
+comment on function api.get_reservation(bigint, bigint) is 'A reservation with its history. Definer, as list_messages.';
 grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
 
 create function api.list_my_reservations(page jsonb)

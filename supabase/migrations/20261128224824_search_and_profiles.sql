@@ -254,7 +254,6 @@ begin
       raise sqlstate 'PT403' using
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
-    perform private.keep_request(own);
     update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
@@ -557,10 +556,7 @@ begin
       order by active_at desc, conversation_id desc
     );
   end if;
-  shown := pinned[least(page_offset, 20)::integer + 1:];
-  if max_rows < cardinality(shown) then
-    shown := shown[:max_rows::integer];
-  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:least(page_offset + max_rows, 20)::integer];
   skipped := page_offset - cardinality(pinned);
   if skipped > 0 then
     -- From the index alone, so that a late page costs little more than the first.
@@ -969,7 +965,7 @@ begin
       perform private.require_first_contact(conversation, partner, first_contact_limit);
       perform private.forbid_writing(partner);
     end if;
-    -- private.keep_request has kept the hash of what has changed since.
+    -- private.record_own_change has kept the hash of what has changed since.
     if sent.conversation_id <> conversation
       or private.hash_message(jsonb_populate_record(null::public.messages, draft)) <> coalesce(
         (
@@ -1115,7 +1111,6 @@ begin
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
     raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
   end if;
-  perform private.keep_request(own);
   update public.messages
   set content = '', attachment = null, read = true, deleted_at = private.present()
   where id = own.id;
@@ -2516,18 +2511,21 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.keep_request (
-  own public.messages
+CREATE OR REPLACE FUNCTION private.interests_of (
+  profile bigint
 )
-  RETURNS void
+  RETURNS json
   LANGUAGE plpgsql
+  STABLE
   SET search_path TO ''
   AS $function$
 begin
-  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
-  select own.user_id, 'message', own.client_id, own.id, private.hash_message(own), 'null', '{}'
-  where own.client_id is not null and own.edited_at is null
-  on conflict do nothing;
+  return (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+    from public.profile_interests
+    join public.interests on id = interest_id
+    where profile_id = profile
+  );
 end
 $function$;
 
@@ -3611,6 +3609,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.record_own_change()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  -- What was sent, so that another message with its key is refused (api.send_message).
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  select old.user_id, 'message', old.client_id, old.id, private.hash_message(old), 'null', '{}'
+  where old.client_id is not null and old.edited_at is null
+  on conflict do nothing;
+  perform private.record_change(
+    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
+    previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
+  );
+  perform private.notify(
+    event => 'message.changed', conversation => new.conversation_id, subject => new.id, by_id => new.user_id
+  );
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.record_reservation()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -4396,7 +4417,7 @@ COMMENT ON COLUMN "private"."embedding_queue"."failures" IS 'How often it was tr
 
 COMMENT ON COLUMN "private"."embedding_queue"."model" IS 'The model of the attempts and failures, which start again at 0 for another one.';
 
-COMMENT ON COLUMN "private"."inbox_entries"."active_at" IS 'When the latest message was sent; without one, when the conversation was opened.';
+COMMENT ON COLUMN "private"."inbox_entries"."active_at" IS 'When the latest message was sent, else the conversation opened.';
 
 COMMENT ON COLUMN "private"."inbox_entries"."archived_id" IS 'The latest message when the user archived it, else null. A newer one shows it again, without another write.';
 
@@ -4409,17 +4430,17 @@ COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays t
 
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS 'The profiles when private.calibrate_model measured it.';
 
-COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address in lower case: which of several sign-ups with it began last.';
+COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address in lower case, to tell which began last.';
 
 COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/profile. Null as name.';
 
-COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: only then it supersedes others.';
+COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 
 COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
 
 COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
 
-COMMENT ON COLUMN "public"."messages"."deleted_at" IS 'When its sender took it back. It is read then, so no count has to know it.';
+COMMENT ON COLUMN "public"."messages"."deleted_at" IS 'When its sender took it back. It is read then, for the counts.';
 
 COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speaks, in their own words.';
 
@@ -4436,7 +4457,9 @@ COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current 
 
 COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
 
-COMMENT ON COLUMN "public"."users"."email" IS 'Copy of the Auth account''s e-mail address. Shown to its owner and in partners'' lists.';
+COMMENT ON COLUMN "public"."users"."email" IS 'Copy of the Auth account''s address. Its owner and partners see it.';
+
+COMMENT ON COLUMN "public"."users"."erased_at" IS 'When the user was erased. The row stays for the conversations.';
 
 COMMENT ON FUNCTION "api"."block_person"(bigint) IS 'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks.';
 
@@ -4461,6 +4484,8 @@ get_me.';
 COMMENT ON FUNCTION "api"."get_public_profile"(bigint) IS 'The public view of a profile, the only way to see another user''s. Definer, because row level security hides it.';
 
 COMMENT ON FUNCTION "api"."get_public_profile_and_answers"(bigint) IS 'As get_public_profile, with answers, languages and the time zone of the place, null if not known. Definer, as that.';
+
+COMMENT ON FUNCTION "api"."get_reservation"(bigint, bigint) IS 'A reservation with its history. Definer, as list_messages.';
 
 COMMENT ON FUNCTION "api"."list_blocks"() IS 'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';
 
@@ -4512,6 +4537,10 @@ COMMENT ON FUNCTION "api"."set_conversation_state"(bigint, jsonb) IS 'Archives, 
 stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
 inbox_entries.';
 
+COMMENT ON FUNCTION "api"."set_interests"(jsonb) IS 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
+
+COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search, or not. Definer, as update_profile.';
+
 COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer) IS 'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
 terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
@@ -4530,7 +4559,7 @@ COMMENT ON FUNCTION "private"."act_as"(jsonb, boolean) IS 'Makes the rest of the
 caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
 the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 
-COMMENT ON FUNCTION "private"."add_block"(bigint, bigint, text) IS 'Blocks a user for the caller. Errors name this field of the request.';
+COMMENT ON FUNCTION "private"."add_block"(bigint, bigint, text) IS 'Blocks a user for the caller. Errors name this field.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
@@ -4555,7 +4584,7 @@ profiles, and again when there are ten times as many. Definer, because edge_func
 
 COMMENT ON FUNCTION "private"."cancel_reservations_of"(bigint, bigint) IS 'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';
 
-COMMENT ON FUNCTION "private"."cap_interests"() IS 'Enforces the limit of 50 for every role; a constraint cannot count rows.';
+COMMENT ON FUNCTION "private"."cap_interests"() IS 'Limits a profile to 50, for every role; a constraint cannot count rows.';
 
 COMMENT ON FUNCTION "private"."check_sign_up"(text, uuid, boolean) IS 'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
 address that Auth has accepted; retry, because an account that was pending had the address and has been removed, which
@@ -4613,7 +4642,7 @@ COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibilit
 COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
 archived it after that message. message is null for anything but a message: then what is archived now counts.';
 
-COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403. The X-Error-Code is blocked only for whoever has blocked the partner.';
+COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403; its X-Error-Code says blocked only to who has blocked.';
 
 COMMENT ON FUNCTION "private"."forget_pending_password"() IS 'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
 confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
@@ -4641,6 +4670,8 @@ COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own
 
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
 
+COMMENT ON FUNCTION "private"."is_attachment"(jsonb) IS 'Whether it is {url, name, mime_type, size} alone; null for null.';
+
 COMMENT ON FUNCTION "private"."is_blocked_between"(bigint, bigint) IS 'Whether either has blocked the other. Only for definer functions: callers must not learn who has.';
 
 COMMENT ON FUNCTION "private"."is_own_photo"(text) IS 'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
@@ -4649,7 +4680,7 @@ replaces this function (supabase/local/own_photos.ts). Null for null.';
 COMMENT ON FUNCTION "private"."is_web_address"(text) IS 'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null.';
 
-COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash of a message as it was sent, before its first change, for api.send_message.';
+COMMENT ON FUNCTION "private"."iso"(timestamp with time zone) IS 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
 with all the words, those with the rarest, and those who lack what is denied.';
@@ -4717,8 +4748,9 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
 alone.';
 
-COMMENT ON FUNCTION "private"."record_own_change"() IS 'Logs that a sender has corrected a message or taken it back, broadcasts message.changed, across a block for the
-sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+COMMENT ON FUNCTION "private"."record_own_change"() IS 'A sender has corrected a message or taken it back: keeps a hash of what was sent, logs it, broadcasts
+message.changed, across a block for the sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer,
+as handle_new_message.';
 
 COMMENT ON FUNCTION "private"."record_reservation"() IS 'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
 conversation or removed. Definer, because callers can write neither.';
@@ -4774,6 +4806,8 @@ COMMENT ON FUNCTION "private"."to_message_view"(public.messages, json) IS 'A mes
 COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
 response metadata. A limit of null takes all.';
 
+COMMENT ON FUNCTION "private"."to_reservation_view"(public.reservations) IS 'A settled reservation as its own endpoints show it.';
+
 COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing or too many, or swapped with the next. Null above the budget.';
@@ -4794,14 +4828,16 @@ not searchable until public.lift_restriction()) or suspend (the account is deact
 if it was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is
 logged.';
 
-COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'What is archived is apart, so that neither is read for a page of the other.';
+COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'Archived ones apart: no page reads the others.';
 
 COMMENT ON INDEX "private"."search_entries_embedding_idx" IS 'Filters are applied during its scan, not after it.';
 
 COMMENT ON INDEX "public"."messages_one_per_client_id" IS 'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
 user_id: an index less saves 3 of the 79 pages of a send.';
 
-COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row, nothing is said.';
+COMMENT ON INDEX "public"."users_email_key" IS 'An address belongs to one account, regardless of case.';
+
+COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing.';
 
 COMMENT ON TABLE "private"."blocks" IS 'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
 finds the other in a search.';
@@ -4844,6 +4880,8 @@ for byte. The file of each noun but messages adds a column that makes the answer
 COMMENT ON TABLE "public"."conversations" IS 'A pair of users: the voyager, who opened the conversation, and the local. Erasing a user keeps the row.';
 
 COMMENT ON TABLE "public"."messages" IS 'What participants have written. Within a conversation, a reader who has seen an id has seen all before it.';
+
+COMMENT ON TABLE "public"."profiles" IS 'Others see one only while is_searchable is true and the user active.';
 
 COMMENT ON TABLE "public"."reservations" IS 'What the participants of a conversation offer each other and have agreed on.';
 
@@ -4900,10 +4938,6 @@ GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres
 REVOKE ALL ON FUNCTION "private"."interest_ids"(jsonb) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."interest_ids"(jsonb) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."lock_reservation"(bigint, bigint) FROM PUBLIC;
 
