@@ -97,9 +97,7 @@ begin
   end if;
   if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
-    set (
-      first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages
-    ) = (
+    set (first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages) = (
       select
         new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
         new.show_answers, new.languages

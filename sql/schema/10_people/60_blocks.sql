@@ -100,8 +100,7 @@ declare
 begin
   if other_user = me then
     raise sqlstate 'PT400' using message = 'user_id: you cannot block yourself';
-  end if;
-  if not exists (select from public.users where id = other_user and is_active) then
+  elsif not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   perform private.add_block(me, other_user, 'user_id');

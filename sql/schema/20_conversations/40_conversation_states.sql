@@ -19,10 +19,8 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return exists (
-    select
-    from private.inbox_entries
-    where user_id = person
-      and conversation_id = conversation
+    select from private.inbox_entries
+    where user_id = person and conversation_id = conversation
       and coalesce(archived_id < message, not is_archived)
       and (muted_until <= now()) is not false
   );

@@ -8,9 +8,7 @@ as $$
   (
     select *
     from private.inbox_entries
-    where user_id = person
-      and not is_archived
-      and archived is distinct from true
+    where user_id = person and not is_archived and archived is distinct from true
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
     order by active_at desc, conversation_id desc
@@ -20,9 +18,7 @@ as $$
   (
     select *
     from private.inbox_entries
-    where user_id = person
-      and is_archived
-      and archived is distinct from false
+    where user_id = person and is_archived and archived is distinct from false
       and conversation_id <> all (without)
       and (active_at, conversation_id) < (after_time, after_id)
     order by active_at desc, conversation_id desc
@@ -160,10 +156,8 @@ begin
     ) as printed
   ) as other
   left join public.profiles
-    on profiles.user_id = partner.id
-    and profiles.is_searchable
-    and partner.is_active
-    and partner.id <> all (cut_off)
+    on profiles.user_id = partner.id and profiles.is_searchable
+    and partner.is_active and partner.id <> all (cut_off)
     and profiles.user_id = any (array(select partner_id from page where with_partner))
   left join public.messages
     on messages.id = page.last_message_id

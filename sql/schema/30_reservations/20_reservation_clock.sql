@@ -156,9 +156,7 @@ declare
   written public.reservations;
 begin
   perform set_config(
-    'api.reservation_step',
-    jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text,
-    true
+    'api.reservation_step', jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text, true
   );
   if reservation.id is null then
     insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)

@@ -28,7 +28,7 @@ begin
           union all
           -- The step of the clock, as it will be written.
           select
-            null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
+            null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at,
             settled.updated_at
           where settled.status <> stored.status
         ) as step
@@ -39,7 +39,7 @@ begin
 end
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
-  'One reservation of a conversation, or all by date if its id is null, with its steps up to this moment.';
+  'One reservation of a conversation, or all by date if its id is null, each with its steps up to now, oldest first.';
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
@@ -78,8 +78,7 @@ begin
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
-      and reservations.date >= from_date
-      and reservations.date < to_date
+      and reservations.date >= from_date and reservations.date < to_date
       and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1
@@ -96,9 +95,7 @@ begin
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
       on participants.id = mine.conversation_id
   )
-  select array_agg(row_to_json(entries) order by entries.id desc)
-  into listed
-  from entries;
+  select array_agg(row_to_json(entries) order by entries.id desc) into listed from entries;
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;

@@ -131,6 +131,26 @@ ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "is_home" boolean CASCADE;
 
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
 
+CREATE OR REPLACE FUNCTION api.block_person (
+  other_user bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint := private.my_id();
+begin
+  if other_user = me then
+    raise sqlstate 'PT400' using message = 'user_id: you cannot block yourself';
+  elsif not exists (select from public.users where id = other_user and is_active) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.add_block(me, other_user, 'user_id');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION api.complete_search (
   request jsonb
 )
@@ -646,10 +666,8 @@ begin
     ) as printed
   ) as other
   left join public.profiles
-    on profiles.user_id = partner.id
-    and profiles.is_searchable
-    and partner.is_active
-    and partner.id <> all (cut_off)
+    on profiles.user_id = partner.id and profiles.is_searchable
+    and partner.is_active and partner.id <> all (cut_off)
     and profiles.user_id = any (array(select partner_id from page where with_partner))
   left join public.messages
     on messages.id = page.last_message_id
@@ -730,6 +748,51 @@ begin
     return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
   end if;
   return private.to_page(listed, page_limit, next => listed[page_limit].id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_my_reservations (
+  page jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  wanted constant text := page ->> 'status';
+  from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
+  to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
+  listed json[];
+begin
+  with mine as materialized (
+    -- One more than the page, as in list_messages.
+    select reservations as entry, reservations.id, reservations.conversation_id
+    from public.reservations
+    where reservations.conversation_id = any (array(select private.my_conversations()))
+      and reservations.id < before_id
+      and reservations.date >= from_date and reservations.date < to_date
+      and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
+    order by reservations.id desc
+    limit page_limit + 1
+  ),
+  entries as (
+    select
+      view.*,
+      case (select private.my_id())
+        when voyager_id then json_build_object('id', local_id, 'name', local_name)
+        else json_build_object('id', voyager_id, 'name', voyager_name)
+      end as partner
+    from mine
+    cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
+    join private.participants_of(array(select distinct conversation_id from mine)) as participants
+      on participants.id = mine.conversation_id
+  )
+  select array_agg(row_to_json(entries) order by entries.id desc) into listed from entries;
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $function$;
 
@@ -1145,9 +1208,7 @@ begin
   end if;
   if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
-    set (
-      first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages
-    ) = (
+    set (first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages) = (
       select
         new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
         new.show_answers, new.languages
@@ -2286,6 +2347,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.follows (
+  person       bigint,
+  conversation bigint,
+  message      bigint
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return exists (
+    select from private.inbox_entries
+    where user_id = person and conversation_id = conversation
+      and coalesce(archived_id < message, not is_archived)
+      and (muted_until <= now()) is not false
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.forbid_writing (
   partner bigint
 )
@@ -2584,6 +2665,39 @@ begin
     limit max_results
   );
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.latest_entries_of (
+  person     bigint,
+  archived   boolean,
+  without    bigint[],
+  after_time timestamp with time zone,
+  after_id   bigint,
+  max_rows   bigint
+)
+  RETURNS SETOF private.inbox_entries
+  LANGUAGE sql
+  STABLE
+  AS $function$
+  (
+    select *
+    from private.inbox_entries
+    where user_id = person and not is_archived and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select *
+    from private.inbox_entries
+    where user_id = person and is_archived and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
 $function$;
 
 CREATE OR REPLACE FUNCTION private.list_passing (
@@ -3902,7 +4016,7 @@ begin
           union all
           -- The step of the clock, as it will be written.
           select
-            null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
+            null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at,
             settled.updated_at
           where settled.status <> stored.status
         ) as step
@@ -4332,9 +4446,7 @@ declare
   written public.reservations;
 begin
   perform set_config(
-    'api.reservation_step',
-    jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text,
-    true
+    'api.reservation_step', jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text, true
   );
   if reservation.id is null then
     insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
@@ -4775,7 +4887,7 @@ COMMENT ON FUNCTION "private"."require_partner"(bigint) IS 'Raises 403 if the ca
 
 COMMENT ON FUNCTION "private"."reservation_at"(public.reservations, timestamp with time zone) IS 'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 
-COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all by date if its id is null, with its steps up to this moment.';
+COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all by date if its id is null, each with its steps up to now, oldest first.';
 
 COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
 queued. Definer, because edge_functions has no rights on the index.';
