@@ -136,8 +136,8 @@ begin
 end
 $$;
 comment on function private.handle_deleted_user() is
-  'Deleting an Auth account, in the dashboard say, deactivates the user and frees the address; a user who was never
-confirmed is deleted. Definer, because Auth deletes the account as its own role.';
+  'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer,
+because Auth deletes the account as its own role.';
 
 create trigger handle_deleted_user
   before delete on auth.users

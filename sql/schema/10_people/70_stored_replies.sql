@@ -38,7 +38,7 @@ begin
   if find_reply.client_id is null then
     return null;
   end if;
-  -- Serializes requests with the same key until one is stored.
+  -- Requests with the same key wait until one is stored.
   perform pg_advisory_xact_lock(hashtextextended(format('%s %s %s', find_reply.noun, me, find_reply.client_id), 0));
   select * into stored
   from private.stored_replies as known
@@ -53,8 +53,8 @@ begin
 end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
-  'The stored answer to this request of the caller, with its response metadata; null if there is none, or no key. Raises
-422 if the key was used for another request.';
+  'The stored answer to this request of the caller, with its response metadata; null without one or without a key.
+Raises 422 if the key was used for another request.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'

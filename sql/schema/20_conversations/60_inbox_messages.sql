@@ -160,8 +160,8 @@ begin
 end
 $$;
 comment on function private.handle_changed_messages() is
-  'Messages were read, of which the log names the newest of a statement, or an admin has corrected, moved or removed
-them. Definer, as handle_new_message.';
+  'Messages were read, of which the log names the newest of a statement, or an admin has changed or removed them.
+Definer, as handle_new_message.';
 
 create trigger handle_changed_messages
   after update on public.messages

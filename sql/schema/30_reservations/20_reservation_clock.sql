@@ -204,5 +204,4 @@ begin
 end
 $$;
 comment on function private.settle_reservations() is
-  'Writes the steps of the clock that are due, 500 at most, and returns their number. How often it is called decides
-only when people are told.';
+  'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';

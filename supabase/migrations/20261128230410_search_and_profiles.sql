@@ -2332,7 +2332,7 @@ begin
   if find_reply.client_id is null then
     return null;
   end if;
-  -- Serializes requests with the same key until one is stored.
+  -- Requests with the same key wait until one is stored.
   perform pg_advisory_xact_lock(hashtextextended(format('%s %s %s', find_reply.noun, me, find_reply.client_id), 0));
   select * into stored
   from private.stored_replies as known
@@ -4746,8 +4746,8 @@ COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, priva
   'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
 facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
 
-COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, with its response metadata; null if there is none, or no key. Raises
-422 if the key was used for another request.';
+COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, with its response metadata; null without one or without a key.
+Raises 422 if the key was used for another request.';
 
 COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
 
@@ -4762,14 +4762,14 @@ keep its password.';
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has any more. For erasure, which does not wait for the count.';
 
-COMMENT ON FUNCTION "private"."handle_changed_messages"() IS 'Messages were read, of which the log names the newest of a statement, or an admin has corrected, moved or removed
-them. Definer, as handle_new_message.';
+COMMENT ON FUNCTION "private"."handle_changed_messages"() IS 'Messages were read, of which the log names the newest of a statement, or an admin has changed or removed them.
+Definer, as handle_new_message.';
 
 COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
 to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
 
-COMMENT ON FUNCTION "private"."handle_deleted_user"() IS 'Deleting an Auth account, in the dashboard say, deactivates the user and frees the address; a user who was never
-confirmed is deleted. Definer, because Auth deletes the account as its own role.';
+COMMENT ON FUNCTION "private"."handle_deleted_user"() IS 'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer,
+because Auth deletes the account as its own role.';
 
 COMMENT ON FUNCTION "private"."handle_new_message"() IS 'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
 and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
@@ -4896,8 +4896,7 @@ COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.searc
   'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
 put before those who were compared in meaning, which all neighbours are.';
 
-COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. How often it is called decides
-only when people are told.';
+COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
@@ -4999,8 +4998,7 @@ COMMENT ON TABLE "public"."reservations" IS 'What the participants of a conversa
 
 COMMENT ON TABLE "public"."users" IS 'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
 
-COMMENT ON TYPE "private"."message_view" IS 'A message as every answer shows it. A type, because JSON of a page of rows takes two thirds of the time of that of
-objects.';
+COMMENT ON TYPE "private"."message_view" IS 'A message as every answer shows it. A page of rows becomes JSON in two thirds of the time of as many objects.';
 
 COMMENT ON TYPE "private"."place_name" IS 'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
 
