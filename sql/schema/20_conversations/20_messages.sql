@@ -288,5 +288,5 @@ begin
 end
 $$;
 comment on function api.count_unread() is
-  'The unread messages, in total and by conversation. Definer, because callers cannot read inbox_entries.';
+  'Unread messages, in all and by conversation. Definer, because callers cannot read the inbox.';
 grant execute on function api.count_unread() to edge_functions;

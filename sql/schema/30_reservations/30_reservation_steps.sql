@@ -34,8 +34,7 @@ begin
   return partner;
 end
 $$;
-comment on function private.lock_pair(bigint) is
-  'Locks the accounts of the caller and their partner in this conversation, and returns the partner.';
+comment on function private.lock_pair(bigint) is 'Locks the accounts of caller and partner, and returns the partner.';
 
 create function private.require_partner(partner bigint)
 returns void
@@ -48,8 +47,7 @@ begin
   end if;
 end
 $$;
-comment on function private.require_partner(bigint) is
-  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
+comment on function private.require_partner(bigint) is 'Raises 403 across a block, and if the account is not active.';
 
 create function private.lock_reservation(conversation bigint, reservation bigint)
 returns public.reservations

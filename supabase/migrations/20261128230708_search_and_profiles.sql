@@ -4578,7 +4578,7 @@ COMMENT ON FUNCTION "api"."block_person"(bigint) IS 'Blocks a user for the calle
 COMMENT ON FUNCTION "api"."complete_search"(jsonb) IS 'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find. Definer, as api.search_profiles.';
 
-COMMENT ON FUNCTION "api"."count_unread"() IS 'The unread messages, in total and by conversation. Definer, because callers cannot read inbox_entries.';
+COMMENT ON FUNCTION "api"."count_unread"() IS 'Unread messages, in all and by conversation. Definer, because callers cannot read the inbox.';
 
 COMMENT ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) IS 'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
 answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
@@ -4809,7 +4809,7 @@ COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the caller''s
 deactivation waits, or has happened by now, which raises 401. So do the caller''s other writes, except those that share
 it.';
 
-COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of the caller and their partner in this conversation, and returns the partner.';
+COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of caller and partner, and returns the partner.';
 
 COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a reservation, and returns it as it is stored.';
 
@@ -4883,7 +4883,7 @@ profile: concurrent replacements would end with the union of both sets.';
 
 COMMENT ON FUNCTION "private"."require_participant"(bigint) IS 'Returns the partner. Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
 
-COMMENT ON FUNCTION "private"."require_partner"(bigint) IS 'Raises 403 if the caller and this person have a block, or the person is deactivated or erased.';
+COMMENT ON FUNCTION "private"."require_partner"(bigint) IS 'Raises 403 across a block, and if the account is not active.';
 
 COMMENT ON FUNCTION "private"."reservation_at"(public.reservations, timestamp with time zone) IS 'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 
