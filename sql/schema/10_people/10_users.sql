@@ -95,35 +95,24 @@ create policy "users read their own row" on public.users
 grant select on public.users to authenticated;
 grant all on public.users to service_role;
 
-create function private.sync_auth_account()
+create function private.sync_auth_email()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
-declare
-  is_confirmed constant boolean := coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null;
 begin
-  update public.users
-  set
-    email = coalesce(new.email, ''),
-    is_active = is_active or confirmed_at is null and is_confirmed,
-    confirmed_at = coalesce(confirmed_at, case when is_confirmed then now() end)
-  where auth_id = new.id;
+  update public.users set email = coalesce(new.email, '') where auth_id = new.id;
   return null;
 end
 $$;
-comment on function private.sync_auth_account() is
-  'Keeps users.email equal to the address of the Auth account, and activates a pending account in the transaction that
-confirms it. Only once: who was deactivated since stays so. Definer, because Auth updates the account as its own role.';
+comment on function private.sync_auth_email() is
+  'Keeps users.email equal to the address of the Auth account. Definer, because Auth updates it as its own role.';
 
-create trigger sync_auth_account
-  after update of email, email_confirmed_at, phone_confirmed_at on auth.users
+-- On the platform a migration can create triggers on auth.users, and drop none.
+create trigger sync_auth_email
+  after update of email on auth.users
   for each row
-  when (
-    old.email is distinct from new.email
-    or coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
-      and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
-  )
-  execute function private.sync_auth_account();
+  when (old.email is distinct from new.email)
+  execute function private.sync_auth_email();
 
 create function private.handle_deleted_user()
 returns trigger

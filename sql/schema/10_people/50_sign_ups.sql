@@ -17,7 +17,7 @@ returns one and uses up as many, whether or not the address is taken. Name and f
 of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
 comment on column private.sign_ups.address_hash is 'SHA-256 of the address in lower case, to tell which began last.';
 comment on column private.sign_ups.name is
-  'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
+  'Null once the account has been created. Without a row it came from Auth itself, and supersedes none.';
 comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
 comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
@@ -36,44 +36,63 @@ declare
   confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
   sign_up private.sign_ups;
   fields jsonb;
-  created_user public.users;
-  profile public.profiles;
 begin
   select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
   update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
+  sign_up.user_id := coalesce(sign_up.user_id, nextval('public.users_id_seq'));
+  sign_up.profile_id := coalesce(sign_up.profile_id, nextval('public.profiles_id_seq'));
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
-    coalesce(sign_up.user_id, nextval('public.users_id_seq')), new.id,
+    sign_up.user_id, new.id,
     coalesce(sign_up.name, nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''), fields ->> 'bio', fields ->> 'location', confirmed_at is not null,
     coalesce(new.created_at, now()), confirmed_at
-  )
-  returning * into created_user;
+  );
   insert into public.profiles
   overriding system value
   select *
   from jsonb_populate_record(
     null::public.profiles,
-    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields) || jsonb_build_object(
-      'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
-    )
-  )
-  returning * into profile;
-  perform private.replace_interests(profile.id, nullif(fields -> 'interest_ids', 'null'));
+    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields)
+      || jsonb_build_object('id', sign_up.profile_id, 'user_id', sign_up.user_id)
+  );
+  perform private.replace_interests(sign_up.profile_id, nullif(fields -> 'interest_ids', 'null'));
   return null;
 end
 $$;
 comment on function private.handle_new_user() is
   'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
-sign-up in progress, which has the name and the fields of the profile, or a name. The user is inactive until the address
-is confirmed. Definer, because Auth inserts the account as its own role.';
+sign-up in progress, or a name. The user is inactive until the address is confirmed. Definer, because Auth inserts the
+account as its own role.';
 
 create trigger handle_new_user
   after insert on auth.users
   for each row
   execute function private.handle_new_user();
+
+create function private.confirm_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update public.users set is_active = true, confirmed_at = now() where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$$;
+comment on function private.confirm_user() is
+  'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
+so. Definer, because Auth updates the account as its own role.';
+
+create trigger confirm_user
+  after update of email_confirmed_at, phone_confirmed_at on auth.users
+  for each row
+  when (
+    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.confirm_user();
 
 create function private.forget_pending_password()
 returns trigger

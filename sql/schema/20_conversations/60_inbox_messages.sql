@@ -185,19 +185,15 @@ begin
     select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
     from public.messages
     group by conversation_id, user_id
-  ),
-  latest as materialized (
-    select conversation_id, max(last_id) as id from written group by conversation_id
   )
   select
-    conversations.id, person, coalesce(latest.id, 0), coalesce(messages.created_at, conversations.created_at),
+    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
     coalesce(theirs.unread, 0), mine.user_id is not null
   from public.conversations
   cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
   left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
   left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join latest on latest.conversation_id = conversations.id
-  left join public.messages on messages.id = latest.id
+  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,

@@ -34,10 +34,8 @@ create table public.reservations (
 );
 comment on table public.reservations is 'What the participants of a conversation offer each other and have agreed on.';
 comment on column public.reservations.host_id is 'Who receives the other, by default the local.';
-comment on column public.reservations.offered_by is
-  'Who made the current offer, so that the other one answers it. Null: an admin, and either may answer.';
-comment on column public.reservations.revision is
-  'Of the terms: one more with every change of title, price, date or ends_at. Whoever answers names it.';
+comment on column public.reservations.offered_by is 'Who made the current offer; the other answers. Null: an admin.';
+comment on column public.reservations.revision is 'Of the terms: one more with every change. Whoever answers names it.';
 comment on column public.reservations.due_at is
   'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
 as completed, whether or not private.settle_reservations() has written that.';

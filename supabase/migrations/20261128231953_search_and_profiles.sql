@@ -35,10 +35,6 @@ COMMENT ON TYPE "private"."conversation_state" IS NULL;
 
 COMMENT ON TYPE "private"."reservation_view" IS NULL;
 
-DROP TRIGGER "confirm_user" ON "auth"."users";
-
-DROP TRIGGER "sync_auth_email" ON "auth"."users";
-
 DROP INDEX "private"."search_entries_unembedded_idx";
 
 DROP FUNCTION "private"."any_term"(text[]);
@@ -46,8 +42,6 @@ DROP FUNCTION "private"."any_term"(text[]);
 DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."check_interests"(bigint[]);
-
-DROP FUNCTION "private"."confirm_user"();
 
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
@@ -88,8 +82,6 @@ DROP FUNCTION "private"."reservations_of"(bigint);
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
 
 DROP FUNCTION "private"."settle"(public.reservations, timestamp WITH time zone);
-
-DROP FUNCTION "private"."sync_auth_email"();
 
 DROP FUNCTION "private"."tags_of"(integer[]);
 
@@ -1841,6 +1833,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.confirm_user()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  update public.users set is_active = true, confirmed_at = now() where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.copy_evidence (
   report public.reports
 )
@@ -2511,32 +2515,29 @@ declare
   confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
   sign_up private.sign_ups;
   fields jsonb;
-  created_user public.users;
-  profile public.profiles;
 begin
   select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
   update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
+  sign_up.user_id := coalesce(sign_up.user_id, nextval('public.users_id_seq'));
+  sign_up.profile_id := coalesce(sign_up.profile_id, nextval('public.profiles_id_seq'));
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
-    coalesce(sign_up.user_id, nextval('public.users_id_seq')), new.id,
+    sign_up.user_id, new.id,
     coalesce(sign_up.name, nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''), fields ->> 'bio', fields ->> 'location', confirmed_at is not null,
     coalesce(new.created_at, now()), confirmed_at
-  )
-  returning * into created_user;
+  );
   insert into public.profiles
   overriding system value
   select *
   from jsonb_populate_record(
     null::public.profiles,
-    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields) || jsonb_build_object(
-      'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
-    )
-  )
-  returning * into profile;
-  perform private.replace_interests(profile.id, nullif(fields -> 'interest_ids', 'null'));
+    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields)
+      || jsonb_build_object('id', sign_up.profile_id, 'user_id', sign_up.user_id)
+  );
+  perform private.replace_interests(sign_up.profile_id, nullif(fields -> 'interest_ids', 'null'));
   return null;
 end
 $function$;
@@ -3682,19 +3683,15 @@ begin
     select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
     from public.messages
     group by conversation_id, user_id
-  ),
-  latest as materialized (
-    select conversation_id, max(last_id) as id from written group by conversation_id
   )
   select
-    conversations.id, person, coalesce(latest.id, 0), coalesce(messages.created_at, conversations.created_at),
+    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
     coalesce(theirs.unread, 0), mine.user_id is not null
   from public.conversations
   cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
   left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
   left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join latest on latest.conversation_id = conversations.id
-  left join public.messages on messages.id = latest.id
+  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
@@ -4243,25 +4240,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.sync_auth_account()
-  RETURNS TRIGGER
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-declare
-  is_confirmed constant boolean := coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null;
-begin
-  update public.users
-  set
-    email = coalesce(new.email, ''),
-    is_active = is_active or confirmed_at is null and is_confirmed,
-    confirmed_at = coalesce(confirmed_at, case when is_confirmed then now() end)
-  where auth_id = new.id;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.tags_of (
   places integer[]
 )
@@ -4510,14 +4488,6 @@ ALTER TABLE "public"."profiles"
   ADD CONSTRAINT "languages has at most 200 characters" CHECK ((char_length(languages) <= 200))
   NOT VALID;
 
-CREATE TRIGGER sync_auth_account
-  AFTER UPDATE OF email, email_confirmed_at, phone_confirmed_at ON auth.users
-  FOR EACH ROW
-  WHEN
-    (((old.email IS DISTINCT FROM new.email) OR ((COALESCE(old.email_confirmed_at, old.phone_confirmed_at) IS NULL) AND (COALESCE(new.email_confirmed_at, new.phone_confirmed_at) IS
-    NOT NULL))))
-  EXECUTE FUNCTION private.sync_auth_account();
-
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
@@ -4548,7 +4518,7 @@ COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/p
 
 COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 
-COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. One without such a row came from Auth itself, and supersedes none.';
+COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. Without a row it came from Auth itself, and supersedes none.';
 
 COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
 
@@ -4565,7 +4535,9 @@ as completed, whether or not private.settle_reservations() has written that.';
 
 COMMENT ON COLUMN "public"."reservations"."host_id" IS 'Who receives the other, by default the local.';
 
-COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current offer, so that the other one answers it. Null: an admin, and either may answer.';
+COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current offer; the other answers. Null: an admin.';
+
+COMMENT ON COLUMN "public"."reservations"."revision" IS 'Of the terms: one more with every change. Whoever answers names it.';
 
 COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
 
@@ -4720,6 +4692,9 @@ first. Definer, because edge_functions has no rights on the outbox.';
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
 what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
+COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
+so. Definer, because Auth updates the account as its own role.';
+
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be a mistyping of, the likeliest first.';
 
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
@@ -4775,6 +4750,10 @@ COMMENT ON FUNCTION "private"."handle_new_message"() IS 'Moves the conversation 
 and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
 admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
 because nobody has a grant on inbox and log, and callers may not send events.';
+
+COMMENT ON FUNCTION "private"."handle_new_user"() IS 'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
+sign-up in progress, or a name. The user is inactive until the address is confirmed. Definer, because Auth inserts the
+account as its own role.';
 
 COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat from another message with its key.';
 
@@ -4902,9 +4881,6 @@ COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) 
 half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
-
-COMMENT ON FUNCTION "private"."sync_auth_account"() IS 'Keeps users.email equal to the address of the Auth account, and activates a pending account in the transaction that
-confirms it. Only once: who was deactivated since stays so. Definer, because Auth updates the account as its own role.';
 
 COMMENT ON FUNCTION "private"."sync_search_index"() IS 'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
 
@@ -5088,10 +5064,6 @@ REVOKE ALL
 GRANT EXECUTE
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
   TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."sync_auth_account"() FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."sync_auth_account"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
