@@ -27,8 +27,7 @@ create table public.users (
 comment on table public.users is
   'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
 comment on column public.users.email is 'Copy of the Auth account''s address. Its owner and partners see it.';
-comment on column public.users.confirmed_at is
-  'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
+comment on column public.users.confirmed_at is 'When the account was confirmed. Null: another sign-up replaces it.';
 comment on column public.users.erased_at is 'When the user was erased. The row stays for the conversations.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';

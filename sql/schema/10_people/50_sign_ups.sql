@@ -17,7 +17,7 @@ returns one and uses up as many, whether or not the address is taken. Name and f
 of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
 comment on column private.sign_ups.address_hash is 'SHA-256 of the address in lower case, to tell which began last.';
 comment on column private.sign_ups.name is
-  'Null once the account has been created. Without a row it came from Auth itself, and supersedes none.';
+  'Null once the account is made. Without a row it came from Auth, and supersedes none.';
 comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
 comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);

@@ -54,7 +54,7 @@ declare
   shown bigint[];
   skipped bigint;
   -- The page begins after this entry.
-  after_time timestamptz := 'infinity';
+  after_time timestamptz := 'infinity'::timestamptz;
   after_id bigint := 9223372036854775807;
   listed json[];
 begin

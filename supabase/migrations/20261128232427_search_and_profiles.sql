@@ -556,7 +556,7 @@ declare
   shown bigint[];
   skipped bigint;
   -- The page begins after this entry.
-  after_time timestamptz := 'infinity';
+  after_time timestamptz := 'infinity'::timestamptz;
   after_id bigint := 9223372036854775807;
   listed json[];
 begin
@@ -4518,7 +4518,7 @@ COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/p
 
 COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 
-COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account has been created. Without a row it came from Auth itself, and supersedes none.';
+COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account is made. Without a row it came from Auth, and supersedes none.';
 
 COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
 
@@ -4539,7 +4539,7 @@ COMMENT ON COLUMN "public"."reservations"."offered_by" IS 'Who made the current 
 
 COMMENT ON COLUMN "public"."reservations"."revision" IS 'Of the terms: one more with every change. Whoever answers names it.';
 
-COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the Auth account''s address or phone was confirmed. Null: pending; another sign-up replaces it.';
+COMMENT ON COLUMN "public"."users"."confirmed_at" IS 'When the account was confirmed. Null: another sign-up replaces it.';
 
 COMMENT ON COLUMN "public"."users"."email" IS 'Copy of the Auth account''s address. Its owner and partners see it.';
 
