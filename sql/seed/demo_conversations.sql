@@ -133,7 +133,7 @@ begin
   loop
     perform set_config(
       'api.reservation_step',
-      row(offer.by_id, null, offer.created_at + offer.later)::private.reservation_step::text,
+      jsonb_build_object('by_id', offer.by_id, 'moment', offer.created_at + offer.later)::text,
       true
     );
     insert into public.reservations (conversation_id, title, price, date, ends_at, offered_by, created_at)
@@ -172,7 +172,8 @@ begin
       );
     end loop;
     -- What is over has taken place.
-    perform private.settle(made, now());
+    perform set_config('api.reservation_step', '', true);
+    perform private.settle_reservations();
   end loop;
 end
 $$;

@@ -1,8 +1,6 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
---   public   tables, as the Data API and the dashboard show them
---   api      API functions, which the Edge Functions call; the Data API does not expose this schema
---   private  helpers of policies and API functions, and tables that callers cannot access; a function without a grant
---            is only called by definer functions
+-- The Data API and the dashboard show public, and none of the others. A function without a grant is only called by
+-- definer functions.
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
@@ -22,8 +20,7 @@ begin
   end if;
 end
 $$;
-comment on role edge_functions is
-  'The role that the Edge Functions log in as. It may only call functions and become anon or authenticated.';
+comment on role edge_functions is 'The Edge Functions: may only call functions and become anon or authenticated.';
 grant anon, authenticated to edge_functions;
 -- A statement that takes longer is answered with 503. Callers of the Data API have the platform's limits: 3 s
 -- anonymous, 8 s with a token.
@@ -64,6 +61,8 @@ begin
     end if;
   end if;
   is_set := set_config('api.caller', coalesce(me::text, ''), true);
+  -- As the platform limits anonymous callers of the Data API. Unlike a statement_timeout it applies to the statement
+  -- that sets it; it closes the connection.
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
     is_set := set_config('transaction_timeout', '3s', true);
   end if;
@@ -74,11 +73,8 @@ end
 $$;
 comment on function private.act_as(jsonb, boolean) is
   'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
-caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous.
-Anonymous callers get 3 s, as the platform gives them in the Data API: a statement_timeout that is set within a
-statement does not apply to that statement, transaction_timeout does. It closes the connection, and exists since
-Postgres 17. Called before the API function in the same statement this keeps 75 % of the bare request rate; begin, set
-and commit keep 28 % (bench/one_round_trip.ts).';
+caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
+the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
@@ -107,8 +103,8 @@ begin
 end
 $$;
 comment on function private.to_page(anyarray, bigint, bigint) is
-  'The page of what was listed: one row more than the limit, so that next is in the response metadata if another page
-follows. A limit of null takes all.';
+  'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
+response metadata. A limit of null takes all.';
 grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
 
 create function private.present()
@@ -116,12 +112,11 @@ returns timestamptz
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
   return clock_timestamp();
 end
 $$;
 comment on function private.present() is
-  'The present time, also within a transaction that waits. A function, so that tests can replace it.';
+  'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
 grant execute on function private.present() to authenticated;
 
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
@@ -131,12 +126,10 @@ language sql stable security invoker parallel safe
 as $$
   select pg_catalog.to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
-comment on function private.iso(timestamptz) is
-  'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
+comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
--- The same characters as of isLine in functions/_shared/validate.ts (tests/local/lines.test.ts compares them), which
--- has them by their properties in Unicode.
+-- The same characters as of isLine in functions/_shared/validate.ts, which has them by their properties in Unicode.
 create function private.is_line(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
@@ -154,7 +147,7 @@ comment on function private.is_line(text) is
 overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
 grant execute on function private.is_line(text) to service_role;
 
--- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
+-- The same pattern as webAddress in functions/_shared/validate.ts.
 create function private.is_web_address(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
@@ -165,8 +158,7 @@ end
 $$;
 comment on function private.is_web_address(text) is
   'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
-bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
-of an SQL function again at each call, and a constraint calls this at each change of a profile.';
+bracket, backslash, white space, control or invisible character. Null for null.';
 grant execute on function private.is_web_address(text) to service_role;
 
 create function private.is_own_photo(value text)
@@ -179,6 +171,6 @@ begin
 end
 $$;
 comment on function private.is_own_photo(text) is
-  'Whether the text is the address of an avatar in a Storage without https. Never: only one machine has such a Storage,
-and its stack replaces this function (supabase/local/own_photos.ts). Null for null.';
+  'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
+replaces this function (supabase/local/own_photos.ts). Null for null.';
 grant execute on function private.is_own_photo(text) to service_role;

@@ -8,7 +8,6 @@ create table public.interests (
 comment on table public.interests is 'The interests that a profile can choose.';
 
 create unique index interests_name_key on public.interests (lower(name));
-
 alter table public.interests enable row level security;
 
 create policy "everybody reads interests" on public.interests
@@ -18,39 +17,32 @@ create policy "everybody reads interests" on public.interests
 grant select on public.interests to anon, authenticated;
 grant all on public.interests to service_role;
 
-create function private.parse_ids(list jsonb)
+create function private.interest_ids(list jsonb)
 returns bigint[]
-language sql immutable security invoker set search_path = ''
-as $$
-  select coalesce(array_agg(distinct id::bigint), '{}')
-  from jsonb_array_elements_text(list) as id
-$$;
-comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
-
-create function private.check_interests(ids bigint[])
-returns void
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  unknown text;
+  ids constant bigint[] := array(select distinct wanted::bigint from jsonb_array_elements_text(list) as wanted);
+  unknown constant text := (
+    select string_agg(wanted::text, ', ' order by wanted)
+    from unnest(ids) as wanted
+    where wanted not in (select id from public.interests)
+  );
 begin
-  select string_agg(wanted.id::text, ', ' order by wanted.id)
-  into unknown
-  from (select distinct unnest(ids)) as wanted (id)
-  where not exists (select from public.interests where interests.id = wanted.id);
   if unknown is not null then
     raise sqlstate 'PT400' using message = 'interest_ids: unknown interests ' || unknown;
   end if;
+  return ids;
 end
 $$;
-comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
+comment on function private.interest_ids(jsonb) is
+  'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
 
 create function api.list_interests()
 returns json
 language sql stable security invoker set search_path = ''
 as $$
-  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-  from public.interests
+  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]') from public.interests
 $$;
 comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
 grant execute on function api.list_interests() to edge_functions;

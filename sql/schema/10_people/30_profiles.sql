@@ -20,20 +20,16 @@ create table public.profiles (
     constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (
-      (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
-    ),
+    check ((private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false,
   show_answers boolean not null default true,
   languages text
     constraint "languages has at most 200 characters" check (char_length(languages) <= 200)
     constraint "languages is one line that shows something" check (private.is_line(languages))
 );
-comment on table public.profiles is
-  'One row for each user. Others see it only while is_searchable is true and the user is active.';
+comment on table public.profiles is 'Others see one only while is_searchable is true and the user active.';
 comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
 comment on column public.profiles.languages is 'Those that the owner speaks, in their own words.';
-
 alter table public.profiles enable row level security;
 
 create policy "users read their own profile" on public.profiles
@@ -48,11 +44,7 @@ returns bigint
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-  return (
-    select id
-    from public.profiles
-    where user_id = (select private.my_id())
-  );
+  return (select id from public.profiles where user_id = (select private.my_id()));
 end
 $$;
 comment on function private.my_profile_id() is
@@ -91,8 +83,7 @@ as $$
 declare
   me bigint := private.my_id();
 begin
-  -- Lock the profile first, as every change of a profile does, so that concurrent changes of one user queue and never
-  -- deadlock.
+  -- First, as every change of a profile does, so that concurrent ones queue and never deadlock.
   perform from public.profiles where user_id = me for no key update;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
@@ -100,17 +91,13 @@ begin
   if changes ?| array['name', 'bio', 'location'] then
     update public.users
     set (name, bio, location) = (
-      select new.name, new.bio, new.location
-      from jsonb_populate_record(users, changes) as new
+      select new.name, new.bio, new.location from jsonb_populate_record(users, changes) as new
     )
     where id = me;
   end if;
-
   if changes - array['name', 'bio', 'location', 'interest_ids'] <> '{}' then
     update public.profiles
-    set (
-      first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages
-    ) = (
+    set (first_name, last_name, age, biography, country, city, image_url, is_searchable, show_answers, languages) = (
       select
         new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url, new.is_searchable,
         new.show_answers, new.languages
@@ -118,17 +105,15 @@ begin
     )
     where user_id = me;
   end if;
-
   if changes ? 'interest_ids' then
-    perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
+    perform private.replace_interests(private.my_profile_id(), changes -> 'interest_ids');
   end if;
-
   return api.get_me();
 end
 $$;
 comment on function api.update_profile(jsonb) is
   'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
-other keys are ignored. Definer, because no caller has a grant to write, so that the Data API only reads.';
+other keys are ignored. Definer, because no caller has a grant to write: the Data API only reads.';
 grant execute on function api.update_profile(jsonb) to edge_functions;
 
 create function api.set_searchable(searchable boolean)
@@ -141,7 +126,7 @@ begin
 end
 $$;
 comment on function api.set_searchable(boolean) is
-  'Shows or hides the caller''s profile in the search. Definer, as update_profile.';
+  'Lists the caller in the search, or not. Definer, as update_profile.';
 grant execute on function api.set_searchable(boolean) to edge_functions;
 
 create function api.get_public_profile(profile bigint)
@@ -155,9 +140,7 @@ begin
   select
     profiles.is_searchable and users.is_active,
     json_build_object(
-      'id', users.id,
-      'name', users.name,
-      'profile', json_build_object(
+      'id', users.id, 'name', users.name, 'profile', json_build_object(
         'id', profiles.id, 'first_name', profiles.first_name, 'last_name', profiles.last_name, 'age', profiles.age,
         'biography', profiles.biography, 'country', profiles.country, 'city', profiles.city,
         'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
@@ -176,6 +159,5 @@ begin
 end
 $$;
 comment on function api.get_public_profile(bigint) is
-  'The public view of a profile. Definer, because row level security hides the rows of other users: this function, with
-these columns, is the only way to see another user''s profile.';
+  'The public view of a profile, the only way to see another user''s. Definer, because row level security hides it.';
 grant execute on function api.get_public_profile(bigint) to edge_functions;

@@ -7,7 +7,6 @@ create table public.profile_interests (
 comment on table public.profile_interests is 'Which profile has which interests; at most 50 for each profile.';
 
 create index profile_interests_interest_id_idx on public.profile_interests (interest_id);
-
 alter table public.profile_interests enable row level security;
 
 create policy "users read their own interests" on public.profile_interests
@@ -34,7 +33,7 @@ begin
 end
 $$;
 comment on function private.cap_interests() is
-  'Enforces the limit of 50 interests a profile for every role; a constraint cannot count rows.';
+  'Limits a profile to 50, for every role; a constraint cannot count rows.';
 
 create trigger cap_interests
   after insert on public.profile_interests
@@ -48,35 +47,30 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    select coalesce(
-      json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name),
-      '[]'
-    )
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
     from public.profile_interests
-    join public.interests on interests.id = profile_interests.interest_id
-    where profile_interests.profile_id = profile
+    join public.interests on id = interest_id
+    where profile_id = profile
   );
 end
 $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
 grant execute on function private.interests_of(bigint) to authenticated;
 
-create function private.replace_interests(profile bigint, ids bigint[])
+create function private.replace_interests(profile bigint, list jsonb)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
+declare
+  ids constant bigint[] := private.interest_ids(list);
 begin
-  perform private.check_interests(ids);
-  delete from public.profile_interests
-  where profile_id = profile and interest_id <> all (ids);
-  insert into public.profile_interests (profile_id, interest_id)
-  select profile, unnest(ids)
-  on conflict do nothing;
+  delete from public.profile_interests where profile_id = profile and interest_id <> all (ids);
+  insert into public.profile_interests (profile_id, interest_id) select profile, unnest(ids) on conflict do nothing;
 end
 $$;
-comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400 and changes nothing. The caller has locked the profile:
-concurrent replacements would end with the union of both sets.';
+comment on function private.replace_interests(bigint, jsonb) is
+  'Replaces a profile''s interests by a JSON array of ids, or raises 400 and changes nothing. The caller has locked the
+profile: concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json
@@ -90,6 +84,5 @@ begin
   );
 end
 $$;
-comment on function api.set_interests(jsonb) is
-  'Replaces the caller''s interests by {ids}. Definer, as update_profile.';
+comment on function api.set_interests(jsonb) is 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
 grant execute on function api.set_interests(jsonb) to edge_functions;

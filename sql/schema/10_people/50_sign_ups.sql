@@ -1,6 +1,6 @@
 -- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
 -- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account before it asks Auth for another one, once Auth has accepted the CAPTCHA of whoever asks.
+-- account and asks Auth again, once Auth has accepted the CAPTCHA of whoever asks.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -12,19 +12,14 @@ create table private.sign_ups (
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
-  'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
-every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
-addresses have accounts. The name and the fields of the profile wait here and not in the metadata of the Auth account,
-which Auth copies into the identity and into every access token. A row is deleted after an hour, by the next sign-up.';
-comment on column private.sign_ups.address_hash is
-  'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
+  'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
+returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
+of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
+comment on column private.sign_ups.address_hash is 'SHA-256 of the address in lower case, to tell which began last.';
 comment on column private.sign_ups.name is
-  'Null once the account has been created. An account of the same address without such a row was created in Auth
-directly, and supersedes no sign-up.';
-comment on column private.sign_ups.fields is
-  'Any fields of PATCH /users/profile. Null once the account has been created.';
-comment on column private.sign_ups.is_accepted is
-  'Whether Auth has accepted its CAPTCHA. Only then it supersedes others.';
+  'Null once the account is made. Without a row it came from Auth, and supersedes none.';
+comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
+comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -41,50 +36,36 @@ declare
   confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
   sign_up private.sign_ups;
   fields jsonb;
-  created_user public.users;
-  profile public.profiles;
 begin
   select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
   update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
-
+  sign_up.user_id := coalesce(sign_up.user_id, nextval('public.users_id_seq'));
+  sign_up.profile_id := coalesce(sign_up.profile_id, nextval('public.profiles_id_seq'));
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
-    coalesce(sign_up.user_id, nextval('public.users_id_seq')),
-    new.id,
+    sign_up.user_id, new.id,
     coalesce(sign_up.name, nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
-    coalesce(new.email, ''),
-    fields ->> 'bio',
-    fields ->> 'location',
-    confirmed_at is not null,
-    coalesce(new.created_at, now()),
-    confirmed_at
-  )
-  returning * into created_user;
-
+    coalesce(new.email, ''), fields ->> 'bio', fields ->> 'location', confirmed_at is not null,
+    coalesce(new.created_at, now()), confirmed_at
+  );
   insert into public.profiles
   overriding system value
   select *
   from jsonb_populate_record(
     null::public.profiles,
-    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields) || jsonb_build_object(
-      'id', coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), 'user_id', created_user.id
-    )
-  )
-  returning * into profile;
-
-  if jsonb_typeof(fields -> 'interest_ids') = 'array' then
-    perform private.replace_interests(profile.id, private.parse_ids(fields -> 'interest_ids'));
-  end if;
-
+    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields)
+      || jsonb_build_object('id', sign_up.profile_id, 'user_id', sign_up.user_id)
+  );
+  perform private.replace_interests(sign_up.profile_id, nullif(fields -> 'interest_ids', 'null'));
   return null;
 end
 $$;
 comment on function private.handle_new_user() is
   'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
-sign-up in progress, which has the name and the fields of the profile, or a name. The user is inactive until the address
-is confirmed. Definer, because Auth inserts the account as its own role.';
+sign-up in progress, or a name. The user is inactive until the address is confirmed. Definer, because Auth inserts the
+account as its own role.';
 
 create trigger handle_new_user
   after insert on auth.users
@@ -96,15 +77,13 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.users
-  set is_active = true, confirmed_at = now()
-  where auth_id = new.id and confirmed_at is null;
+  update public.users set is_active = true, confirmed_at = now() where auth_id = new.id and confirmed_at is null;
   return null;
 end
 $$;
 comment on function private.confirm_user() is
-  'Activates a pending account in the transaction that confirms its address. Only once: a user who was deactivated since
-is not activated again by confirming another address. Definer, because Auth updates the account as its own role.';
+  'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
+so. Definer, because Auth updates the account as its own role.';
 
 create trigger confirm_user
   after update of email_confirmed_at, phone_confirmed_at on auth.users
@@ -125,10 +104,9 @@ begin
 end
 $$;
 comment on function private.forget_pending_password() is
-  'Removes the password of a pending account when a recovery link is requested or its address is invited. Following the
-link confirms the address, and its owner need not be the person who signed up: until they choose a new password, the
-first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would keep
-its password.';
+  'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
+confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
+keep its password.';
 
 create trigger forget_pending_password
   before update of recovery_token, invited_at on auth.users
@@ -163,9 +141,8 @@ exception
 end
 $$;
 comment on function private.remove_pending_account(text) is
-  'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
-whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
-password.';
+  'Deletes the unconfirmed account with this address, and with it the links that were mailed; returns whether there was
+one. Never an invited one, which an admin created and which has no password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
@@ -175,7 +152,7 @@ declare
   begun private.sign_ups;
 begin
   -- Auth would report an unknown interest as an unspecified failure.
-  perform private.check_interests(private.parse_ids(coalesce(nullif(fields -> 'interest_ids', 'null'), '[]')));
+  perform private.interest_ids(nullif(fields -> 'interest_ids', 'null'));
   delete from private.sign_ups
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
@@ -198,8 +175,7 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
 fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on sign_ups and
-users.';
+yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
@@ -208,14 +184,14 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   sign_up private.sign_ups;
+  holder public.users;
 begin
   update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
+  select * into holder from public.users where lower(email) = lower(address) and email <> '';
   return to_json(case
-    -- Deleted after an hour: Auth answers long before.
-    when sign_up is null or sign_up.name is null then 'made'
-    when exists (
-      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is not null
-    ) then 'taken'
+    -- Also without a row, which is deleted after an hour: Auth answers long before.
+    when sign_up.name is null then 'made'
+    when holder.confirmed_at is not null then 'taken'
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
@@ -223,15 +199,14 @@ begin
       where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
     ) then 'superseded'
     when accepted and private.remove_pending_account(address) then 'retry'
-    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
+    when holder.id is not null then 'taken'
     else 'not made'
   end);
 end
 $$;
 comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address that Auth has accepted; retry, because a pending account of an earlier one, or one that was created in Auth
-directly, has the address and has been removed; taken, by a confirmed or an invited account, or by a pending one that
-stays; not made, for another reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge
-Functions, because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+address that Auth has accepted; retry, because an account that was pending had the address and has been removed, which
+needs an accepted CAPTCHA; taken, by an account that stays; not made, for another reason. Only for the Edge Functions,
+because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
 grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;

@@ -8,7 +8,7 @@ create table private.blocks (
 );
 comment on table private.blocks is
   'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
-finds the other in a search. Earlier messages stay.';
+finds the other in a search.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 
@@ -22,21 +22,22 @@ begin
 end
 $$;
 comment on function private.is_blocked_between(bigint, bigint) is
-  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, or they
-would learn who has blocked them.';
+  'Whether either has blocked the other. Only for definer functions: callers must not learn who has.';
 
-create function private.refusal_code(me bigint, partner bigint)
-returns text
-language sql stable security invoker set search_path = ''
+create function private.forbid_writing(partner bigint)
+returns void
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select case
-    when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
-    else 'forbidden'
-  end
+begin
+  raise sqlstate 'PT403' using
+    message = 'You cannot write to this person',
+    hint = coalesce(
+      (select 'blocked' from private.blocks where blocker_id = private.my_id() and blocked_id = partner), 'forbidden'
+    );
+end
 $$;
-comment on function private.refusal_code(bigint, bigint) is
-  'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
-it from other reasons.';
+comment on function private.forbid_writing(bigint) is
+  'Raises 403; its X-Error-Code says blocked only to who has blocked.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -54,8 +55,7 @@ begin
 end
 $$;
 comment on function private.blocked_users_of(bigint) is
-  'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
-definer functions, as is_blocked_between.';
+  'Whom this user has blocked or was blocked by; null without any. Only for definer functions.';
 
 create function api.list_blocks()
 returns json
@@ -73,8 +73,7 @@ as $$
   where blocks.blocker_id = (select private.my_id())
 $$;
 comment on function api.list_blocks() is
-  'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
-read neither blocks nor the names of other users.';
+  'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)
@@ -82,18 +81,15 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
+  -- So that the limit holds.
   perform private.lock_me();
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
     raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people', hint = 'too_many';
   end if;
-  insert into private.blocks (blocker_id, blocked_id)
-  values (me, other_user)
-  on conflict do nothing;
+  insert into private.blocks (blocker_id, blocked_id) values (me, other_user) on conflict do nothing;
 end
 $$;
-comment on function private.add_block(bigint, bigint, text) is
-  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request.';
+comment on function private.add_block(bigint, bigint, text) is 'Blocks a user for the caller. Errors name this field.';
 
 create function api.block_person(other_user bigint)
 returns void
@@ -104,16 +100,14 @@ declare
 begin
   if other_user = me then
     raise sqlstate 'PT400' using message = 'user_id: you cannot block yourself';
-  end if;
-  if not exists (select from public.users where id = other_user and is_active) then
+  elsif not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   perform private.add_block(me, other_user, 'user_id');
 end
 $$;
 comment on function api.block_person(bigint) is
-  'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks: only API
-functions write them.';
+  'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks.';
 grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)

@@ -1,5 +1,5 @@
 -- Idempotency: the answers to what was created with a key, so that a repeat creates nothing and gets the same bytes.
--- Messages have no row here before they are changed: a unique index on their client_id does it (20_conversations).
+-- Messages have a row here only once they are changed: a unique index on their client_id does it (20_conversations).
 create table private.stored_replies (
   user_id bigint not null references public.users (id) on delete cascade,
   noun text not null,
@@ -16,7 +16,6 @@ for byte. Of messages only a hash is kept. The file of a noun that can be delete
 with what it describes.';
 comment on column private.stored_replies.noun is
   'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
-comment on column private.stored_replies.metadata is 'The response metadata of the first answer.';
 alter table private.stored_replies enable row level security;
 
 create function private.hash_request(request jsonb)
@@ -40,27 +39,23 @@ begin
   if find_reply.client_id is null then
     return null;
   end if;
-  -- Serializes requests with the same key until one is stored.
-  perform pg_advisory_xact_lock(
-    hashtextextended(format('%s %s %s', find_reply.noun, me, find_reply.client_id), 0)
-  );
-  select *
-  into stored
+  -- Requests with the same key wait until one is stored.
+  perform pg_advisory_xact_lock(hashtextextended(format('%s %s %s', find_reply.noun, me, find_reply.client_id), 0));
+  select * into stored
   from private.stored_replies as known
   where known.user_id = me and known.noun = find_reply.noun and known.client_id = find_reply.client_id;
   if not found then
     return null;
   elsif stored.request_hash <> private.hash_request(request) then
-    raise sqlstate 'PT422' using
-      message = format('This idempotency key was used for another %s', find_reply.noun);
+    raise sqlstate 'PT422' using message = format('This idempotency key was used for another %s', find_reply.noun);
   end if;
   perform private.set_response_metadata(stored.metadata || '{"replayed": true}');
   return stored.body;
 end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
-  'The stored answer to this request of the caller, or null; sets its response metadata and replayed. Raises 422 if the
-key was used for another request. Without a key null.';
+  'The stored answer to this request of the caller, with its response metadata; null without one or without a key.
+Raises 422 if the key was used for another request.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'

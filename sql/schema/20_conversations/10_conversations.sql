@@ -7,19 +7,13 @@ create table public.conversations (
   constraint "nobody converses with themselves" check (voyager_id <> local_id)
 );
 comment on table public.conversations is
-  'One row for each pair of users: the voyager, who opened the conversation, and the local. The users cannot be deleted
-while it exists; erasing a user keeps the row.';
+  'A pair of users: the voyager, who opened the conversation, and the local. Erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for each pair, no matter who opened it.';
+-- With the id, for an index-only scan by private.my_conversations(): of 600 conversations 10 pages instead of 600.
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
-comment on index public.conversations_voyager_id_id_idx is
-  'Includes the id so that private.my_conversations() can use an index-only scan: for an inbox of 600 conversations 10
-pages instead of 600.';
 create index conversations_local_id_id_idx on public.conversations (local_id, id);
-comment on index public.conversations_local_id_id_idx is 'As conversations_voyager_id_id_idx.';
-
 alter table public.conversations enable row level security;
 
 create policy "participants read conversations" on public.conversations
@@ -37,19 +31,14 @@ declare
   me bigint := private.my_id();
 begin
   return query
-    select id
-    from public.conversations
-    where voyager_id = me
+    select id from public.conversations where voyager_id = me
     union all
-    select id
-    from public.conversations
-    where local_id = me;
+    select id from public.conversations where local_id = me;
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set
-instead of running a policy for each row: on a scan of 5,000 messages the set costs nothing measurable, a function of
-the row''s column costs ten times as much as no policy.';
+  'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set: on
+5,000 messages it costs nothing measurable, a function of the row''s column ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
 
 create function private.my_writable_conversations()
@@ -58,27 +47,22 @@ language sql stable security definer set search_path = ''
 as $$
   select id
   from public.conversations
-  where (voyager_id = (select private.my_id()) or local_id = (select private.my_id()))
-    and voyager_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
-    and local_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
+  where id in (select private.my_conversations())
+    and not array[voyager_id, local_id] && coalesce((select private.blocked_users_of((select private.my_id()))), '{}')
     and not exists (select from public.users where users.id in (voyager_id, local_id) and erased_at is not null)
 $$;
 comment on function private.my_writable_conversations() is
-  'Those of my_conversations that the caller can write to: neither participant has blocked the other, and neither is
-erased. Definer, as my_conversations.';
+  'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
 create function private.participants_of(conversations bigint[], emails text default null)
 returns table (
-  id bigint,
-  voyager_id bigint, voyager_name text, voyager_email text,
-  local_id bigint, local_name text, local_email text,
-  created_at timestamptz
+  id bigint, voyager_id bigint, voyager_name text, voyager_email text, local_id bigint, local_name text,
+  local_email text, created_at timestamptz
 )
 language plpgsql stable security definer rows 10
 set search_path = ''
--- Otherwise it is planned again for each array, 170 µs, because the generic plan expects ten elements where there
--- usually is one.
+-- Otherwise it is planned again for each array, 170 µs, because the generic plan expects ten elements.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -90,16 +74,13 @@ begin
       mine.id,
       voyager.id, voyager.name,
       case
-        when emails is null then null
-        when voyager.id = any (cut_off) then ''
-        -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+        when emails is null or voyager.id = any (cut_off) then ''
         when emails = 'always' then voyager.email
         else private.shown_email(voyager.id, voyager.email, mine.id)
       end,
       local.id, local.name,
       case
-        when emails is null then null
-        when local.id = any (cut_off) then ''
+        when emails is null or local.id = any (cut_off) then ''
         when emails = 'always' then local.email
         else private.shown_email(local.id, local.email, mine.id)
       end,
@@ -111,26 +92,29 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[], text) is
-  'The names of both participants of each of these conversations, and when it was opened, if the caller is one of them;
-with emails (always or after_reply) their e-mail addresses, too. Definer, because users can read only their own row of
-users; they see no other columns of a partner''s.';
+  'The names of both participants of each of these conversations, if the caller is one of them; with emails (always or
+after_reply) their e-mail addresses, too. Definer, because users can read only their own row of users.';
 grant execute on function private.participants_of(bigint[], text) to authenticated;
 
 create function private.require_participant(conversation bigint)
-returns void
+returns bigint
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
 begin
-  if not exists (
-    select from public.conversations
-    where id = conversation and (select private.my_id()) in (voyager_id, local_id)
-  ) then
+  select voyager_id + local_id - me into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
+  return partner;
 end
 $$;
 comment on function private.require_participant(bigint) is
-  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.';
+  'Returns the partner. Raises 404 if the caller does not take part in the conversation, whether or not it exists.';
 
 create function api.open_conversation(other_user bigint)
 returns json
@@ -154,102 +138,26 @@ begin
   returning * into opened;
   if opened.id is null then
     -- The conflict waited for the concurrent insert to commit, so this statement's snapshot sees the row.
-    select *
-    into opened
+    select * into opened
     from public.conversations
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null and not is_active then
+    if found then
+      raise sqlstate 'PT409' using
+        message = 'A conversation with this user already exists',
+        detail = json_build_object('conversation_id', opened.id), hint = 'already_open';
+    elsif not is_active then
       raise sqlstate 'PT404' using message = 'User not found';
-    elsif opened.id is null then
-      raise sqlstate 'PT403' using
-        message = 'You cannot write to this person',
-        hint = private.refusal_code(me, other_user);
     end if;
-    raise sqlstate 'PT409' using
-      message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id),
-      hint = 'already_open';
+    perform private.forbid_writing(other_user);
   end if;
   return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
 end
 $$;
 comment on function api.open_conversation(bigint) is
   'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
-two has blocked the other, without saying who. Definer, because no caller has a grant to insert conversations: only this
-function does.';
+two has blocked the other. Definer, because no caller has a grant to insert conversations.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
-
-create function api.list_conversations(
-  page_limit integer, page_offset bigint, emails text, archived boolean default null,
-  pinned_first boolean default false, with_partner boolean default false, with_states boolean default false
-)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-  listed json[];
-begin
-  -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
-  select array_agg(
-    format(
-      '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
-      '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
-      '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
-      '"Messages" : [%8$s], "createdAt" : "%9$s"%10$s}',
-      page.id, page.voyager_id, page.local_id,
-      to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
-      case
-        when page.latest_id is not null then format(
-          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
-          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at),
-          case
-            when with_states then format(
-              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
-              coalesce(page.latest_attachment::text, 'null'),
-              coalesce(to_json(private.iso(page.latest_edited_at))::text, 'null'),
-              coalesce(to_json(private.iso(page.latest_deleted_at))::text, 'null')
-            )
-          end
-        )
-      end,
-      private.iso(page.created_at),
-      case
-        when with_partner then format(
-          ', "partner" : {"id" : %s, "name" : %s, "profile" : %s}',
-          page.voyager_id + page.local_id - me,
-          to_json(case me when page.voyager_id then page.local_name else page.voyager_name end),
-          case
-            when page.partner_profile_id is null then 'null'
-            else format(
-              '{"id" : %s, "image_url" : %s}',
-              page.partner_profile_id, coalesce(to_json(page.partner_image_url)::text, 'null')
-            )
-          end
-        )
-      end
-    )::json
-    order by page.is_pinned desc, page.active_at desc, page.id desc
-  )
-  into listed
-  from private.my_inbox(
-    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first,
-    with_profile => with_partner, emails => emails
-  ) as page;
-
-  return private.to_page(listed, page_limit, next => page_offset + page_limit);
-end
-$$;
-comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.
-With archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come
-first; with with_partner each has the other participant, with their public profile unless there is a block;
-with_states says what is attached to a message, and when it was corrected or taken back; emails says when a
-partner''s address is shown: always or after_reply. The response metadata holds the offset of the next page if there
-is one.';
-grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
-  to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json
@@ -257,6 +165,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   participants record;
+  moment constant timestamptz := private.present();
 begin
   -- Empty for non-participants, as in list_messages.
   select * into participants from private.participants_of(array[conversation]);
@@ -267,10 +176,23 @@ begin
     'id', participants.id,
     'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
     'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
-    'Reservations', private.reservations_of(conversation)
+    'Reservations', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+            'status', (private.reservation_at(reservations, moment)).status
+          )
+          order by date, id
+        ),
+        '[]'
+      )
+      from public.reservations
+      where conversation_id = conversation
+    )
   );
 end
 $$;
 comment on function api.get_conversation(bigint) is
-  'A conversation with its two participants and its reservations, ordered by date. Definer, as list_messages.';
+  'A conversation with its two participants and its reservations by date. Definer, as list_messages.';
 grant execute on function api.get_conversation(bigint) to edge_functions;

@@ -1,5 +1,5 @@
 -- Messages: inserted by send_message, marked as read by their recipient, and corrected or taken back by their sender
--- (25_own_messages.sql); nothing else changes them.
+-- (25_own_messages.sql).
 create function private.is_attachment(value jsonb)
 returns boolean
 -- Strict, so that a message without an attachment does not pay the 95 µs of planning.
@@ -13,8 +13,7 @@ as $$
     and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
-comment on function private.is_attachment(jsonb) is
-  'Whether the value is {url, name, mime_type, size} and nothing else; null for null.';
+comment on function private.is_attachment(jsonb) is 'Whether it is {url, name, mime_type, size} alone; null for null.';
 grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
@@ -38,23 +37,16 @@ create table public.messages (
     check ((content ~ '[^[:space:][:cntrl:]]' or attachment is not null) = (deleted_at is null))
 );
 comment on table public.messages is
-  'What participants have written. Within a conversation, ids are in commit order: a reader who has seen an id has seen
-all before it.';
-comment on column public.messages.client_id is
-  'The sender''s idempotency key: sending it again returns that message and inserts nothing.';
-comment on column public.messages.edited_at is 'When its sender last corrected it.';
-comment on column public.messages.deleted_at is
-  'When its sender took it back. It is read then, because nothing is left to read, so no count has to know it.';
+  'What participants have written. Within a conversation, a reader who has seen an id has seen all before it.';
+comment on column public.messages.client_id is 'The sender''s idempotency key.';
+comment on column public.messages.deleted_at is 'When its sender took it back. It is read then, for the counts.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
-comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
-comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
 create unique index messages_one_per_client_id on public.messages (user_id, client_id);
 comment on index public.messages_one_per_client_id is
-  'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
-user_id: an index less to write saves 3 of the 79 pages of a send.';
-
+  'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
+user_id: an index less saves 3 of the 79 pages of a send.';
 alter table public.messages enable row level security;
 
 create policy "participants read messages" on public.messages
@@ -65,78 +57,49 @@ grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
 create type private.message_view as (
-  id bigint,
-  user_id bigint,
-  conversation_id bigint,
-  content text,
-  attachment jsonb,
-  read boolean,
-  "createdAt" text,
+  id bigint, user_id bigint, conversation_id bigint, content text, attachment jsonb, read boolean, "createdAt" text,
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of
-the time of building as many objects.';
+  'A message as every answer shows it. A page of rows becomes JSON in two thirds of the time of as many objects.';
 
 create function private.to_message_view(message public.messages, sender json)
 returns private.message_view
 language sql stable security invoker
 as $$
   select row(
-    message.id,
-    message.user_id,
-    message.conversation_id,
-    message.content,
-    message.attachment,
-    message.read,
-    private.iso(message.created_at),
-    sender
+    message.id, message.user_id, message.conversation_id, message.content, message.attachment, message.read,
+    private.iso(message.created_at), sender
   )::private.message_view
 $$;
 comment on function private.to_message_view(public.messages, json) is
-  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
-private.iso.';
-
-create type private.message_with_states as (
-  id bigint,
-  user_id bigint,
-  conversation_id bigint,
-  content text,
-  attachment jsonb,
-  read boolean,
-  "createdAt" text,
-  "Sender" json,
-  "editedAt" text,
-  "deletedAt" text
-);
-comment on type private.message_with_states is 'A message as it is shown to whoever asks for its states.';
+  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined.';
 
 create function private.with_states(listed private.message_view[])
-returns private.message_with_states[]
+returns json[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return array(
-    select row(
-      shown.id, shown.user_id, shown.conversation_id, shown.content, shown.attachment, shown.read, shown."createdAt",
-      shown."Sender", private.iso(messages.edited_at), private.iso(messages.deleted_at)
-    )::private.message_with_states
-    from unnest(listed) with ordinality as shown
-    join public.messages on messages.id = shown.id
-    order by shown.ordinality
+    select row_to_json(shown)
+    from (
+      select (listed[place]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
+      from generate_subscripts(listed, 1) as place
+      join public.messages on messages.id = listed[place].id
+      order by place
+    ) as shown
   );
 end
 $$;
 comment on function private.with_states(private.message_view[]) is
-  'These messages, each with when it was corrected and taken back. A second step, because whoever does not ask for it
-must not pay for it: a case for each row made a page a third dearer.';
+  'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
 
 create function private.print_message(shown private.message_view, with_states boolean)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return case when with_states then to_json((private.with_states(array[shown]))[1]) else to_json(shown) end;
+  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
 end
 $$;
 comment on function private.print_message(private.message_view, boolean) is 'The JSON of one message.';
@@ -145,8 +108,7 @@ create function api.list_messages(conversation bigint, page jsonb)
 returns json
 language plpgsql stable security definer
 set search_path = ''
--- Where most conversations are short, the generic plan would read all of a long one and sort it for its last 50
--- messages.
+-- The generic plan would read all of a long conversation and sort it for its last 50 messages.
 set enable_bitmapscan = off
 as $$
 declare
@@ -167,8 +129,7 @@ begin
   end if;
   voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
   local := json_build_object('id', participants.local_id, 'name', participants.local_name);
-
-  -- Read one row more than the page to know whether another page follows.
+  -- One row more than the page, to know whether another page follows.
   if oldest_first then
     select array_agg(
       private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
@@ -198,7 +159,6 @@ begin
       offset page_offset
     ) as entry;
   end if;
-
   if (page ->> 'states')::boolean then
     return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
   end if;
@@ -208,8 +168,7 @@ $$;
 comment on function api.list_messages(bigint, jsonb) is
   'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
 after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
-policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300; the caller must take part
-first.';
+policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function private.hash_message(message public.messages)
@@ -220,8 +179,7 @@ begin
   return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
 end
 $$;
-comment on function private.hash_message(public.messages) is
-  'What tells a repeat of a message from another one with its client_id.';
+comment on function private.hash_message(public.messages) is 'What tells a repeat from another message with its key.';
 
 create function api.send_message(conversation bigint, draft jsonb)
 returns json
@@ -237,8 +195,7 @@ declare
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
-  select case me when voyager_id then local_id else voyager_id end
-  into partner
+  select voyager_id + local_id - me into partner
   from public.conversations
   where id = conversation and me in (voyager_id, local_id)
   for no key update;
@@ -249,7 +206,6 @@ begin
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
-
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
@@ -257,41 +213,35 @@ begin
     and private.first_contact_left(conversation, partner, first_contact_limit, is_locked => true) is distinct from 0
   on conflict (user_id, client_id) do nothing
   returning * into sent;
-
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
       perform private.require_first_contact(conversation, partner, first_contact_limit);
-      raise sqlstate 'PT403' using
-        message = 'You cannot write to this person',
-        hint = private.refusal_code(me, partner);
+      perform private.forbid_writing(partner);
     end if;
-    if sent.conversation_id <> conversation or private.hash_message(
-      jsonb_populate_record(null::public.messages, draft)
-    ) <> (case
-      when coalesce(sent.edited_at, sent.deleted_at) is null then private.hash_message(sent)
-      -- private.keep_request
-      else (
-        select request_hash
-        from private.stored_replies
-        where user_id = me and noun = 'message' and client_id = draft_client_id
-      )
-    end) then
+    -- private.record_own_change has kept the hash of what has changed since.
+    if sent.conversation_id <> conversation
+      or private.hash_message(jsonb_populate_record(null::public.messages, draft)) <> coalesce(
+        (
+          select request_hash
+          from private.stored_replies
+          where user_id = me and noun = 'message' and client_id = draft_client_id
+        ),
+        private.hash_message(sent)
+      ) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := sent.deleted_at is not null;
   end if;
-
   return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
   'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
-that message again, as it was sent, or was corrected or taken back since, and sets replayed in the response metadata.
-Raises 403 if one of the two has blocked the other or the partner is erased, without saying which, or if the partner has
-not written yet and the limit is reached. Definer, because no caller has a grant to insert messages: only this function
-does.';
+that message again, unread or as it was changed since, and sets replayed in the response metadata. Raises 403 if one of
+the two has blocked the other or the partner is erased, without saying which, or if the partner has not written yet and
+the limit is reached. Definer, because no caller has a grant to insert messages.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -307,10 +257,7 @@ begin
   end if;
   update public.messages
   set read = true
-  where conversation_id = conversation
-    and (id = message or and_before and id < message)
-    and user_id <> me
-    and not read;
+  where conversation_id = conversation and (id = message or and_before and id < message) and user_id <> me and not read;
   if found then
     delete from private.silences where user_id = me;
   end if;
@@ -319,8 +266,7 @@ end
 $$;
 comment on function api.mark_read(bigint, bigint, boolean) is
   'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
-own messages, and messages that are read already, stay unchanged. Definer, because no caller has a grant to update
-messages: read may only become true.';
+own, and what is read already, stays unchanged. Definer, because no caller has a grant to update messages.';
 grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functions;
 
 create function api.count_unread()
@@ -342,6 +288,5 @@ begin
 end
 $$;
 comment on function api.count_unread() is
-  'The number of unread messages, in total and for each conversation that has some. Definer, because callers cannot read
-inbox_entries.';
+  'Unread messages, in all and by conversation. Definer, because callers cannot read the inbox.';
 grant execute on function api.count_unread() to edge_functions;

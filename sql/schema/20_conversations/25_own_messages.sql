@@ -1,5 +1,5 @@
--- What senders do with their messages afterwards: correct them, and take them back. What is left then is a stone: a row
--- without words and file in its place, so that ids, pages and keys stay what they were.
+-- What senders do with their messages afterwards: correct them, and take them back, which leaves a stone, so that ids,
+-- pages and keys stay what they were.
 create function private.own_message_for_update(conversation bigint, message bigint)
 returns public.messages
 language plpgsql volatile security invoker set search_path = ''
@@ -8,7 +8,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages;
 begin
-  -- An erasure or a report locks this account as well: it waits, or has happened by now.
+  -- An erasure or a report waits, or has happened by now.
   perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
@@ -21,23 +21,7 @@ begin
 end
 $$;
 comment on function private.own_message_for_update(bigint, bigint) is
-  'The caller''s message; locks the caller and the conversation. Raises 404, alike if there is none, somebody else has
-sent it, or the conversation is not the caller''s.';
-
-create function private.keep_request(own public.messages)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
-  select own.user_id, 'message', own.client_id, own.id, private.hash_message(own), 'null', '{}'
-  where own.client_id is not null and own.edited_at is null
-  on conflict do nothing;
-end
-$$;
-comment on function private.keep_request(public.messages) is
-  'Keeps a hash of a message as it was sent, before its first change, so that another message with its key is refused
-(api.send_message).';
+  'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
 create function api.edit_message(
   conversation bigint, message bigint, new_content text, is_blank boolean, minutes integer,
@@ -52,27 +36,23 @@ declare
   partner constant public.users := private.partner_in(me, conversation);
 begin
   if own.deleted_at is not null then
-    raise sqlstate 'PT409' using message = 'This message was taken back', hint = 'conflict';
+    raise sqlstate 'PT409' using message = 'This message was taken back';
   elsif is_blank and own.attachment is null then
     raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
   end if;
   if own.content <> new_content then
     -- New words need what a send needs.
     if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
-      raise sqlstate 'PT403' using
-        message = 'You cannot write to this person', hint = private.refusal_code(me, partner.id);
+      perform private.forbid_writing(partner.id);
     elsif own.created_at <= private.present() - make_interval(mins => minutes) then
-      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more', hint = 'forbidden';
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
     -- Otherwise corrections would reach somebody who has not answered without end.
     elsif own.edited_at is not null
       and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
       raise sqlstate 'PT403' using
         message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
     end if;
-    perform private.keep_request(own);
-    update public.messages
-    set content = new_content, edited_at = private.present()
-    where id = own.id
+    update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
   return private.print_message(
@@ -83,9 +63,8 @@ end
 $$;
 comment on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) is
   'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
-whenever. is_blank is whether the text shows nothing, which the Edge Function knows by the characters of Unicode. Raises
-409 for a stone, 403 as a send does, and when it is too late. Definer, because no caller has a grant to update
-messages.';
+whenever. is_blank is whether the text shows nothing, which the Edge Function knows by Unicode. Raises 409 for a stone,
+403 as a send does, and when it is too late. Definer, because no caller has a grant to update messages.';
 grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) to edge_functions;
 
 create function api.unsend_message(conversation bigint, message bigint, hours integer)
@@ -99,9 +78,8 @@ begin
   if own.deleted_at is not null then
     return;
   elsif own.created_at <= private.present() - make_interval(hours => hours) then
-    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more', hint = 'forbidden';
+    raise sqlstate 'PT403' using message = 'This message cannot be taken back any more';
   end if;
-  perform private.keep_request(own);
   update public.messages
   set content = '', attachment = null, read = true, deleted_at = private.present()
   where id = own.id;
@@ -111,9 +89,9 @@ begin
 end
 $$;
 comment on function api.unsend_message(bigint, bigint, integer) is
-  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; of a stone nothing is
-changed, whenever. The response metadata holds the file that is to be removed from Storage, which takes no deletion in
-SQL. Raises 403 when it is too late. Definer, as edit_message.';
+  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
+nothing. The response metadata holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as
+edit_message.';
 grant execute on function api.unsend_message(bigint, bigint, integer) to edge_functions;
 
 create function private.record_own_change()
@@ -121,6 +99,11 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  -- What was sent, so that another message with its key is refused (api.send_message).
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  select old.user_id, 'message', old.client_id, old.id, private.hash_message(old), 'null', '{}'
+  where old.client_id is not null and old.edited_at is null
+  on conflict do nothing;
   perform private.record_change(
     'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
     previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
@@ -132,8 +115,9 @@ begin
 end
 $$;
 comment on function private.record_own_change() is
-  'A sender has corrected a message or taken it back: logs it and broadcasts message.changed, across a block for the
-sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer, as handle_new_message.';
+  'A sender has corrected a message or taken it back: keeps a hash of what was sent, logs it, broadcasts
+message.changed, across a block for the sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer,
+as handle_new_message.';
 
 create trigger record_own_change
   after update of edited_at, deleted_at on public.messages

@@ -1,7 +1,6 @@
--- The inbox: for each conversation a row for each of its two participants, with its latest message, how many messages
--- are unread, and how the participant has arranged it. A page of an inbox reads this table through an index in its
--- order, so it costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
--- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
+-- The inbox: for each conversation a row for each of its two participants. A page reads this table through an index in
+-- its order, so it costs the same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain
+-- instead of a check, whose text Postgres would parse again at each statement: 2 % of a send.
 create domain private.unread_count as integer
   constraint "the unread count is not negative" check (value >= 0);
 
@@ -20,53 +19,34 @@ create table private.inbox_entries (
   primary key (conversation_id, user_id)
 );
 comment on table private.inbox_entries is
-  'A conversation in the inbox of one of its participants: what the list is ordered by, the unread count, and what they
-have archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it,
-whoever writes those. Only set_conversation_state and the erasing write it as well: how it is arranged.';
-comment on column private.inbox_entries.last_message_id is 'The message with the highest id; 0 without one.';
+  'A conversation in the inbox of one participant: what the list is ordered by, the unread count, and what they have
+archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it, whoever
+writes those; set_conversation_state and the erasing write how it is arranged.';
 comment on column private.inbox_entries.previous_message_id is
   'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
 return old values, and looking it up took 5 of the 79 pages of a send.';
-comment on column private.inbox_entries.active_at is
-  'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.inbox_entries.active_at is 'When the latest message was sent, else the conversation opened.';
 comment on column private.inbox_entries.has_written is
-  'Whether the user has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
+  'Whether the user has ever sent a message here, also if an admin has deleted it since.';
 comment on column private.inbox_entries.archived_id is
-  'The latest message when the user archived the conversation; null if they did not. A newer message shows it again, and
-nothing has to be written for that but last_message_id.';
+  'The latest message when the user archived it, else null. A newer one shows it again, without another write.';
 
 create index inbox_entries_order_idx
   on private.inbox_entries (user_id, is_archived, active_at desc, conversation_id desc);
-comment on index private.inbox_entries_order_idx is
-  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
+comment on index private.inbox_entries_order_idx is 'Archived ones apart: no page reads the others.';
 create index inbox_entries_unread_idx on private.inbox_entries (user_id) where unread > 0;
-comment on index private.inbox_entries_unread_idx is
-  'Conversations with unread messages; small, because most have none.';
 create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where is_pinned;
 comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
 create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
   where archived_id is not null or is_pinned or muted_until is not null;
-comment on index private.inbox_entries_arranged_idx is
-  'The states that may differ from the default, as they are listed.';
 alter table private.inbox_entries enable row level security;
-
-create function private.has_message_of(person bigint, conversation bigint)
-returns boolean
-language plpgsql stable security invoker
-set search_path = ''
--- As in api.list_messages.
-set enable_bitmapscan = off
-as $$
-begin
-  return exists (select from public.messages where conversation_id = conversation and user_id = person);
-end
-$$;
-comment on function private.has_message_of(bigint, bigint) is
-  'Whether a conversation has a message of this person now.';
 
 create function private.refresh_entries(conversation bigint)
 returns void
-language plpgsql volatile security invoker set search_path = ''
+language plpgsql volatile security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
 as $$
 begin
   -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
@@ -76,7 +56,9 @@ begin
   set
     last_message_id = coalesce(latest.id, 0),
     active_at = coalesce(latest.created_at, conversations.created_at),
-    has_written = has_written or private.has_message_of(entries.user_id, conversation)
+    has_written = has_written or exists (
+      select from public.messages where conversation_id = conversation and messages.user_id = entries.user_id
+    )
   from public.conversations
   left join lateral (
     select id, created_at
@@ -89,13 +71,14 @@ begin
 end
 $$;
 comment on function private.refresh_entries(bigint) is
-  'Reads latest message and time of activity again after an admin has changed or removed them. Marks who has written,
-and unmarks nobody.';
+  'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
 
 create function private.handle_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  leaving bigint[];
 begin
   if tg_op = 'INSERT' then
     insert into private.inbox_entries (conversation_id, user_id, active_at)
@@ -104,46 +87,32 @@ begin
   end if;
   perform private.refresh_entries(new.id);
   if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    leaving := array_remove(array_remove(array[old.voyager_id, old.local_id], new.voyager_id), new.local_id);
     if exists (
-      select from public.messages where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id)
+      select from public.messages where conversation_id = new.id and user_id = any (leaving)
       union all
-      select
-      from public.reservations
-      where conversation_id = new.id
-        and (host_id not in (new.voyager_id, new.local_id) or offered_by not in (new.voyager_id, new.local_id))
+      select from public.reservations where conversation_id = new.id and array[host_id, offered_by] && leaving
     ) then
       raise check_violation using
         message = 'a message or reservation would be without its participant',
         constraint = 'whoever has written or agreed must stay a participant';
     end if;
+    update private.inbox_entries set archived_id = null where conversation_id = new.id;
     -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
     -- finds it. A count of what this transaction sees would miss that.
-    update private.inbox_entries as entries
-    set
-      user_id = coalesce(newcomer, entries.user_id),
-      has_written = newcomer is null and has_written,
-      archived_id = null,
-      is_pinned = newcomer is null and is_pinned,
-      muted_until = case when newcomer is null then muted_until end
-    from unnest(array[old.voyager_id, old.local_id]) as participant
-    cross join lateral (
-      select case
-        when participant in (new.voyager_id, new.local_id) then null
-        when new.voyager_id in (old.voyager_id, old.local_id) then new.local_id
-        when new.local_id in (old.voyager_id, old.local_id) then new.voyager_id
-        when participant = old.voyager_id then new.voyager_id
-        else new.local_id
-      end as newcomer
-    ) as change
-    where entries.conversation_id = new.id and entries.user_id = participant;
+    update private.inbox_entries
+    set user_id = newcomer, has_written = false, is_pinned = false, muted_until = null
+    from unnest(
+      leaving, array_remove(array_remove(array[new.voyager_id, new.local_id], old.voyager_id), old.local_id)
+    ) as change (leaver, newcomer)
+    where conversation_id = new.id and user_id = leaver;
   end if;
   return null;
 end
 $$;
 comment on function private.handle_conversation() is
   'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
-to take away somebody whose message or reservation is in it: others would read it as somebody else''s. Definer, because
-nobody has a grant on inbox_entries.';
+to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
 
 -- Before record_conversation, by its name: whoever is told finds it.
 create trigger handle_conversation

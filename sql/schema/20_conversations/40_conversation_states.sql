@@ -1,25 +1,17 @@
--- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns.
-create type private.conversation_state as (
-  conversation_id bigint,
-  archived boolean,
-  muted_until text,
-  pinned boolean
-);
-comment on type private.conversation_state is 'A state as every answer shows it.';
+-- A conversation as one participant has arranged it: archived, muted, pinned.
+create type private.conversation_state as (conversation_id bigint, archived boolean, muted_until text, pinned boolean);
 
 create function private.to_state(entry private.inbox_entries)
 returns private.conversation_state
 language sql stable security invoker
 as $$
   select row(
-    entry.conversation_id,
-    entry.is_archived,
-    private.iso(case when entry.muted_until > now() then entry.muted_until end),
-    entry.is_pinned
+    entry.conversation_id, entry.is_archived,
+    private.iso(case when entry.muted_until > now() then entry.muted_until end), entry.is_pinned
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is
-  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined, as private.iso.';
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean
@@ -27,19 +19,16 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return exists (
-    select
-    from private.inbox_entries
-    where user_id = person
-      and conversation_id = conversation
+    select from private.inbox_entries
+    where user_id = person and conversation_id = conversation
       and coalesce(archived_id < message, not is_archived)
       and (muted_until <= now()) is not false
   );
 end
 $$;
 comment on function private.follows(bigint, bigint, bigint) is
-  'Whether a user wants to hear of a message of a conversation, as they have arranged it: they take part in it, have not
-muted it, and have not archived it after that message. message is null for anything but a message: then what is archived
-now counts.';
+  'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
+archived it after that message. message is null for anything but a message: then what is archived now counts.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json
@@ -56,8 +45,7 @@ begin
   if mute_until <= now() then
     raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
   end if;
-  -- One request of a user after the other, so that the limit of pinned conversations holds, and an erasure leaves
-  -- nothing. The user's row comes before the conversation's, as in send_message.
+  -- So that the limit of pinned conversations holds, and an erasure leaves nothing.
   perform private.lock_me();
   perform private.require_participant(conversation);
   -- What a message that commits meanwhile has shown again is told as archived anew.
@@ -85,9 +73,9 @@ begin
 end
 $$;
 comment on function api.set_conversation_state(bigint, jsonb) is
-  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays
-unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
-a grant on inbox_entries.';
+  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
+stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
+inbox_entries.';
 grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
 
 create function api.list_conversation_states(page jsonb)
@@ -115,9 +103,8 @@ begin
 end
 $$;
 comment on function api.list_conversation_states(jsonb) is
-  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all of
-them without a limit. The response metadata holds the last id of the page if another page follows. Definer, as
-set_conversation_state.';
+  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
+without a limit. The response metadata holds the last id if another page follows. Definer, as set_conversation_state.';
 grant execute on function api.list_conversation_states(jsonb) to edge_functions;
 
 create function private.erase_states_of(person bigint)

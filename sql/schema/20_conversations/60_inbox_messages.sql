@@ -43,10 +43,9 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), tells
-the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
-the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
+and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
+admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
 because nobody has a grant on inbox and log, and callers may not send events.';
 
 create trigger handle_new_message
@@ -60,9 +59,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if not exists (
-    select
-    from public.conversations
-    where id = new.conversation_id and new.user_id in (voyager_id, local_id)
+    select from public.conversations where id = new.conversation_id and new.user_id in (voyager_id, local_id)
   ) then
     raise check_violation using
       message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
@@ -85,15 +82,12 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  update private.inbox_entries
-  set unread = unread + amount
-  where conversation_id = conversation and user_id <> sender;
+  update private.inbox_entries set unread = unread + amount where conversation_id = conversation and user_id <> sender;
 end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
-  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
-them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
-transaction sees would miss what another has not committed.';
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
+written: a count of what one transaction sees would miss what another has not committed.';
 
 create function private.handle_changed_messages()
 returns trigger
@@ -116,15 +110,10 @@ begin
 
   perform private.refresh_entries(conversation_id)
   from (
-    select old_rows.conversation_id
+    select distinct conversation_id
     from old_rows
-    left join new_rows using (id, conversation_id, user_id, created_at)
-    where new_rows.id is null
-    union
-    select new_rows.conversation_id
-    from new_rows
-    left join old_rows using (id, conversation_id, user_id, created_at)
-    where old_rows.id is null
+    full join new_rows using (id, conversation_id, user_id, created_at)
+    where old_rows.id is null or new_rows.id is null
   ) as moved
   order by conversation_id;
   -- Always in the order of ids, so that two such statements do not wait for each other.
@@ -139,9 +128,8 @@ begin
   order by conversation_id, user_id;
 
   perform private.record_change(
-    'read', marked.conversation_id, marked.id,
+    'read', marked.conversation_id, marked.id, event => 'message.read',
     actor => case marked.user_id when voyager_id then local_id else voyager_id end,
-    event => 'message.read',
     previous_id => (
       select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
     )
@@ -172,8 +160,8 @@ begin
 end
 $$;
 comment on function private.handle_changed_messages() is
-  'Messages were marked as read, of which the log names the newest of a statement, or an admin has corrected, moved or
-removed them, with a conversation, too. Definer, as handle_new_message.';
+  'Messages were read, of which the log names the newest of a statement, or an admin has changed or removed them.
+Definer, as handle_new_message.';
 
 create trigger handle_changed_messages
   after update on public.messages
@@ -192,26 +180,20 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  insert into private.inbox_entries as entry (
-    conversation_id, user_id, last_message_id, active_at, unread, has_written
-  )
+  insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
   with written as materialized (
     select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
     from public.messages
     group by conversation_id, user_id
-  ),
-  latest as materialized (
-    select conversation_id, max(last_id) as id from written group by conversation_id
   )
   select
-    conversations.id, person, coalesce(latest.id, 0), coalesce(messages.created_at, conversations.created_at),
+    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
     coalesce(theirs.unread, 0), mine.user_id is not null
   from public.conversations
   cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
   left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
   left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join latest on latest.conversation_id = conversations.id
-  left join public.messages on messages.id = latest.id
+  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,

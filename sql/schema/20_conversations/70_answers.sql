@@ -4,8 +4,7 @@ create table private.answer_spans (
   answers text not null
     constraint "answers is one of three" check (answers in ('within an hour', 'within a day', 'within a week'))
 );
-comment on table private.answer_spans is
-  'All that is kept of how soon a person answers; without a row nothing is said. Written by measure_answers alone.';
+comment on table private.answer_spans is 'All that is kept of how soon a person answers; without a row nothing.';
 alter table private.answer_spans enable row level security;
 
 create function private.measure_answers()
@@ -20,16 +19,12 @@ as $$
       cross join lateral (
         select * from public.messages where conversation_id = conversations.id order by id limit 1
       ) as first
-      cross join lateral (
-        select case first.user_id when voyager_id then local_id else voyager_id end as host
-      ) as other
+      cross join lateral (select voyager_id + local_id - first.user_id as host) as other
       join public.profiles on profiles.user_id = host and show_answers
       -- Whom admins have suspended, or who has left, waits for no answer.
       join public.users as writer on writer.id = first.user_id and writer.is_active
       left join lateral (
-        select created_at
-        from public.messages
-        where conversation_id = conversations.id and user_id = host
+        select created_at from public.messages where conversation_id = conversations.id and user_id = host
         order by id
         limit 1
       ) as reply on true
@@ -52,12 +47,9 @@ as $$
     order by host, span
   ) as measured
   on measured.host = kept.user_id
-  when matched and measured.answers <> kept.answers then
-    update set answers = measured.answers
-  when not matched then
-    insert (user_id, answers) values (measured.host, measured.answers)
-  when not matched by source then
-    delete
+  when matched and measured.answers <> kept.answers then update set answers = measured.answers
+  when not matched then insert (user_id, answers) values (measured.host, measured.answers)
+  when not matched by source then delete
 $$;
 comment on function private.measure_answers() is
   'Says of each person the shortest span that their median answer kept to, of the conversations of the last 90 days in
@@ -82,8 +74,7 @@ begin
 end
 $$;
 comment on function api.get_public_profile_and_answers(bigint) is
-  'As get_public_profile, and what else is known: how soon the person answers, the languages, and the time zone of the
-place; null if it is not. Definer, as that.';
+  'As get_public_profile, with answers, languages and the time zone of the place, null if not known. Definer, as that.';
 grant execute on function api.get_public_profile_and_answers(bigint) to edge_functions;
 
 create function api.get_me_and_choices()
@@ -104,6 +95,6 @@ begin
 end
 $$;
 comment on function api.get_me_and_choices() is
-  'As get_me, whether the public view may say how soon the caller answers, the languages, and what the moderators warned
-of. Definer, because callers cannot call get_me.';
+  'As get_me, with the caller''s choices and what the moderators warned of. Definer, because callers cannot call
+get_me.';
 grant execute on function api.get_me_and_choices() to edge_functions;

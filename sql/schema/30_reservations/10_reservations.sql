@@ -1,5 +1,4 @@
--- Reservations: offers between the two participants of a conversation, and their history. 20 is the clock, 30 what the
--- participants do, 40 what they read. Admins write the table itself, in the dashboard.
+-- Reservations: offers between the two participants of a conversation, and their history. Admins may write the table.
 create extension if not exists btree_gist with schema extensions;
 
 create table public.reservations (
@@ -33,23 +32,18 @@ create table public.reservations (
     exclude using gist (host_id with =, tstzrange(date, ends_at) with &&)
     where (status = 'accepted' and ends_at is not null)
 );
-comment on table public.reservations is
-  'What the two participants of a conversation offer each other and have agreed on.';
-comment on column public.reservations.host_id is 'Who receives the other: either participant, by default the local.';
-comment on column public.reservations.offered_by is
-  'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
-comment on column public.reservations.revision is
-  'Of the terms: one more with every change of title, price, date or ends_at. Whoever answers names it.';
+comment on table public.reservations is 'What the participants of a conversation offer each other and have agreed on.';
+comment on column public.reservations.host_id is 'Who receives the other, by default the local.';
+comment on column public.reservations.offered_by is 'Who made the current offer; the other answers. Null: an admin.';
+comment on column public.reservations.revision is 'Of the terms: one more with every change. Whoever answers names it.';
 comment on column public.reservations.due_at is
   'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
-as completed, even before private.settle_reservations() has written that.';
+as completed, whether or not private.settle_reservations() has written that.';
 
 create index reservations_conversation_id_idx on public.reservations (conversation_id);
 create index reservations_host_id_idx on public.reservations (host_id);
 create index reservations_offered_by_idx on public.reservations (offered_by);
 create index reservations_due_at_idx on public.reservations (due_at) where due_at is not null;
-comment on index public.reservations_due_at_idx is 'What the clock has to do next.';
-
 alter table public.reservations enable row level security;
 
 create policy "participants read reservations" on public.reservations
@@ -76,13 +70,12 @@ create table public.reservation_history (
 comment on table public.reservation_history is
   'A reservation after each of its steps, whoever took it. Append-only: rows go only with their reservation.';
 comment on column public.reservation_history.conversation_id is
-  'The conversation at that time. If an admin moves the reservation, its new participants do not read earlier steps.';
+  'At that time. If an admin moves the reservation, its new participants do not read earlier steps.';
 comment on column public.reservation_history.by_id is 'Null: an admin or the clock.';
 
 create index reservation_history_reservation_id_id_idx on public.reservation_history (reservation_id, id);
 create index reservation_history_conversation_id_idx on public.reservation_history (conversation_id);
 create index reservation_history_by_id_idx on public.reservation_history (by_id);
-
 alter table public.reservation_history enable row level security;
 
 create policy "participants read the history of reservations" on public.reservation_history
@@ -110,8 +103,7 @@ begin
 end
 $$;
 comment on function private.protect_history() is
-  'Refuses every change of the history, by its owner too, except the deletion that follows its reservation''s or its
-conversation''s.';
+  'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
 
 create trigger protect_history
   before update or delete on public.reservation_history

@@ -15,8 +15,7 @@ begin
 end
 $$;
 comment on function private.reservation_at(public.reservations, timestamptz) is
-  'The reservation as it is at this moment, whether or not the clock has written the step that is due. It writes
-nothing.';
+  'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
 grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
@@ -37,11 +36,10 @@ begin
   perform private.notify(
     event => 'reservation.changed', conversation => reservation.conversation_id, subject => step,
     by_id => add_to_history.by_id,
-    people => array(
-      select participant
+    people => (
+      select array_remove(array[voyager_id, local_id], add_to_history.by_id)
       from public.conversations
-      cross join unnest(array[voyager_id, local_id]) as participant
-      where conversations.id = reservation.conversation_id and participant is distinct from add_to_history.by_id
+      where id = reservation.conversation_id
     )
   );
 end
@@ -58,23 +56,7 @@ begin
 end
 $$;
 comment on function private.lock_host(bigint) is
-  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
-one as a deadlock, a second later; one after the other, the second is refused at once.';
-
-create type private.reservation_step as (by_id bigint, note text, moment timestamptz);
-comment on type private.reservation_step is
-  'Who takes a step, with which note, and its time. Null for an admin or the clock, whose steps happen now.';
-
-create function private.present_step()
-returns private.reservation_step
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return nullif(current_setting('api.reservation_step', true), '')::private.reservation_step;
-end
-$$;
-comment on function private.present_step() is
-  'The step that write_reservation takes. Only for the triggers of reservations, which Postgres passes no arguments.';
+  'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
 create function private.prepare_reservation()
 returns trigger
@@ -83,15 +65,16 @@ as $$
 declare
   participants bigint[];
   settled public.reservations;
-  moment constant timestamptz := coalesce((private.present_step()).moment, private.present());
+  -- What write_reservation says.
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+  moment constant timestamptz := coalesce((step ->> 'moment')::timestamptz, private.present());
 begin
-  select array[local_id, voyager_id]
-  into participants
-  from public.conversations
-  where id = new.conversation_id;
+  select array[local_id, voyager_id] into participants from public.conversations where id = new.conversation_id;
   new.host_id := coalesce(new.host_id, participants[1]);
-  new.revision := 1;
-  if tg_op = 'UPDATE' then
+  if tg_op = 'INSERT' then
+    new.revision := 1;
+    new.updated_at := new.created_at;
+  else
     new.revision := old.revision + (
       (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
     )::integer;
@@ -101,31 +84,25 @@ begin
     end if;
     settled := private.reservation_at(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
+    new.updated_at := moment;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
         is not distinct from (
           old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
         ) then
       new.updated_at := settled.updated_at;
-    else
-      if settled.status <> old.status then
-        -- An admin was quicker than the schedule. The step of the clock comes first.
-        perform private.add_to_history(settled, null, null);
-      end if;
-      new.updated_at := moment;
+    elsif settled.status <> old.status then
+      -- An admin was quicker than the schedule. The step of the clock comes first.
+      perform private.add_to_history(settled, null, null);
     end if;
-  else
-    new.updated_at := new.created_at;
   end if;
   if not new.host_id = any (participants) then
     raise check_violation using
       message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
-  end if;
-  if not new.offered_by = any (participants) then
+  elsif not new.offered_by = any (participants) then
     raise check_violation using
       message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
-  end if;
-  if new.status = 'accepted' and new.ends_at is not null then
+  elsif new.status = 'accepted' and new.ends_at is not null then
     perform private.lock_host(new.host_id);
   end if;
   return new;
@@ -133,7 +110,7 @@ end
 $$;
 comment on function private.prepare_reservation() is
   'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
-due. Definer, because callers cannot write the history.';
+due: any update writes it. Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
@@ -145,12 +122,12 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  step constant private.reservation_step := private.present_step();
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
 begin
   if tg_op <> 'DELETE'
     and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
       is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
-    perform private.add_to_history(new, step.by_id, step.note);
+    perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
   end if;
   perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
   from (
@@ -163,17 +140,15 @@ begin
 end
 $$;
 comment on function private.record_reservation() is
-  'Appends every new and changed reservation to the history, whoever wrote it, and logs what was offered, changed, moved
-to another conversation or removed. Definer, because callers can write neither.';
+  'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
+conversation or removed. Definer, because callers can write neither.';
 
 create trigger record_reservation
   after insert or update or delete on public.reservations
   for each row
   execute function private.record_reservation();
 
-create function private.write_reservation(
-  reservation public.reservations, by_id bigint, note text, moment timestamptz
-)
+create function private.write_reservation(reservation public.reservations, by_id bigint, note text, moment timestamptz)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -181,9 +156,7 @@ declare
   written public.reservations;
 begin
   perform set_config(
-    'api.reservation_step',
-    row(write_reservation.by_id, write_reservation.note, write_reservation.moment)::private.reservation_step::text,
-    true
+    'api.reservation_step', jsonb_build_object('by_id', by_id, 'note', note, 'moment', moment)::text, true
   );
   if reservation.id is null then
     insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
@@ -206,48 +179,29 @@ end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
   'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the
-write.';
-
-create function private.settle(reservation public.reservations, moment timestamptz)
-returns public.reservations
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  settled constant public.reservations := private.reservation_at(reservation, moment);
-begin
-  if settled.status = reservation.status then
-    return reservation;
-  end if;
-  return private.write_reservation(reservation => settled, by_id => null, note => null, moment => moment);
-end
-$$;
-comment on function private.settle(public.reservations, timestamptz) is
-  'Writes the step of the clock that is due at this moment on this locked reservation, and returns it as it is then.';
+history; moment is the time of the whole step, so that nothing becomes due during it.';
 
 create function private.settle_reservations()
 returns integer
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  reservation public.reservations;
-  settled integer := 0;
+  settled integer;
 begin
-  for reservation in
-    select *
+  with due as materialized (
+    select id
     from public.reservations
     where due_at <= (select private.present())
     order by due_at
     limit 500
-    -- Whoever holds a lock settles that reservation first.
+    -- What somebody is about to change is left for the next time.
     for no key update skip locked
-  loop
-    perform private.settle(reservation, private.present());
-    settled := settled + 1;
-  end loop;
+  )
+  -- prepare_reservation sets the status.
+  update public.reservations set status = reservations.status from due where reservations.id = due.id;
+  get diagnostics settled = row_count;
   return settled;
 end
 $$;
 comment on function private.settle_reservations() is
-  'Writes the steps of the clock that are due, 500 at most, and returns their number. Scheduled; how often decides only
-when the others learn of it by an event.';
+  'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';

@@ -1,20 +1,9 @@
--- What the participants do with reservations. Every function locks the two accounts, then the reservation, writes what
--- the clock has to do, and only then looks at the status.
+-- What the participants do with reservations. Every function locks the two accounts, then the reservation, and then
+-- looks at the status of this moment.
 create type private.reservation_view as (
-  id bigint,
-  conversation_id bigint,
-  title text,
-  price numeric,
-  date text,
-  ends_at text,
-  status text,
-  host_id bigint,
-  offered_by bigint,
-  revision integer,
-  "createdAt" text,
-  "updatedAt" text
+  id bigint, conversation_id bigint, title text, price numeric, date text, ends_at text, status text, host_id bigint,
+  offered_by bigint, revision integer, "createdAt" text, "updatedAt" text
 );
-comment on type private.reservation_view is 'A reservation as every answer of its own endpoints shows it.';
 
 create function private.to_reservation_view(reservation public.reservations)
 returns private.reservation_view
@@ -30,7 +19,7 @@ begin
 end
 $$;
 comment on function private.to_reservation_view(public.reservations) is
-  'A settled reservation as every answer of its own endpoints shows it.';
+  'A settled reservation as its own endpoints show it.';
 grant execute on function private.to_reservation_view(public.reservations) to authenticated;
 
 create function private.lock_pair(conversation bigint)
@@ -38,25 +27,14 @@ returns bigint
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  me constant bigint := private.my_id();
-  partner bigint;
+  partner constant bigint := private.require_participant(conversation);
 begin
-  select case me when voyager_id then local_id else voyager_id end
-  into partner
-  from public.conversations
-  where id = conversation and me in (voyager_id, local_id);
-  if not found then
-    raise sqlstate 'PT404' using message = 'Conversation not found';
-  end if;
-  -- A concurrent erasure, deactivation or block waits, or has happened by now. Erasing locks the account before the
-  -- reservations as well.
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
   perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
 $$;
-comment on function private.lock_pair(bigint) is
-  'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
-partner. Raises 404 if the caller does not take part.';
+comment on function private.lock_pair(bigint) is 'Locks the accounts of caller and partner, and returns the partner.';
 
 create function private.require_partner(partner bigint)
 returns void
@@ -65,56 +43,41 @@ as $$
 begin
   if private.is_blocked_between(private.my_id(), partner)
     or not exists (select from public.users where id = partner and is_active) then
-    raise sqlstate 'PT403' using
-      message = 'You cannot write to this person',
-      hint = private.refusal_code(private.my_id(), partner);
+    perform private.forbid_writing(partner);
   end if;
 end
 $$;
-comment on function private.require_partner(bigint) is
-  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying
-which.';
+comment on function private.require_partner(bigint) is 'Raises 403 across a block, and if the account is not active.';
 
-create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
+create function private.lock_reservation(conversation bigint, reservation bigint)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   locked public.reservations;
 begin
-  select *
-  into locked
+  select * into locked
   from public.reservations
   where id = reservation and conversation_id = conversation
   for no key update;
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
-  if and_host then
-    perform private.lock_host(locked.host_id);
-  end if;
   return locked;
 end
 $$;
-comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled.';
+comment on function private.lock_reservation(bigint, bigint) is 'Locks a reservation, and returns it as it is stored.';
 
-create function private.require_revision(reservation public.reservations, read_revision integer)
+create function private.raise_conflict(message text, status text, code text default 'conflict')
 returns void
-language plpgsql stable security invoker set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if reservation.revision is distinct from read_revision then
-    raise sqlstate 'PT409' using
-      message = 'This offer has changed since it was read',
-      detail = json_build_object('status', reservation.status),
-      hint = 'stale_revision';
-  end if;
+  raise sqlstate 'PT409' using
+    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
 end
 $$;
-comment on function private.require_revision(public.reservations, integer) is
-  'Raises 409 unless the terms of a settled reservation are those that the caller has read, so that nobody answers terms
-that they have not seen.';
+comment on function private.raise_conflict(text, text, text) is 'Raises 409 with the status of the reservation.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -143,7 +106,6 @@ begin
   end if;
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
-
   offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   return private.store_reply(
@@ -154,9 +116,8 @@ end
 $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is
   'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
-first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write reservations:
-only these functions do.';
+first answer again. Raises 403 if the partner is blocked, deactivated or erased, or has not answered yet and the limit
+is reached. Definer, because no caller has a grant to write reservations.';
 grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
 create function api.counter_reservation(
@@ -168,19 +129,17 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation);
   moment constant timestamptz := private.present();
-  current public.reservations := private.settle(locked, moment);
+  current public.reservations := private.reservation_at(locked, moment);
   wanted public.reservations := jsonb_populate_record(current, changes);
 begin
   perform private.require_partner(partner);
-  perform private.require_revision(current, revision);
-  if current.status <> 'pending' then
-    raise sqlstate 'PT409' using
-      message = format('This reservation is %s', current.status),
-      detail = json_build_object('status', current.status);
-  end if;
-  if wanted.date <= moment then
+  if current.revision is distinct from counter_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status <> 'pending' then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
+  elsif wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
@@ -193,8 +152,8 @@ end
 $$;
 comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
   'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
-answer; without a difference nothing happens. Raises 409 if it has changed since or is not pending any more, 403 as
-offer_reservation. Definer, as that.';
+answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
+Definer, as that.';
 grant execute on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) to edge_functions;
 
 create function api.step_reservation(
@@ -207,44 +166,34 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(
-    conversation, reservation, and_host => step = 'accept'
-  );
-  moment constant timestamptz := private.present();
-  current public.reservations := private.settle(locked, moment);
-  next_status constant text := case step
-    when 'accept' then 'accepted'
-    when 'decline' then 'declined'
-    when 'cancel' then 'cancelled'
-    when 'complete' then 'completed'
-  end;
+  current public.reservations := private.lock_reservation(conversation, reservation);
+  moment timestamptz;
+  next_status constant text :=
+    '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
   wanted public.reservations;
 begin
+  if step = 'accept' then
+    perform private.lock_host(current.host_id);
+  end if;
+  moment := private.present();
+  current := private.reservation_at(current, moment);
   if step <> 'cancel' then
     perform private.require_partner(partner);
   elsif private.is_blocked_between(me, partner) then
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if step in ('accept', 'decline') then
-    perform private.require_revision(current, step_reservation.revision);
-  end if;
-  if current.status = next_status then
+  if step in ('accept', 'decline') and current.revision is distinct from step_reservation.revision then
+    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
+  elsif current.status = next_status then
     return to_json(private.to_reservation_view(current));
-  end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.
-  if step = 'complete'
-    or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
-    raise sqlstate 'PT409' using
-      message = case
-        when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
-        else format('This reservation is %s', current.status)
-      end,
-      detail = json_build_object('status', current.status);
+  elsif step = 'complete' and current.status = 'accepted' then
+    perform private.raise_conflict('This reservation has not ended yet', current.status);
+  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
+    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
   elsif step in ('accept', 'decline') and current.offered_by = me then
-    raise sqlstate 'PT409' using
-      message = 'Only the other participant can answer this offer',
-      detail = json_build_object('status', current.status);
+    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
   end if;
   if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
     note := null;
@@ -255,20 +204,16 @@ begin
     current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
-      raise sqlstate 'PT409' using
-        message = 'The host has another reservation at that time',
-        detail = json_build_object('status', current.status),
-        hint = 'overlap';
+      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
   end;
   return to_json(private.to_reservation_view(current));
 end
 $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read; any other is 409. Repeating the step that led to the present status changes nothing; one that is
-not possible raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible;
-the rest is 403. A note is left out across a block, and where nothing more may reach the partner before they have
-answered. Definer, as offer_reservation.';
+terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
+with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
+is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
@@ -280,16 +225,15 @@ declare
   moment timestamptz;
 begin
   for reservation in
-    select reservations.*
-    from public.conversations
-    join public.reservations on reservations.conversation_id = conversations.id
-    where person in (conversations.voyager_id, conversations.local_id)
-      and reservations.status in ('pending', 'accepted')
-    order by reservations.id
-    for no key update of reservations
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      and status in ('pending', 'accepted')
+    order by id
+    for no key update
   loop
     moment := private.present();
-    reservation := private.settle(reservation, moment);
+    reservation := private.reservation_at(reservation, moment);
     continue when reservation.status not in ('pending', 'accepted');
     reservation.status := 'cancelled';
     perform private.write_reservation(
@@ -299,4 +243,4 @@ begin
 end
 $$;
 comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted; what has ended by now is completed.';
+  'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';

@@ -1,64 +1,4 @@
 -- What the participants read of reservations: always the status of this moment.
-create function private.reservations_of(conversation bigint)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
-          'date', private.iso(reservations.date),
-          'status', (private.reservation_at(reservations, moment)).status
-        )
-        order by reservations.date, reservations.id
-      ),
-      '[]'
-    )
-    from public.reservations
-    where reservations.conversation_id = reservations_of.conversation
-  );
-end
-$$;
-comment on function private.reservations_of(bigint) is
-  'A conversation''s reservations as its details show them, ordered by date.';
-
-create function private.history_of(reservation public.reservations, moment timestamptz)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  settled constant public.reservations := private.reservation_at(reservation, moment);
-begin
-  return (
-    select json_agg(
-      json_build_object(
-        'status', entry.status, 'by', entry.by_id, 'note', entry.note, 'title', entry.title, 'price', entry.price,
-        'date', private.iso(entry.date), 'ends_at', private.iso(entry.ends_at),
-        'createdAt', private.iso(entry.created_at)
-      )
-      order by entry.id nulls last
-    )
-    from (
-      select id, status, by_id, note, title, price, date, ends_at, created_at
-      from public.reservation_history
-      where reservation_id = reservation.id and conversation_id = reservation.conversation_id
-      union all
-      -- The step of the clock, as it will be written.
-      select
-        null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
-        settled.updated_at
-      where settled.status <> reservation.status
-    ) as entry
-  );
-end
-$$;
-comment on function private.history_of(public.reservations, timestamptz) is
-  'The steps of a reservation up to this moment, oldest first.';
-
 create function private.reservations_with_history(conversation bigint, reservation bigint)
 returns table (body json)
 language plpgsql stable security invoker set search_path = ''
@@ -69,37 +9,54 @@ begin
   return query
     select row_to_json(entry)
     from (
-      select view.*, private.history_of(reservations, moment) as history
-      from public.reservations
-      cross join lateral private.to_reservation_view(private.reservation_at(reservations, moment)) as view
-      where reservations.conversation_id = conversation
-        and (reservation is null or reservations.id = reservation)
-      order by reservations.date, reservations.id
+      select view.*, history.steps as history
+      from public.reservations as stored
+      cross join lateral private.reservation_at(stored, moment) as settled
+      cross join lateral private.to_reservation_view(settled) as view
+      cross join lateral (
+        select json_agg(
+          json_build_object(
+            'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
+            'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
+          )
+          order by step.id nulls last
+        ) as steps
+        from (
+          select id, status, by_id, note, title, price, date, ends_at, created_at
+          from public.reservation_history
+          where reservation_id = stored.id and conversation_id = stored.conversation_id
+          union all
+          -- The step of the clock, as it will be written.
+          select
+            null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at,
+            settled.updated_at
+          where settled.status <> stored.status
+        ) as step
+      ) as history
+      where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
+      order by stored.date, stored.id
     ) as entry;
 end
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
-  'One reservation of a conversation, or all of them by date if its id is null, each with its history.';
+  'One reservation of a conversation, or all by date if its id is null, each with its steps up to now, oldest first.';
 
 create function api.get_reservation(conversation bigint, reservation bigint)
 returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  found_one json;
+  shown json;
 begin
   perform private.require_participant(conversation);
-  select body
-  into found_one
-  from private.reservations_with_history(conversation, reservation);
-  if found_one is null then
+  select body into shown from private.reservations_with_history(conversation, reservation);
+  if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
-  return found_one;
+  return shown;
 end
 $$;
-comment on function api.get_reservation(bigint, bigint) is
-  'A reservation of a conversation with its history. Definer, as list_messages.';
+comment on function api.get_reservation(bigint, bigint) is 'A reservation with its history. Definer, as list_messages.';
 grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
 
 create function api.list_my_reservations(page jsonb)
@@ -121,8 +78,7 @@ begin
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
-      and reservations.date >= from_date
-      and reservations.date < to_date
+      and reservations.date >= from_date and reservations.date < to_date
       and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1
@@ -139,14 +95,11 @@ begin
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
       on participants.id = mine.conversation_id
   )
-  select array_agg(row_to_json(entries) order by entries.id desc)
-  into listed
-  from entries;
+  select array_agg(row_to_json(entries) order by entries.id desc) into listed from entries;
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reservations(jsonb) is
   'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
-the last id of the page if another page follows.';
+with the partner; from <= date < to. The response metadata holds the last id if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;

@@ -92,7 +92,7 @@ select is(
   array[
     'anon: find_me, iso, my_id, set_response_metadata',
     'authenticated: can_read_attachment, can_remove_attachment, can_upload_attachment, find_me, interests_of, '
-      || 'is_upload, iso, my_conversations, my_id, my_inbox, my_profile_id, my_writable_conversations, '
+      || 'is_upload, iso, my_conversations, my_id, my_profile_id, my_writable_conversations, '
       || 'participants_of, present, '
       || 'reservation_at, set_response_metadata, to_page, to_reservation_view, typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
