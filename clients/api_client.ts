@@ -107,6 +107,9 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
   return search ? `${filled}?${search}` : filled
 }
 
+/** Limits the time of a task. */
+type Limit = <Result>(task: (signal?: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+
 /**
  * Calls of every endpoint with the token of whoever is signed in, or without one. Each resolves to `{data, response}`,
  * or to `{error: {error}, response}`; `dataOf` throws instead. Where no answer came, `response.status` is 503. Rejects
@@ -115,6 +118,7 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
 export const createApiClient = (
   { auth, functions }: Pick<Client, 'auth' | 'functions'>,
   sessions = currentSessions(auth),
+  limited: Limit = (task, signal) => task(signal),
 ): ApiClient => {
   const store = answeringOf(auth)
   const exchange = async (method: Method, path: string, init: LooseInit, session: Session | null): Promise<Loose> => {
@@ -139,13 +143,14 @@ export const createApiClient = (
     store.set({ answers: !answer.error || errorCodeOf(answer.response) !== null })
     return answer
   }
-  const call = (method: Method) => async (path: string, init: LooseInit = {}) => {
-    const session = await sessions.current()
-    const answer = await send(method, path, init, session)
-    const isRejected = answer.response.status === 401 && errorCodeOf(answer.response)
-    const next = isRejected && session ? await sessions.refreshed(session) : null
-    return next ? send(method, path, init, next) : answer
-  }
+  const call = (method: Method) => (path: string, init: LooseInit = {}) =>
+    limited(async (signal) => {
+      const session = await sessions.current()
+      const answer = await send(method, path, { ...init, signal }, session)
+      const isRejected = answer.response.status === 401 && errorCodeOf(answer.response)
+      const next = isRejected && session ? await sessions.refreshed(session) : null
+      return next ? send(method, path, { ...init, signal }, next) : answer
+    }, init.signal)
   return Object.fromEntries(methods.map((method) => [method, call(method)])) as unknown as ApiClient
 }
 

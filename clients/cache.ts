@@ -1,7 +1,8 @@
 import type { ConversationView } from './views.ts'
 import type { InboxView } from './views.ts'
 import { replaced } from './merge.ts'
-import { browserStorage, type TimedStorage, withTimeout } from './storage.ts'
+import { browserStorage, type TimedStorage } from './storage.ts'
+import { withTimeout } from './timeout.ts'
 import type { Change, Person } from './types.ts'
 
 /** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
@@ -87,7 +88,7 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
     async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
-      const cached = await withTimeout(read(), longestLoad).catch(() => null)
+      const cached = await withTimeout(longestLoad, read).catch(() => null)
       if (closed || inbox) return null
       if (!cached) write((storage) => closed || storage.delete(key))
       inbox = cached?.inbox ?? null

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxParts } from './conversations.ts'
+import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 
@@ -33,11 +33,9 @@ const applyChanges = (
     // An older message was corrected, of which no event tells.
     else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
   }
-  // A block is part of how the user sees a conversation.
-  if (!blocks.isLoaded() || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
-  // The blocks that a cached list was read with are not known.
-  const isListed = changes.some(({ kind }) => kind !== 'reservation' && (kind !== 'state' || store.view.asOf))
-  if (isListed || !list.reader.isDone()) list.reader.runNow()
+  // A block is part of how the user sees a conversation, and the list tells of it by its addresses.
+  if (!blocks.loop.isDone || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
+  if (changes.some(({ kind }) => kind !== 'reservation') || !list.reader.isDone()) list.reader.runNow()
   else {
     store.set({ asOf: null })
     if (list.isComplete()) list.reader.caughtUp(join)

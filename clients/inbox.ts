@@ -1,14 +1,16 @@
 import { createApi } from './api.ts'
 import { answeringOf } from './api_client.ts'
+import { createBlocks } from './blocks.ts'
 import { openCache } from './cache.ts'
 import { openConnection } from './channel.ts'
 import { openConversation } from './conversation.ts'
-import { createConversations, type InboxParts } from './conversations.ts'
+import { createConversations } from './conversations.ts'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import { createFeed, type Feed } from './feed.ts'
 import { createInboxChannel } from './inbox_channel.ts'
-import { createBlocks, createList } from './list.ts'
+import { createList } from './list.ts'
 import { createOutbox } from './outbox.ts'
+import type { InboxParts } from './parts.ts'
 import { createReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
@@ -81,6 +83,7 @@ const handlersOf = ({ channel, list, blocks, conversations }: InboxParts) => {
     'block.changed'() {
       channel.arrived()
       blocks.loop.run()
+      list.reader.run()
     },
   }
 }
@@ -189,15 +192,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     setResult(error)
     if (!error) feed.keepList()
   })
-  const blocks = createBlocks(api, (isChange) => {
-    // The list tells of blocks as well, by its addresses.
-    if (isChange) list.reader.run()
-    conversations.forEach((conversation) => conversation.updatePartner())
-  })
+  const blocks = createBlocks(api, () => conversations.forEach((conversation) => conversation.updatePartner()))
   let typing: Realtime | undefined
   const typingConnection = () => typing ??= openConnection(supabase)
-  const conversations = createConversations((id) => openConversation(id, { ...parts, me, statusOf, typingConnection }))
-  const parts = { api, store, unsent, cache, outbox, readMarkers, channel, list, blocks, conversations }
+  const conversations = createConversations((id) => openConversation(id, parts))
+  const shared = { api, store, me, unsent, cache, outbox, readMarkers, channel, list, blocks, conversations }
+  const parts: InboxParts = { ...shared, statusOf: (...view) => statusOf(...view), typingConnection }
   const { statusOf, setResult, showConnection } = createStatus(supabase, parts)
   const feed = createFeed(parts, setResult, sendNow)
   const identity = createIdentity(parts, setResult)

@@ -2,7 +2,6 @@ import type { Api } from './api.ts'
 import type { Delivery } from './delivery.ts'
 import type { ServiceError } from './errors.ts'
 import { createReader } from './reader.ts'
-import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
 import type { InboxView } from './views.ts'
 
@@ -68,22 +67,3 @@ export const createList = (
   }
 }
 export type List = ReturnType<typeof createList>
-
-/** Reads whom the user has blocked: they are not told and may still send, so this side leaves the topic. */
-export const createBlocks = (api: Api, onRead: (isChange: boolean) => void) => {
-  let blocked: ReadonlySet<number> | null = null
-  const loop = createRetryLoop(async (signal) => {
-    const users = await api.blockedUsers(signal)
-    if (signal.aborted) return
-    const before = blocked
-    blocked = new Set(users)
-    onRead(before !== null && (before.size !== users.length || users.some((user) => !before.has(user))))
-  })
-  return {
-    loop,
-    /** Null until they are loaded. */
-    isBlocked: (user: number) => blocked && blocked.has(user),
-    isLoaded: () => blocked !== null,
-  }
-}
-export type Blocks = ReturnType<typeof createBlocks>

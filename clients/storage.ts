@@ -1,5 +1,6 @@
 import { createStore, del, get, set, update } from 'idb-keyval'
 import { withLock } from './lock.ts'
+import { withTimeout } from './timeout.ts'
 
 /** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
 export interface KeyValueStorage {
@@ -25,24 +26,12 @@ export const browserStorage = (): KeyValueStorage | null => {
   }
 }
 
-export const withTimeout = async <Result>(work: Promise<Result>, milliseconds: number): Promise<Result> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${milliseconds} ms`)), milliseconds)
-  })
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 // A browser's storage may hang instead of failing.
 const longestWait = 5000
 
 /** The storage, whose functions reject if it throws or hangs. What hangs may still be done later. */
 export const withTimeouts = (storage: KeyValueStorage) => {
-  const limit = (work: () => unknown) => withTimeout((async () => await work())(), longestWait)
+  const limit = (work: () => unknown) => withTimeout(longestWait, async () => await work())
   const replace = async (key: string, change: (value: unknown) => unknown) => {
     const value = change(await storage.get(key))
     await (value === undefined ? storage.delete(key) : storage.set(key, value))

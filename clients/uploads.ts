@@ -1,6 +1,6 @@
 import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import { backoff } from './retry_loop.ts'
-import { withTimeout } from './storage.ts'
+import { withTimeout } from './timeout.ts'
 import type { Attachment, Client } from './types.ts'
 import { uuid } from './uuid.ts'
 
@@ -58,13 +58,6 @@ const post = (url: string, headers: Record<string, string>, file: Blob, { onProg
 
 const longestUpload = 5 * 60_000
 
-/** Where there is no XMLHttpRequest: supabase-js takes no signal. */
-const postWithoutProgress = (sent: Promise<{ error: unknown }>, { signal }: UploadOptions): Promise<number> => {
-  const status = sent.then(({ error }) => error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200)
-  const aborted = new Promise<number>((resolve) => signal?.addEventListener('abort', () => resolve(0)))
-  return withTimeout(Promise.race([status, aborted]), longestUpload).catch(() => 0)
-}
-
 const wording = (status: number): string => {
   if (status === 413) return 'The file is too large.'
   if (status === 415) return 'Files of this kind cannot be sent.'
@@ -84,7 +77,9 @@ export const upload = async (
   const headers = { Authorization: `Bearer ${access_token}` }
   let status: number
   if (typeof XMLHttpRequest === 'undefined') {
-    status = await postWithoutProgress(files.upload(path, file, { headers }), options)
+    // supabase-js takes no signal.
+    const { error } = await withTimeout(longestUpload, () => files.upload(path, file, { headers }), options.signal)
+    status = error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200
   } else {
     const url = files.getPublicUrl(path).data.publicUrl.replace('/object/public/', '/object/')
     const apikey = realtime.apiKey ?? ''
