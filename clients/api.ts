@@ -117,13 +117,15 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     upload: async ({ url, mime_type: type }: Attachment, file: Blob, options: UploadOptions) => {
       // Not every storage keeps the type.
       const typed = new Blob([file], { type })
-      const current = await session.current()
+      const current = (await session.current())!
       try {
         await upload(client, current, 'attachments', url, typed, options)
       } catch (error) {
         // A token that Storage rejects is one of these as well.
-        if (![400, 401, 403].includes(toServiceError(error).status)) throw error
-        await upload(client, await session.refreshed(current), 'attachments', url, typed, options)
+        const isRefused = [400, 401, 403].includes(toServiceError(error).status)
+        const next = isRefused ? await session.refreshed(current) : null
+        if (!next) throw error
+        await upload(client, next, 'attachments', url, typed, options)
       }
     },
   }

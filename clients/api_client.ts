@@ -1,7 +1,7 @@
 import type { Session } from '@supabase/supabase-js'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import type { paths } from './openapi.ts'
-import { refreshOnce } from './session.ts'
+import { createSessions } from './session.ts'
 import { createStore, type Store } from './store.ts'
 import type { Client } from './types.ts'
 
@@ -49,23 +49,6 @@ export type ApiClient = {
     path: Path,
     ...init: Optional<Init<Operation<Of, Path>>>
   ) => Promise<Answer<Operation<Of, Path>>>
-}
-
-/** In whose name requests are sent: of whoever is signed in at the time of the request. */
-const currentSessions = (auth: Client['auth']) => {
-  const current = async () => (await auth.getSession()).data.session
-  const refresh = refreshOnce(auth)
-  return {
-    current,
-    /** The same user's next session after the service rejected this one's token; null if there is none. */
-    async refreshed(rejected: Session): Promise<Session | null> {
-      if ((await current())?.access_token === rejected.access_token) await refresh()
-      const session = await current()
-      // Nothing is sent in the name of a user who has signed in meanwhile.
-      const isNew = session?.user.id === rejected.user.id && session.access_token !== rejected.access_token
-      return isNew ? session : null
-    },
-  }
 }
 
 const isJson = ({ headers }: Response): boolean =>
@@ -117,7 +100,7 @@ type Limit = <Result>(task: (signal?: AbortSignal) => Promise<Result>, signal?: 
  */
 export const createApiClient = (
   { auth, functions }: Pick<Client, 'auth' | 'functions'>,
-  sessions = currentSessions(auth),
+  sessions = createSessions(auth),
   limited: Limit = (task, signal) => task(signal),
 ): ApiClient => {
   const store = answeringOf(auth)

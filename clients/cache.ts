@@ -1,9 +1,8 @@
-import type { ConversationView } from './views.ts'
-import type { InboxView } from './views.ts'
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage } from './storage.ts'
 import { withTimeout } from './timeout.ts'
 import type { Change, Person } from './types.ts'
+import type { ConversationView, InboxView } from './views.ts'
 
 /** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
 export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Person; cursor: string; asOf: string }
@@ -32,21 +31,9 @@ const confirmInterval = 5 * 60_000
 const longestFresh = 3_600_000
 const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
 
-// What the page cannot do without: it would fail at each start, also with a network.
-const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
-  Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
-const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
-  areItems(list) && list.every(({ content }) => typeof content === 'string')
-const areListed = (list: CachedInbox['conversations']): boolean =>
-  areItems(list) && list.every(({ Voyager, Local, Messages }) => areItems([Voyager, Local]) && areMessages(Messages))
-
 const parse = (stored: unknown, owner: string): Cached | null => {
-  const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
-  const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
-  const isInbox = isOwn && areListed(inbox.conversations) && areItems([inbox.me]) && Date.parse(inbox.asOf) > 0
-  const isWhole = isInbox && areItems(pages) &&
-    pages.every(({ messages, reservations }) => areMessages(messages) && areItems(reservations))
-  return isWhole ? { inbox, pages } : null
+  const cached = stored as Cached & { version: number; owner: string } | null | undefined
+  return cached?.version === version && cached.owner === owner ? cached : null
 }
 
 /** Deletes what whoever was here last has seen, where nobody is signed in. */

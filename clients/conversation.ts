@@ -1,3 +1,4 @@
+import type { ServiceError } from './errors.ts'
 import { createMessages } from './messages.ts'
 import type { InboxParts } from './parts.ts'
 import { createPartner } from './partner.ts'
@@ -33,16 +34,15 @@ const withDraft = (conversation: number, text: string) => {
 const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
   const queue = inbox.outbox.of(id)
-  const marker = inbox.readMarkers.of(id)
   const status = channel.join() ? 'catching up' : 'offline'
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.entries(), status })
   const setResult = (error = store.view.error) =>
-    store.set({ error, status: inbox.statusOf(messages.reader.isBehind(), error) })
+    store.set({ error, status: channel.statusOf(messages.reader.isBehind(), error) })
   const cachePage = () => {
     // Not what is about to be read again.
     if (messages.isCurrent()) cache.setPage(store.view)
   }
-  const messages = createMessages(store, queue, marker, inbox, () => partner.update(), (error) => {
+  const messages = createMessages(store, queue, inbox, () => partner.update(), (error) => {
     setResult(error)
     cachePage()
   })
@@ -56,27 +56,20 @@ const createParts = (id: number, inbox: InboxParts) => {
     messages.update()
     if (!messages.isComplete()) messages.reader.run()
   }
-  const onMarked = () => {
-    setResult(marker.view().error)
-    messages.update()
-  }
   const onUnsent = () => store.set({ draft: inbox.unsent.current().drafts[id]?.text ?? '' })
   onUnsent()
-  const stops = [
-    ...[queue.subscribe(onOutgoing), marker.subscribe(onMarked), inbox.unsent.subscribe(onUnsent)],
-    store.subscribe(cachePage),
-  ]
+  const stops = [queue.subscribe(onOutgoing), inbox.unsent.subscribe(onUnsent), store.subscribe(cachePage)]
   const close = () => {
     for (const stop of stops) stop()
     for (const part of [partner, messages.reader, store]) part.close()
   }
-  return { store, queue, marker, messages, partner, setResult, close }
+  return { store, queue, messages, partner, setResult, close }
 }
 type Parts = ReturnType<typeof createParts>
 
 /** What the page calls. */
-const createHandle = (parts: Parts, { api, unsent, blocks }: InboxParts): Conversation => {
-  const { store, queue, marker, messages, partner, setResult } = parts
+const createHandle = (parts: Parts, { api, unsent, blocks, readMarkers }: InboxParts): Conversation => {
+  const { store, queue, messages, partner, setResult } = parts
   const { id } = store.view
   const closed = new AbortController()
   let olderPage: Promise<void> | null = null
@@ -117,7 +110,7 @@ const createHandle = (parts: Parts, { api, unsent, blocks }: InboxParts): Conver
       const unread = store.view.messages.findLast(({ id, user_id, read }) =>
         id <= upTo && user_id !== messages.myId() && !read
       )
-      if (unread) marker.markRead(unread.id)
+      if (unread) readMarkers.mark(id, unread.id)
     },
     close() {
       closed.abort()
@@ -142,10 +135,10 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
     connectionChanged: () => setResult(),
     updatePartner: partner.update,
     rejoin: partner.typing.rejoin,
-    /** The list has been read, and names this message as the newest. */
-    handleListed(message = 0) {
-      partner.update()
-      messages.listed(message)
+    /** A read marker was answered. */
+    handleMarked(error: ServiceError | null) {
+      setResult(error)
+      messages.update()
     },
     handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
       if (event === 'message.created') {
@@ -174,11 +167,8 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
         setResult(null)
       }
     },
-    /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
     readAll(anew: boolean) {
-      if (anew) messages.replaceAll()
-      messages.rereadAll()
-      reader.runNow()
+      messages.readAll(anew)
       partner.details.runNow()
     },
   }

@@ -72,4 +72,3 @@ export const watchDelivery = (onChange: () => void) => {
     close: clearTimers,
   }
 }
-export type Delivery = ReturnType<typeof watchDelivery>

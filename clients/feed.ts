@@ -34,8 +34,8 @@ const applyChanges = (
     else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
   }
   // A block is part of how the user sees a conversation, and the list tells of it by its addresses.
-  if (!blocks.loop.isDone || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
-  if (changes.some(({ kind }) => kind !== 'reservation') || !list.reader.isDone()) list.reader.runNow()
+  if (!blocks.loop.isDone() || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
+  if (!list.reader.isDone() || changes.some(({ kind }) => kind !== 'reservation')) list.reader.runNow()
   else {
     store.set({ asOf: null })
     if (list.isComplete()) list.reader.caughtUp(join)
@@ -53,40 +53,33 @@ const readAll = (anew: boolean, { cache, list, blocks, conversations }: InboxPar
   conversations.forEach((conversation) => conversation.readAll(anew))
 }
 
-/** Follows what has changed. Calls `onBack` with the first answer after the service was away. */
+/**
+ * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
+ * the first answer after the service was away.
+ */
 export const createFeed = (
   parts: InboxParts,
+  begin: (signal: AbortSignal) => Promise<string | null>,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
   const { api, cache, store, channel, list } = parts
   let cursor: string | null = null
-  let isAnew = false
   let isOut = false
-
-  /** What has changed since the last time; null: everything is to be read, for the first time or anew. */
-  const next = async (signal: AbortSignal): Promise<readonly Change[] | null> => {
-    if (cursor !== null) {
-      // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
-      const read = await readChanges(api, cursor, signal).catch((error: ServiceError) => {
-        if (![400, 410].includes(error.status)) throw error
-        return null
-      })
-      cursor = read && read.cursor
-      if (read) return read.changes
-      isAnew = true
-    }
-    cursor = (await api.changes(null, signal)).cursor
-    return null
-  }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(async (signal) => {
+    cursor ??= await begin(signal)
     const join = channel.join()
     const isFollowed = list.reader.watch()
-    const changes = await next(signal)
-    if (signal.aborted) return
-    if (!changes) return readAll(isAnew, parts)
-    applyChanges(changes, join, isFollowed(), parts)
+    const isAnew = cursor !== null
+    // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
+    const read = cursor === null ? null : await readChanges(api, cursor, signal).catch((error: ServiceError) => {
+      if (![400, 410].includes(error.status)) throw error
+      return null
+    })
+    cursor = read ? read.cursor : (await api.changes(null, signal)).cursor
+    if (!read) return readAll(isAnew, parts)
+    applyChanges(read.changes, join, isFollowed(), parts)
     keepList()
   }, (error) => {
     if (isOut && !error) onBack()
@@ -102,8 +95,6 @@ export const createFeed = (
     if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
   })
   return {
-    /** Goes on from a cursor of an earlier page, unless it has begun. */
-    begin: (from: string) => void (cursor ??= from),
     run: loop.run,
     runNow: loop.runNow,
     /** Reads only whether there is anything of which no event has told. */
@@ -116,4 +107,3 @@ export const createFeed = (
     },
   }
 }
-export type Feed = ReturnType<typeof createFeed>

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
-import type { Delivery } from './delivery.ts'
 import type { ServiceError } from './errors.ts'
+import type { InboxChannel } from './inbox_channel.ts'
 import { createReader } from './reader.ts'
 import type { Store } from './store.ts'
 import type { InboxView } from './views.ts'
@@ -8,13 +8,12 @@ import type { InboxView } from './views.ts'
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500
 
-/** Reads the list of conversations with the unread counts. Calls `onListed` with the newest message of each. */
+/** Reads the list of conversations with the unread counts. */
 export const createList = (
   store: Store<InboxView>,
   api: Api,
-  delivery: Delivery,
-  currentJoin: () => number,
-  onListed: (newest: Map<number, number>) => void,
+  { delivery, join }: InboxChannel,
+  onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
   // The newest message of each conversation of which an event told, until the list has it.
@@ -23,7 +22,7 @@ export const createList = (
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
   const reader = createReader(
-    currentJoin,
+    join,
     async (signal, awaits) => {
       const isFollowed = reader.watch()
       const expected = [...told]
@@ -38,10 +37,9 @@ export const createList = (
       const missing = expected.filter(([id, message]) => newestOf(id) < message)
       const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
       for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
-      const newest = new Map(listed.flatMap(({ id, Messages: [latest] }) => latest ? [[id, latest.id]] : []))
       const note = isFollowed() ? delivery.expect : delivery.seen
-      newest.forEach((message, id) => note(id, message))
-      onListed(newest)
+      for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
+      onRead()
       return !isAwaited
     },
     onResult,

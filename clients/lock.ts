@@ -1,7 +1,3 @@
-interface LockManager {
-  request<Result>(name: string, options: { signal: AbortSignal }, task: () => Promise<Result>): Promise<Result>
-}
-
 /**
  * Runs a task while no other page runs one of this name. Where there are no Web Locks, or after waiting for
  * `longestWait` milliseconds (a page in the background may be suspended while it holds the lock), it runs anyway.
@@ -11,7 +7,7 @@ export const withLock = async <Result>(
   longestWait: number,
   task: () => Promise<Result>,
 ): Promise<Result> => {
-  const { locks } = globalThis.navigator as { locks?: LockManager } | undefined ?? {}
+  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined
   if (!locks) return task()
   const waiting = new AbortController()
   const timer = setTimeout(() => waiting.abort(), longestWait)

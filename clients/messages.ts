@@ -2,19 +2,13 @@ import { type ServiceError, toServiceError } from './errors.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
 import type { InboxParts } from './parts.ts'
-import type { ReadMarker } from './read_markers.ts'
 import { createReader } from './reader.ts'
 import type { Store } from './store.ts'
 import type { Message } from './types.ts'
-import type { ConversationView, InboxView } from './views.ts'
+import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (
-  store: Store<ConversationView>,
-  queue: Queue,
-  marker: ReadMarker,
-  { api, store: inbox }: InboxParts,
-) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { api, readMarkers, store: inbox }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
@@ -22,7 +16,7 @@ const createPages = (
   const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
-  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), marker.view().confirmed)
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), readMarkers.confirmed(id))
   const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
     const messages = withMarker(known)
     const outgoing = unconfirmed(queue.entries(), messages, myId(), queue.answered)
@@ -82,12 +76,11 @@ const createPages = (
 export const createMessages = (
   store: Store<ConversationView>,
   queue: Queue,
-  marker: ReadMarker,
   inbox: InboxParts,
   onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
-  const pages = createPages(store, queue, marker, inbox)
+  const pages = createPages(store, queue, inbox)
   const { last, lastKnown, setReadUpTo } = pages
   // The newest message of which was told.
   let newest = 0
@@ -100,11 +93,7 @@ export const createMessages = (
   const isComplete = () => newest <= lastKnown()
   const expect = (message: number) => void (newest = Math.max(newest, message))
   const reread = (from: number) => void (readFrom = Math.min(readFrom, from))
-  const rereadAll = () => {
-    const [first] = store.view.messages
-    if (first) reread(first.id - 1)
-    else isReplaced = true
-  }
+  const rereadAll = () => reread(0)
   // Reading on from nothing would begin with the oldest message.
   const isEmptied = () => store.view.hasOlder && !last()
 
@@ -137,13 +126,6 @@ export const createMessages = (
     isCurrent: () => reader.isDone() && readFrom === Infinity,
     /** There is this message. */
     expect,
-    /** The list has this message as the newest. It is there, although it may have been taken for removed. */
-    listed(message: number) {
-      if (!store.view.loaded || message <= last()) return
-      setReadUpTo(Math.min(lastKnown(), message - 1))
-      expect(message)
-      reader.run()
-    },
     /** A message is new, or another than before, or gone. */
     changed(message: number, isRemoved = false) {
       told++
@@ -156,13 +138,15 @@ export const createMessages = (
       told++
       if (!isShown) reread((store.view.messages.find(({ read }) => !read)?.id ?? last() + 1) - 1)
     },
-    /** What was read before the first cursor of the changes may have been corrected or removed before it. */
-    rereadAll,
-    /** The service has forgotten what has changed since. */
-    replaceAll() {
-      isReplaced = true
-      newest = 0
-      setReadUpTo(0)
+    /** Reads again all that is shown; with `anew`, more has changed than that, and the newest page replaces it. */
+    readAll(anew: boolean) {
+      rereadAll()
+      if (anew) {
+        isReplaced = true
+        newest = 0
+        setReadUpTo(0)
+      }
+      reader.runNow()
     },
     /** Loads a page of older messages. */
     async older(signal: AbortSignal) {

@@ -16,7 +16,7 @@ const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, st
  * while either has blocked the other, as Realtime may still let them send on it.
  */
 export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
-  const { api, me, blocks: { isBlocked }, list: { hidesAddress }, typingConnection } = inbox
+  const { api, me, blocks: { isBlocked }, list: { hidesAddress }, channel: { typingConnection } } = inbox
   const { id } = store.view
   let closed = false
   // The other account is not active any more, while Realtime may still let it send.

@@ -2,13 +2,12 @@ import type { Api } from './api.ts'
 import type { Blocks } from './blocks.ts'
 import type { Cache } from './cache.ts'
 import type { Conversations } from './conversations.ts'
-import type { ServiceError } from './errors.ts'
 import type { InboxChannel } from './inbox_channel.ts'
 import type { List } from './list.ts'
 import type { Outbox } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import type { Store } from './store.ts'
-import type { Person, Realtime, Status } from './types.ts'
+import type { Person } from './types.ts'
 import type { UnsentStore } from './unsent.ts'
 import type { InboxView } from './views.ts'
 
@@ -25,8 +24,4 @@ export interface InboxParts {
   list: List
   blocks: Blocks
   conversations: Conversations
-  /** The status of a view, whether it is known to lack something and the error of its last request. */
-  statusOf(isBehind: boolean, error: ServiceError | null): Status
-  /** The connection for typing: a join that is refused there delays no message. */
-  typingConnection(): Realtime
 }

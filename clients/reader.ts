@@ -42,10 +42,8 @@ export const createReader = (
     interval,
   )
   return {
+    ...loop,
     isBehind: () => isBehind,
-    isDone: () => loop.isDone,
-    run: loop.run,
-    runNow: loop.runNow,
     fellBehind: () => void (isBehind = true),
     /** Begins a read; the answer is whether events have told of all that it then finds. */
     watch() {

@@ -62,29 +62,25 @@ const longestLockWait = 20_000
 
 /** The files of unsent messages. Each has a key of its own, because all else is written with every keystroke. */
 const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
-  const kept = new Map<string, { file: Blob; isTried: boolean }>()
+  const kept = new Map<string, Blob>()
+  const keyOf = async (clientId: string) => `${await key}:${clientId}`
+  let saved: Promise<unknown> = Promise.resolve()
   return {
-    keep: (clientId: string, file: Blob) => void kept.set(clientId, { file, isTried: false }),
     /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
-    async save(storage: TimedStorage, name: string) {
-      for (const [id, entry] of kept) {
-        if (entry.isTried) continue
-        entry.isTried = true
-        await storage.set(`${name}:${id}`, entry.file).catch(() => {})
-      }
+    keep(clientId: string, file: Blob) {
+      kept.set(clientId, file)
+      saved = saved.then(async () => storage?.set(await keyOf(clientId), file)).catch(() => {})
     },
+    saved: () => saved,
     async get(clientId: string): Promise<Blob | null> {
-      const { file } = kept.get(clientId) ?? {}
-      if (file || !storage) return file ?? null
-      const stored = await storage.get(`${await key}:${clientId}`) ?? null
-      if (stored !== null && !(stored instanceof Blob)) throw new ServiceError('This device has not kept the file')
-      return stored
+      const file = kept.get(clientId) ?? await storage?.get(await keyOf(clientId)) ?? null
+      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
+      return file
     },
     /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
     async delete(clientIds: string[]) {
       for (const id of clientIds) kept.delete(id)
-      const name = await key
-      await Promise.all(clientIds.map((id) => storage?.delete(`${name}:${id}`).catch(() => {})))
+      await Promise.all(clientIds.map(async (id) => storage?.delete(await keyOf(id)).catch(() => {})))
     },
   }
 }
@@ -115,7 +111,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     // A storage that hangs may go on after the user has signed out.
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
-      await files.save(storage, name)
+      await files.saved()
       // Two pages never lose each other's change.
       if (changes.length) await storage.update(name, replace)
       else saved = parse(await storage.get(name))
@@ -162,7 +158,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     /** Calls the listener when another page has sent a message. */
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile: files.keep,
+    keepFile: (clientId: string, file: Blob) => closed || files.keep(clientId, file),
     fileOf: files.get,
     dropFile: (clientId: string) => lastRun.then(() => files.delete([clientId])),
     /** Deletes everything of this user, and ignores all later changes. Never rejects. */
@@ -170,7 +166,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       const known = store.view.current.messages
       unsaved = []
       closed = isCleared = true
-      await lastRun
+      await Promise.all([lastRun, files.saved()])
       // Also what this page has not read yet.
       const stored = await storage?.get(await key).catch(() => null)
       await files.delete([...known, ...parse(stored).messages].map(({ client_id }) => client_id))

@@ -62,17 +62,9 @@ playAll([
   ['another user sees nothing of it, and it is gone, also if the one before was not there to delete it', inBrowser,
     1100, leave, (scene) => expect(JSON.stringify(seen(scene))).toContain('Message 3'),
     offline, ({ openPage }) => openPage(2), unknown, (scene) => expect(seen(scene)).toBe(undefined)],
-  ['what is damaged, or of another version, is thrown away', inBrowser, 1100, leave, async (scene) => {
+  ['what is of another version is thrown away', inBrowser, 1100, leave, async (scene) => {
     const whole = seen(scene)!
-    const { inbox, pages: [page] } = whole as unknown as { inbox: object; pages: object[] }
-    const lists = [[null], [{}], [{ id: 1, Messages: [] }]]
-    const damaged = [
-      ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
-      ...lists.map((conversations) => ({ ...whole, inbox: { ...inbox, conversations } })),
-      ...[{ me: null }, { asOf: 'never' }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
-      ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
-    ]
-    for (const value of damaged) {
+    for (const value of ['text', 7, {}, { ...whole, version: 0 }]) {
       scene.origin.values.set('voyagers-and-locals:seen', value)
       scene.setNetwork({ requestLoss: 1 })
       await scene.openPage()
