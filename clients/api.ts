@@ -19,15 +19,15 @@ const isChanges = (body: unknown): boolean =>
 const isSuccess = (body: unknown): boolean => fieldOf(body, 'success') === true
 const isNothing = (body: unknown): boolean => body === undefined
 
-/** What the inbox calls, in the name of the user for whom it was opened, with a time limit. */
-export const createApi = (client: Client, session: InboxSession, timeout: number) => {
+/** Calls in the name of the user for whom the inbox was opened, with a time limit. */
+const createCalls = (client: Client, session: InboxSession, timeout: number) => {
   const onSilence = () => answeringOf(client.auth).set({ answers: false })
   const failed = (thrown: unknown): ServiceError => {
     const error = toServiceError(thrown)
     if (error.code === 'offline') onSilence()
     return error
   }
-  const { GET, POST, PATCH, DELETE } = createApiClient(client, session, async (task, signal) => {
+  const calls = createApiClient(client, session, async (task, signal) => {
     const silence = setTimeout(onSilence, longestSilence)
     try {
       return await withTimeout(timeout, task, signal)
@@ -44,7 +44,12 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
   }
   const bodyOf = async <Body>(call: Call<Body>, isBody = hasId, status = 200): Promise<Body> =>
     (await answerOf(call, isBody, status)).body
+  return { ...calls, answerOf, bodyOf }
+}
 
+/** What the inbox calls. */
+export const createApi = (client: Client, session: InboxSession, timeout: number) => {
+  const { GET, POST, PATCH, DELETE, answerOf, bodyOf } = createCalls(client, session, timeout)
   return {
     me: async (signal: AbortSignal) => {
       const { id, name } = await bodyOf(GET('/users/me', { signal }))

@@ -27,10 +27,6 @@ const saveInterval = 1000
 // What has not changed is written only to say so.
 const confirmInterval = 5 * 60_000
 
-// Changes do not tell of all that the list shows, such as a new photo, or that the partner has blocked the user.
-const longestFresh = 3_600_000
-const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
-
 const parse = (stored: unknown, owner: string): Cached | null => {
   const cached = stored as Cached & { version: number; owner: string } | null | undefined
   return cached?.version === version && cached.owner === owner ? cached : null
@@ -71,8 +67,8 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
   }
 
   return {
-    /** What can be read soon of this user, and whether the changes suffice to bring it up to date. Never rejects. */
-    async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
+    /** What can be read soon of this user. Never rejects. */
+    async load(): Promise<CachedInbox | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(longestLoad, read).catch(() => null)
@@ -80,7 +76,7 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       if (!cached) write((storage) => closed || storage.delete(key))
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
-      return inbox && { ...inbox, isFresh: inbox.conversations.length < mostConversations && isRecent(inbox) }
+      return inbox
     },
     /** Of this conversation, which is opened now. */
     open(id: number): CachedPage | null {

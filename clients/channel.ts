@@ -39,13 +39,6 @@ const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
   if (realtime.getChannels().length) realtime.connect()
 }
 
-interface ChannelOptions {
-  /** Called when Realtime passes on what the database sends; when it begins to serve a project, after the join. */
-  onReady?: () => void
-  /** Whether a user who may not join tries again after minutes only. Otherwise supabase-js tries every few seconds. */
-  pauseAfterRefusal?: boolean
-}
-
 /** What an event does. That of typing has a `user_id` alone, and is the other participant's. */
 export type Handlers = Record<string, (payload: EventPayload) => void>
 
@@ -64,14 +57,16 @@ const listen = (channel: RealtimeChannel, handlers: Handlers, onReady: () => voi
  * A private channel that is joined again after any error or close, until `close()`.
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
- * exceeded. Such a channel is recreated here, and so is one that does not join in time.
+ * exceeded. Such a channel is recreated here, and so is one that does not join in time. Calls `onReady` when Realtime
+ * passes on what the database sends; when it begins to serve a project, that is after the join. With
+ * `pauseAfterRefusal` a user who may not join tries again after minutes only, and not, as supabase-js, every few seconds.
  */
 export const openPersistentChannel = (
   realtime: Realtime,
   topic: string,
   handlers: Handlers,
   onChange: (joined: boolean, error: string | null) => void,
-  { onReady, pauseAfterRefusal = false }: ChannelOptions = {},
+  { onReady, pauseAfterRefusal = false }: { onReady?: () => void; pauseAfterRefusal?: boolean },
 ) => {
   let channel: RealtimeChannel | null = null
   let isJoined = false

@@ -35,7 +35,7 @@ const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
   const queue = inbox.outbox.of(id)
   const status = channel.join() ? 'catching up' : 'offline'
-  const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.entries(), status })
+  const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
   const setResult = (error = store.view.error) =>
     store.set({ error, status: channel.statusOf(messages.reader.isBehind(), error) })
   const cachePage = () => {
@@ -48,13 +48,13 @@ const createParts = (id: number, inbox: InboxParts) => {
   })
   const partner = createPartner(store, messages.myId, inbox)
   const onOutgoing = () => {
-    for (const { message } of queue.entries()) {
+    for (const { message } of queue.all()) {
       if (!message) continue
       messages.expect(message.id)
       if (channel.join()) channel.delivery.expect(id, message.id)
     }
     messages.update()
-    if (!messages.isComplete()) messages.reader.run()
+    if (!messages.isCurrent()) messages.reader.run()
   }
   const onUnsent = () => store.set({ draft: inbox.unsent.current().drafts[id]?.text ?? '' })
   onUnsent()
@@ -68,7 +68,7 @@ const createParts = (id: number, inbox: InboxParts) => {
 type Parts = ReturnType<typeof createParts>
 
 /** What the page calls. */
-const createHandle = (parts: Parts, { api, unsent, blocks, readMarkers }: InboxParts): Conversation => {
+const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxParts): Conversation => {
   const { store, queue, messages, partner, setResult } = parts
   const { id } = store.view
   const closed = new AbortController()
@@ -102,7 +102,8 @@ const createHandle = (parts: Parts, { api, unsent, blocks, readMarkers }: InboxP
     },
     typing: partner.typing.typed,
     refresh() {
-      blocks.loop.runNow()
+      list.blocksChanged()
+      list.reader.runNow()
       partner.details.runNow()
     },
     markRead(upTo = messages.last()) {
@@ -151,7 +152,7 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
         const isUnread = (one: Message) => !one.read && one.id <= id && one.user_id !== user_id
         messages.marked(id <= messages.last() && !store.view.messages.some(isUnread))
       } else if (event === 'reservation.changed') partner.details.run()
-      if (!messages.isCurrent() || !messages.isComplete()) reader.run()
+      if (!messages.isCurrent()) reader.run()
       setResult()
     },
     /** What has changed in this conversation, read during this join of the inbox's channel. */
@@ -161,7 +162,7 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
         else if (kind === 'read') messages.marked()
         else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
       }
-      if (!messages.isCurrent() || !messages.isComplete()) reader.runNow()
+      if (!messages.isCurrent()) reader.runNow()
       else if (join && join === channel.join()) {
         reader.caughtUp(join)
         setResult(null)

@@ -24,7 +24,7 @@ const applyChanges = (
   changes: readonly Change[],
   join: number,
   isFollowed: boolean,
-  { store, cache, channel: { delivery }, list, blocks, conversations }: InboxParts,
+  { store, cache, channel: { delivery }, list, conversations }: InboxParts,
 ) => {
   cache.change(changes)
   for (const { kind, conversation_id, id } of changes) {
@@ -33,23 +33,21 @@ const applyChanges = (
     // An older message was corrected, of which no event tells.
     else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
   }
-  // A block is part of how the user sees a conversation, and the list tells of it by its addresses.
-  if (!blocks.loop.isDone() || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
-  if (!list.reader.isDone() || changes.some(({ kind }) => kind !== 'reservation')) list.reader.runNow()
-  else {
-    store.set({ asOf: null })
-    if (list.isComplete()) list.reader.caughtUp(join)
-  }
+  // A block is part of how the user sees a conversation.
+  if (changes.some(({ kind }) => kind === 'state')) list.blocksChanged()
+  if (store.view.asOf || !list.reader.isDone() || changes.some(({ kind }) => kind !== 'reservation')) {
+    list.reader.runNow()
+  } else list.reader.caughtUp(join)
   conversations.forEach((conversation) => {
     conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
   })
 }
 
 /** Reads everything; with `anew`, the service has forgotten what has changed. */
-const readAll = (anew: boolean, { cache, list, blocks, conversations }: InboxParts) => {
+const readAll = (anew: boolean, { cache, list, conversations }: InboxParts) => {
   cache.forget()
+  list.blocksChanged()
   list.reader.runNow()
-  blocks.loop.runNow()
   conversations.forEach((conversation) => conversation.readAll(anew))
 }
 

@@ -1,5 +1,4 @@
 import { createApi } from './api.ts'
-import { createBlocks } from './blocks.ts'
 import { openCache } from './cache.ts'
 import { openConversation } from './conversation.ts'
 import { createConversations } from './conversations.ts'
@@ -58,12 +57,14 @@ export interface Options {
 }
 
 /** What the events of the user's channel do. */
-const handlersOf = ({ channel, list, blocks, conversations }: InboxParts) => {
+const handlersOf = ({ channel, list, conversations }: InboxParts) => {
   const handlerOf = (event: EventName) => (payload: EventPayload) => {
     const { conversation_id, id } = payload
-    const message = event === 'message.created' ? id : 0
-    channel.arrived(conversation_id, message)
-    if (message) list.expect(conversation_id, message)
+    if (event === 'message.created') {
+      channel.delivery.seen(conversation_id, id)
+      list.expect(conversation_id, id)
+    }
+    channel.arrived()
     conversations.get(conversation_id)?.handleEvent(event, payload)
     list.reader.run()
   }
@@ -71,7 +72,7 @@ const handlersOf = ({ channel, list, blocks, conversations }: InboxParts) => {
     ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
     'block.changed'() {
       channel.arrived()
-      blocks.loop.run()
+      list.blocksChanged()
       list.reader.run()
     },
   }
@@ -86,9 +87,9 @@ const identify = async (signal: AbortSignal, parts: InboxParts) => {
 
 /** Shows what an earlier page has left, and resolves to the cursor from which to follow what has changed since. */
 const showSeen = async (signal: AbortSignal, { store, cache, list, conversations }: InboxParts) => {
-  const { cursor = null, isFresh = false, ...seen } = await cache.load() ?? {}
+  const { cursor = null, ...seen } = await cache.load() ?? {}
   if (signal.aborted) return null
-  if (!isFresh || store.view.loaded) list.reader.run()
+  if (!cursor) list.reader.run()
   if (!cursor || store.view.loaded) return null
   store.set({ ...seen, loaded: true })
   conversations.forEach((conversation) => conversation.showCached())
@@ -161,14 +162,14 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     recheck: () => feed.recheck(),
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
   })
-  const updatePartners = () => conversations.forEach((conversation) => conversation.updatePartner())
-  const list = createList(store, api, channel, updatePartners, (error) => {
+  const list = createList(store, api, channel, () => {
+    conversations.forEach((conversation) => conversation.updatePartner())
+  }, (error) => {
     setResult(error)
     if (!error) feed.keepList()
   })
-  const blocks = createBlocks(api, updatePartners)
   const conversations = createConversations((id) => openConversation(id, parts))
-  const parts: InboxParts = { api, store, me, unsent, cache, outbox, readMarkers, channel, list, blocks, conversations }
+  const parts: InboxParts = { api, store, me, unsent, cache, outbox, readMarkers, channel, list, conversations }
   const seen = showSeen(closed.signal, parts)
   const feed = createFeed(
     parts,
@@ -187,13 +188,13 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (closed.signal.aborted) return
     closed.abort()
     clientsInUse.delete(supabase)
-    const readers = [list.reader, blocks.loop, feed]
+    const readers = [list.reader, feed]
     for (const part of [session, conversations, channel, ...readers, cache, outbox, readMarkers, unsent]) part.close()
     store.set({ status: 'offline' })
     store.close()
   }
 
-  for (const loop of [feed, blocks.loop]) loop.run()
+  feed.run()
 
   return {
     get view() {

@@ -65,6 +65,7 @@ export const createInboxChannel = (
   // the first time and after the page became visible.
   let within: number | null = null
 
+  const usualInterval = () => shortest + Math.random() * (longest - shortest)
   const onJoinChange = (joined: boolean, error: string | null) => {
     join = joined ? ++joins : 0
     reason = error
@@ -98,10 +99,7 @@ export const createInboxChannel = (
       resync.now()
     },
     onSilence,
-    () => {
-      const usual = shortest + Math.random() * (longest - shortest)
-      return join && !delivery.isLive() ? Math.min(usual, delivery.interval()) : usual
-    },
+    () => join ? delivery.interval(usualInterval()) : usualInterval(),
   )
   const stopHeartbeat = startHeartbeat(realtime, onSilence)
 
@@ -125,9 +123,9 @@ export const createInboxChannel = (
     },
     /** The connection for typing: a join that is refused there delays no message. */
     typingConnection: () => typing ??= openConnection(realtime),
-    /** An event has arrived; of a message.created, with its conversation and message. */
-    arrived(conversation?: number, message?: number) {
-      delivery.arrived(conversation, message)
+    /** An event has arrived. */
+    arrived() {
+      delivery.ready()
       recheck.start(recheckDelay())
     },
     close() {

@@ -8,7 +8,10 @@ import type { InboxView } from './views.ts'
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500
 
-/** Reads the list of conversations with the unread counts. */
+/**
+ * Reads the list of conversations with the unread counts, and whom the user has blocked: they are not told and may still
+ * send, so this side leaves the topic.
+ */
 export const createList = (
   store: Store<InboxView>,
   api: Api,
@@ -18,6 +21,9 @@ export const createList = (
 ) => {
   // The newest message of each conversation of which an event told, until the list has it.
   const told = new Map<number, number>()
+  let blocked: ReadonlySet<number> | null = null
+  // How often a block was told of, and of which the last read knew.
+  let [blocksTold, blocksRead] = [1, 0]
   const newestOf = (id: number): number =>
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
@@ -25,12 +31,15 @@ export const createList = (
     join,
     async (signal, awaits) => {
       const isFollowed = reader.watch()
-      const expected = [...told]
-      const [listed, { total, conversations: counts }] = await Promise.all([
+      const [expected, blocksExpected] = [[...told], blocksTold]
+      const [listed, { total, conversations: counts }, blocks] = await Promise.all([
         api.conversations(signal),
         api.unread(signal),
+        blocksExpected === blocksRead ? blocked : api.blockedUsers(signal).then((users) => new Set(users)),
       ])
       if (signal.aborted) return false
+      blocked = blocks
+      blocksRead = blocksExpected
       const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
       store.set({ conversations, unread: total, loaded: true, asOf: null })
@@ -51,6 +60,10 @@ export const createList = (
     newestOf,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
+    /** A block may have changed, of which the list tells as well, by its addresses. */
+    blocksChanged: () => void blocksTold++,
+    /** Null until they are loaded. */
+    isBlocked: (user: number) => blocked && blocked.has(user),
     /**
      * Whether the list has this user's address as empty: across a block and after they have erased their account, when
      * a join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until it is loaded.
@@ -60,8 +73,6 @@ export const createList = (
       store.view.conversations.some(({ Voyager, Local }) =>
         [Voyager, Local].some(({ id, email }) => id === user && email === '')
       ),
-    /** Whether the list has all of which events told. */
-    isComplete: () => told.size === 0,
   }
 }
 export type List = ReturnType<typeof createList>

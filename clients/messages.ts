@@ -19,10 +19,10 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { api, readMa
   const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), readMarkers.confirmed(id))
   const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
     const messages = withMarker(known)
-    const outgoing = unconfirmed(queue.entries(), messages, myId(), queue.answered)
+    const outgoing = unconfirmed(queue.all(), messages, myId(), queue.answered)
     store.set({ ...change, messages, outgoing: replaced(store.view.outgoing, outgoing) })
     // What was answered is not outgoing any more once it is shown, or was removed.
-    for (const { client_id, message } of queue.entries()) {
+    for (const { client_id, message } of queue.all()) {
       if (message && message.id <= lastKnown()) queue.discard(client_id)
     }
   }
@@ -121,9 +121,8 @@ export const createMessages = (
   return {
     ...pages,
     reader,
-    isComplete,
     /** Whether what is shown is as the service has it, as far as is known. */
-    isCurrent: () => reader.isDone() && readFrom === Infinity,
+    isCurrent: () => reader.isDone() && readFrom === Infinity && isComplete(),
     /** There is this message. */
     expect,
     /** A message is new, or another than before, or gone. */

@@ -6,10 +6,8 @@ import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
-import type { Outgoing } from './views.ts'
-import type { Refusal, Sent, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
-
-const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
+import type { Outgoing, UnsentMessage } from './views.ts'
+import type { Sent, Unsent, UnsentStore } from './unsent.ts'
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
 
@@ -17,9 +15,11 @@ const without = (clientId: string) => (unsent: Unsent): Unsent => ({
   ...unsent,
   messages: unsent.messages.filter(({ client_id }) => client_id !== clientId),
 })
-const withRefusal = (clientId: string, refused: Refusal) => (unsent: Unsent): Unsent => ({
+const withRefusal = (clientId: string, { message, status, body }: ServiceError) => (unsent: Unsent): Unsent => ({
   ...unsent,
-  messages: unsent.messages.map((message) => message.client_id === clientId ? { ...message, refused } : message),
+  messages: unsent.messages.map((one) =>
+    one.client_id === clientId ? { ...one, refused: { message, status, body } } : one
+  ),
 })
 /** Puts it at the end. What was written is no longer a draft. */
 const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
@@ -31,25 +31,30 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
 const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
   if (known && (known.state === 'refused') === Boolean(refused)) return known
   const entry = { ...message, error: null, progress: null, message: null }
-  if (refused) return { ...entry, state: 'refused', error: errorOf(refused) }
+  if (refused) {
+    return { ...entry, state: 'refused', error: new ServiceError(refused.message, refused.status, 0, refused.body) }
+  }
   // One that was written in another page, or before this one was opened, waits for its turn.
   return { ...entry, state: known ? 'sending' : 'waiting' }
 }
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
 const createEntries = (conversation: number, unsent: UnsentStore) => {
-  const store = createStore({ entries: [] as readonly Outgoing[] })
+  const store = createStore({ entries: [] as readonly Outgoing[], isClosed: false })
+  const answered = new Set<number>()
+  const resolvers = new Map<string, (message: Message) => void>()
   const all = () => store.view.entries
   const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
   const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
   const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
+  const update = (clientId: string, change: Partial<Outgoing>) =>
+    set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
   return {
     all,
     set,
+    update,
     ownUnsent,
     isUnsent,
-    update: (clientId: string, change: Partial<Outgoing>) =>
-      set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry)),
     /** Follows `unsent`, which this page or another has changed, and tells what was discarded. */
     sync(inFlight: string | null) {
       const known = new Map(all().map((entry) => [entry.client_id, entry]))
@@ -59,55 +64,42 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
       set([...kept, ...next])
       return left.filter((entry) => !kept.includes(entry))
     },
-    subscribe: store.subscribe,
-    close: store.close,
-  }
-}
-type Entries = ReturnType<typeof createEntries>
-
-/** The promises of messages that were sent from this page. */
-const createAnswers = (entries: Entries) => {
-  type Answer = { resolve: (message: Message) => void; reject: (error: ServiceError) => void }
-  const waiting = new Map<string, Answer>()
-  /** The ids of all messages that were returned for a send. */
-  const ids = new Set<number>()
-  let isClosed = false
-  entries.subscribe(() => {
-    for (const [clientId, { reject }] of waiting) {
-      const entry = entries.all().find(({ client_id }) => client_id === clientId)
-      if (entry && isPending(entry)) continue
-      waiting.delete(clientId)
-      reject(entry?.error ?? new ServiceError('Discarded'))
-    }
-  })
-  return {
-    ids: ids as ReadonlySet<number>,
+    /** The ids of all messages that were returned for a send. */
+    answered: answered as ReadonlySet<number>,
+    /** This page or another has sent a message. */
+    settle({ client_id, message }: Sent) {
+      answered.add(message.id)
+      resolvers.get(client_id)?.(message)
+      update(client_id, { state: 'sent', error: null, message })
+    },
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
-    of(clientId: string): Promise<Message> {
+    answerOf(clientId: string): Promise<Message> {
       const answer = new Promise<Message>((resolve, reject) => {
-        if (isClosed) reject(new ServiceError('Closed'))
-        else waiting.set(clientId, { resolve, reject })
+        if (store.view.isClosed) return reject(new ServiceError('Closed'))
+        resolvers.set(clientId, resolve)
+        const stop = store.subscribe(() => {
+          const entry = all().find(({ client_id }) => client_id === clientId)
+          if (entry && isPending(entry)) return
+          stop()
+          resolvers.delete(clientId)
+          const reason = store.view.isClosed ? 'Closed before it was answered' : 'Discarded'
+          reject(entry?.error ?? new ServiceError(reason))
+        })
       })
       // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
       return answer
     },
-    /** This page or another has sent a message. */
-    settle({ client_id, message }: Sent) {
-      ids.add(message.id)
-      waiting.get(client_id)?.resolve(message)
-      entries.update(client_id, { state: 'sent', error: null, message })
-    },
+    subscribe: store.subscribe,
     close() {
-      isClosed = true
-      for (const { reject } of waiting.values()) reject(new ServiceError('Closed before it was answered'))
+      store.set({ entries: [], isClosed: true })
+      store.close()
     },
   }
 }
 
 const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
   const entries = createEntries(conversation, unsent)
-  const answers = createAnswers(entries)
   const uploaded = new Set<string>()
   let inFlight: string | null = null
 
@@ -144,7 +136,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       await upload(entry, signal)
       const sent = { client_id, message: await api.send(conversation, entry, client_id, signal) }
       inFlight = null
-      answers.settle(sent)
+      entries.settle(sent)
       unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
@@ -157,7 +149,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
         // The next message must not overtake this one, so the whole queue waits.
         throw error
       }
-      unsent.change(withRefusal(client_id, { message: error.message, status: error.status, body: error.body }))
+      unsent.change(withRefusal(client_id, error))
     }
   }
   const loop = createRetryLoop((signal) =>
@@ -171,12 +163,8 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
   sync()
 
   return {
-    entries: entries.all,
-    /** The ids of all messages that were returned for a send. */
-    answered: answers.ids,
-    subscribe: entries.subscribe,
+    ...entries,
     sync,
-    settle: answers.settle,
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
@@ -185,7 +173,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
       unsent.change(withMessage({ ...message, conversation, refused: null }))
-      const answer = answers.of(client_id)
+      const answer = entries.answerOf(client_id)
       entries.update(client_id, { state: 'sending' })
       return answer
     },
@@ -203,7 +191,6 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
     },
     runNow: () => entries.all().some(isPending) && loop.runNow(),
     close() {
-      answers.close()
       entries.close()
       loop.close()
     },

@@ -16,7 +16,7 @@ const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, st
  * while either has blocked the other, as Realtime may still let them send on it.
  */
 export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
-  const { api, me, blocks: { isBlocked }, list: { hidesAddress }, channel: { typingConnection } } = inbox
+  const { api, me, list: { isBlocked, hidesAddress }, channel: { typingConnection } } = inbox
   const { id } = store.view
   let closed = false
   // The other account is not active any more, while Realtime may still let it send.
@@ -31,7 +31,7 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     const own = reservations.map((one) => ({ ...one, can: stepsOf(one, myId(), isReachable()) }))
     if (JSON.stringify(own) !== JSON.stringify(store.view.reservations)) store.set({ reservations: own })
   }
-  /** The blocks, the list, the participants or the messages have been read. */
+  /** The list, the participants or the messages have been read. */
   const update = () => {
     const { other, loaded, reservations } = store.view
     if (closed || !other || !loaded) return

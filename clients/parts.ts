@@ -1,5 +1,4 @@
 import type { Api } from './api.ts'
-import type { Blocks } from './blocks.ts'
 import type { Cache } from './cache.ts'
 import type { Conversations } from './conversations.ts'
 import type { InboxChannel } from './inbox_channel.ts'
@@ -22,6 +21,5 @@ export interface InboxParts {
   readMarkers: ReadMarkers
   channel: InboxChannel
   list: List
-  blocks: Blocks
   conversations: Conversations
 }

@@ -26,10 +26,10 @@ export const createReader = (
   const awaits = (message: number): boolean => {
     clearTimeout(timer)
     if (message !== missing) missingSince = Date.now()
-    missing = message
     const elapsed = Date.now() - missingSince
     const next = message ? times.find((time) => time > elapsed) : undefined
-    if (next === undefined) return false
+    missing = next ? message : 0
+    if (!next) return false
     timer = setTimeout(loop.run, next - elapsed)
     return isBehind = true
   }
@@ -43,6 +43,7 @@ export const createReader = (
   )
   return {
     ...loop,
+    isDone: () => loop.isDone() && !missing,
     isBehind: () => isBehind,
     fellBehind: () => void (isBehind = true),
     /** Begins a read; the answer is whether events have told of all that it then finds. */

@@ -37,16 +37,12 @@ export const createSessions = (
   }
 }
 
-interface StoringAuth {
-  storage?: { getItem: (key: string) => unknown }
-  storageKey?: string
-}
 /**
  * The id in Auth of whoever is signed in on this device, or null. Without a network supabase-js does not tell once the
  * token has expired, and tries to refresh it for half a minute first.
  */
 const storedUser = async (auth: Client['auth']): Promise<string | null> => {
-  const { storage, storageKey = '' } = auth as unknown as StoringAuth
+  const { storage, storageKey = '' } = auth as unknown as { storage?: Storage; storageKey?: string }
   try {
     return JSON.parse(`${await storage?.getItem(storageKey)}`).user.id ?? null
   } catch {

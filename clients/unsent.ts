@@ -2,23 +2,8 @@ import { ServiceError } from './errors.ts'
 import { withLock } from './lock.ts'
 import type { TimedStorage } from './storage.ts'
 import { createStore } from './store.ts'
-import type { Attachment, Message } from './types.ts'
-
-/** The part of a ServiceError that can be stored. */
-export type Refusal = Pick<ServiceError, 'message' | 'status' | 'body'>
-
-/** A message that the service has not accepted yet. */
-export interface UnsentMessage {
-  conversation: number
-  client_id: string
-  content: string
-  attachment: Attachment | null
-  createdAt: string
-  /** The id of the newest message shown when this one was written, or 0. */
-  after: number
-  /** Why the service refused it, if it did. */
-  refused: Refusal | null
-}
+import type { Message } from './types.ts'
+import type { UnsentMessage } from './views.ts'
 
 /** What a user has written and marked, and the service has not confirmed. */
 export interface Unsent {

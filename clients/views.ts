@@ -2,12 +2,25 @@ import type { ServiceError } from './errors.ts'
 import type { Listener } from './store.ts'
 import type { Attachment, Draft, ListedConversation, Message, OwnReservation, Person, Status } from './types.ts'
 
-/** A message of the caller's that is not confirmed yet. */
-export interface Outgoing {
+interface Written {
   /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
   client_id: string
   content: string
   attachment: Attachment | null
+  createdAt: string
+  /** The id of the newest message shown when this one was written, or 0. */
+  after: number
+}
+
+/** A message that the service has not accepted yet, as it is kept. */
+export interface UnsentMessage extends Written {
+  conversation: number
+  /** Why the service refused it, if it did. */
+  refused: Pick<ServiceError, 'message' | 'status' | 'body'> | null
+}
+
+/** A message of the caller's that is not confirmed yet. */
+export interface Outgoing extends Written {
   /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
   state: 'sending' | 'waiting' | 'sent' | 'refused'
   error: ServiceError | null
@@ -15,12 +28,19 @@ export interface Outgoing {
   progress: number | null
   /** The service's answer. */
   message: Message | null
-  createdAt: string
-  /** The id of the newest message shown when this one was written, or 0. */
-  after: number
 }
 
-export interface ConversationView {
+interface SyncedView {
+  /** Whether it has been read once. Until then an empty list does not mean that there is nothing. */
+  loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
+  status: Status
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
+}
+
+export interface ConversationView extends SyncedView {
   id: number
   /** Oldest first, without gaps from the first message shown. Show `outgoing` below it. */
   messages: readonly Message[]
@@ -29,10 +49,6 @@ export interface ConversationView {
   /** What the user was writing, as `setDraft` has left it, also in another page or before a reload. */
   draft: string
   hasOlder: boolean
-  /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
-  loaded: boolean
-  /** Until the service has answered: as of when this is, as an earlier page has left it. */
-  asOf: string | null
   /** Whether the other participant is typing. */
   typing: boolean
   /** The other participant. */
@@ -41,24 +57,14 @@ export interface ConversationView {
   blocked: boolean
   /** With all their terms and steps, once these have been read. */
   reservations: readonly OwnReservation[]
-  status: Status
-  /** The error of the last request; null after one that succeeded. */
-  error: ServiceError | null
 }
 
-export interface InboxView {
+export interface InboxView extends SyncedView {
   me: Person | null
   /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
   /** The number of unread messages over all conversations. */
   unread: number
-  /** Whether the list has been read once. */
-  loaded: boolean
-  /** Until the service has answered: as of when this is, as an earlier page has left it. */
-  asOf: string | null
-  status: Status
-  /** The error of the last request; null after one that succeeded. */
-  error: ServiceError | null
   /**
    * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
    * storage is full, forbidden or does not answer.
