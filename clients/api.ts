@@ -115,7 +115,6 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
           throw error
         },
       ),
-    /** The ids of the users whom the caller has blocked. */
     blockedUsers: async (signal: AbortSignal) =>
       (await bodyOf(GET('/users/me/blocks', { signal }), Array.isArray)).map(({ user_id }) => user_id),
     /** Resolves when the file is in Storage, by this try or by an earlier one. */

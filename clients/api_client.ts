@@ -90,7 +90,6 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
   return search ? `${filled}?${search}` : filled
 }
 
-/** Limits the time of a task. */
 type Limit = <Result>(task: (signal?: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
 
 /**

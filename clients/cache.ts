@@ -10,11 +10,8 @@ export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Pe
 /** A conversation that was open; `asOf` is null where it is as new as the list. */
 export type CachedPage = Pick<ConversationView, 'id' | 'messages' | 'hasOlder' | 'other' | 'reservations' | 'asOf'>
 
-interface Cached {
-  inbox: CachedInbox
-  /** In the order in which they were opened. */
-  pages: readonly CachedPage[]
-}
+/** The pages are in the order in which they were opened. */
+type Cached = { inbox: CachedInbox; pages: readonly CachedPage[] }
 
 // One key for whoever was here last, so that the next user of the browser overwrites it whatever came between.
 const key = 'voyagers-and-locals:seen'
@@ -78,7 +75,6 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
       return inbox
     },
-    /** Of this conversation, which is opened now. */
     open(id: number): CachedPage | null {
       const page = pages.get(id)
       if (!page || !inbox) return null
@@ -95,7 +91,6 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       inbox = { me, conversations, unread, cursor, asOf: new Date().toISOString() }
       if (isNew || Date.now() - savedAt > confirmInterval) save()
     },
-    /** The service has said that this is a conversation. */
     setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
       if (!loaded || asOf) return
       const known = pages.get(id)

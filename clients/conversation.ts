@@ -9,17 +9,9 @@ import { uuid } from './uuid.ts'
 import type { Conversation, ConversationView } from './views.ts'
 
 const emptyView = {
-  messages: [],
-  draft: '',
-  hasOlder: false,
-  loaded: false,
-  asOf: null,
-  typing: false,
-  other: null,
-  blocked: false,
-  reservations: [],
-  error: null,
-} as const
+  ...{ messages: [], draft: '', hasOlder: false, loaded: false, asOf: null },
+  ...{ typing: false, other: null, blocked: false, reservations: [], error: null },
+}
 
 const withDraft = (conversation: number, text: string) => {
   const client_id = uuid()
@@ -30,7 +22,6 @@ const withDraft = (conversation: number, text: string) => {
   }
 }
 
-/** What a conversation consists of. */
 const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
   const queue = inbox.outbox.of(id)
@@ -136,7 +127,6 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
     connectionChanged: () => setResult(),
     updatePartner: partner.update,
     rejoin: partner.typing.rejoin,
-    /** A read marker was answered. */
     handleMarked(error: ServiceError | null) {
       setResult(error)
       messages.update()
@@ -179,5 +169,4 @@ export const openConversation = (id: number, inbox: InboxParts) => {
   const parts = createParts(id, inbox)
   return Object.assign(createHandle(parts, inbox), createFollower(parts, inbox))
 }
-/** What the inbox uses of a conversation. */
 export type OpenConversation = ReturnType<typeof openConversation>

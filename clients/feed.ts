@@ -19,51 +19,43 @@ const readChanges = async (api: Api, from: string, signal: AbortSignal) => {
   return null
 }
 
-/** Reads what has changed, of which the feed told during this join of the channel. */
-const applyChanges = (
-  changes: readonly Change[],
-  join: number,
-  isFollowed: boolean,
-  { store, cache, channel: { delivery }, list, conversations }: InboxParts,
-) => {
-  cache.change(changes)
-  for (const { kind, conversation_id, id } of changes) {
-    if (kind !== 'message') continue
-    if (!isFollowed) delivery.seen(conversation_id, id)
-    // An older message was corrected, of which no event tells.
-    else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
-  }
-  // A block is part of how the user sees a conversation.
-  if (changes.some(({ kind }) => kind === 'state')) list.blocksChanged()
-  if (store.view.asOf || !list.reader.isDone() || changes.some(({ kind }) => kind !== 'reservation')) {
-    list.reader.runNow()
-  } else list.reader.caughtUp(join)
-  conversations.forEach((conversation) => {
-    conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
-  })
-}
-
-/** Reads everything; with `anew`, the service has forgotten what has changed. */
-const readAll = (anew: boolean, { cache, list, conversations }: InboxParts) => {
-  cache.forget()
-  list.blocksChanged()
-  list.reader.runNow()
-  conversations.forEach((conversation) => conversation.readAll(anew))
-}
-
 /**
  * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
  * the first answer after the service was away.
  */
 export const createFeed = (
-  parts: InboxParts,
+  { api, cache, store, channel, list, conversations }: InboxParts,
   begin: (signal: AbortSignal) => Promise<string | null>,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
-  const { api, cache, store, channel, list } = parts
   let cursor: string | null = null
   let isOut = false
+  /** Reads what has changed, of which the feed told during this join of the channel. */
+  const apply = (changes: readonly Change[], join: number, isFollowed: boolean) => {
+    cache.change(changes)
+    for (const { kind, conversation_id, id } of changes) {
+      if (kind !== 'message') continue
+      if (!isFollowed) channel.delivery.seen(conversation_id, id)
+      // An older message was corrected, of which no event tells.
+      else if (id > list.newestOf(conversation_id)) channel.delivery.expect(conversation_id, id)
+    }
+    // A block is part of how the user sees a conversation.
+    if (changes.some(({ kind }) => kind === 'state')) list.blocksChanged()
+    const isListed = store.view.asOf || changes.some(({ kind }) => kind !== 'reservation')
+    if (isListed || !list.reader.isDone()) list.reader.runNow()
+    else list.reader.caughtUp(join)
+    conversations.forEach((conversation) => {
+      conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
+    })
+  }
+  /** Reads everything; with `anew`, the service has forgotten what has changed. */
+  const readAll = (anew: boolean) => {
+    cache.forget()
+    list.blocksChanged()
+    list.reader.runNow()
+    conversations.forEach((conversation) => conversation.readAll(anew))
+  }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(async (signal) => {
     cursor ??= await begin(signal)
@@ -76,8 +68,8 @@ export const createFeed = (
       return null
     })
     cursor = read ? read.cursor : (await api.changes(null, signal)).cursor
-    if (!read) return readAll(isAnew, parts)
-    applyChanges(read.changes, join, isFollowed(), parts)
+    if (!read) return readAll(isAnew)
+    apply(read.changes, join, isFollowed())
     keepList()
   }, (error) => {
     if (isOut && !error) onBack()
@@ -97,7 +89,6 @@ export const createFeed = (
     runNow: loop.runNow,
     /** Reads only whether there is anything of which no event has told. */
     recheck: recheckLoop.runNow,
-    /** Keeps the list for a start without a network. */
     keepList,
     close() {
       loop.close()

@@ -12,8 +12,7 @@ import { createReadMarkers } from './read_markers.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
-import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
-import type { Person } from './types.ts'
+import { type Client, type EventName, eventNames, type EventPayload, type Person } from './types.ts'
 import { openUnsentStore } from './unsent.ts'
 import type { Conversation, InboxView } from './views.ts'
 
@@ -31,9 +30,8 @@ export interface Inbox {
   /** Opens the conversation with this user, creating it if there is none. */
   openWith(userId: number): Promise<Conversation>
   /**
-   * Ends all channels, timers and requests. Unanswered messages and read markers are sent when the user's inbox is
-   * opened again, if they are stored. The inbox also closes when the user signs out or another user signs in; then they
-   * are deleted.
+   * Ends all channels, timers and requests. What is stored and unanswered is sent when the user's inbox is opened again.
+   * The inbox also closes when the user signs out or another user signs in; then that is deleted.
    */
   close(): void
 }
@@ -97,14 +95,8 @@ const showSeen = async (signal: AbortSignal, { store, cache, list, conversations
 }
 
 const emptyView: InboxView = {
-  me: null,
-  conversations: [],
-  unread: 0,
-  loaded: false,
-  asOf: null,
-  status: 'offline',
-  error: null,
-  isDurable: false,
+  ...{ me: null, conversations: [], unread: 0, loaded: false, asOf: null },
+  ...{ status: 'offline', error: null, isDurable: false },
 }
 
 const clientsInUse = new WeakSet<Client>()

@@ -1,10 +1,25 @@
 import type { InboxParts } from './parts.ts'
-import { stepsOf } from './reservations.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
-import type { Reservation, ReservationWithHistory } from './types.ts'
+import type { Reservation, ReservationDetail, ReservationStep, ReservationWithHistory } from './types.ts'
 import { createTyping } from './typing.ts'
 import type { ConversationView } from './views.ts'
+
+/**
+ * What a participant can do about a reservation now; `change` is a counter offer. The service decides
+ * (api.step_reservation), and tests/rules/reservations.rules.ts compares. Whoever cannot reach the other, across a
+ * block or after an erasure, can only leave.
+ */
+export const stepsOf = (
+  { status, offered_by }: Pick<ReservationDetail, 'status' | 'offered_by'>,
+  me: number,
+  isReachable: boolean,
+): ReservationStep[] => {
+  if (status === 'accepted') return ['cancel']
+  if (status !== 'pending') return []
+  if (!isReachable) return ['cancel']
+  return offered_by === me ? ['change', 'cancel'] : ['accept', 'decline', 'change', 'cancel']
+}
 
 /** What has ended changes only if an admin corrects it. */
 const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, status }: Reservation): boolean =>

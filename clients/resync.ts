@@ -26,7 +26,6 @@ export const scheduleResync = (resync: (isAlone: boolean) => void, onOffline: ()
   browser.addEventListener?.('online', () => resync(true), { signal })
   browser.addEventListener?.('offline', onOffline, { signal })
   return {
-    /** Begins a new interval. */
     restart: poll,
     stop() {
       clearTimeout(timer)

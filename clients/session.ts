@@ -54,13 +54,12 @@ const storedUser = async (auth: Client['auth']): Promise<string | null> => {
 export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => void): () => void => {
   const stored = storedUser(auth)
   let isKnown = false
-  const tellStored = async () => {
-    const user = await stored
+  const tellStored = (user: string | null) => {
     if (!isKnown) onUser(user)
   }
-  stored.then((user) => user ? tellStored() : undefined)
+  stored.then((user) => user && tellStored(user))
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'INITIAL_SESSION' && !session) return void tellStored()
+    if (event === 'INITIAL_SESSION' && !session) return void stored.then(tellStored)
     isKnown = true
     onUser(session?.user.id ?? null)
   })

@@ -1,5 +1,4 @@
 import { createStore, del, get, set, update } from 'idb-keyval'
-import { withLock } from './lock.ts'
 import { withTimeout } from './timeout.ts'
 
 /** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
@@ -23,6 +22,30 @@ export const browserStorage = (): KeyValueStorage | null => {
     set: (key, value) => set(key, value, store),
     delete: (key) => del(key, store),
     update: (key, change) => update(key, change, store),
+  }
+}
+
+/**
+ * Runs a task while no other page runs one of this name. Where there are no Web Locks, or after waiting for
+ * `longestWait` milliseconds (a page in the background may be suspended while it holds the lock), it runs anyway.
+ */
+export const withLock = async <Result>(name: string, longestWait: number, task: () => Promise<Result>) => {
+  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined
+  if (!locks) return task()
+  const waiting = new AbortController()
+  const timer = setTimeout(() => waiting.abort(), longestWait)
+  let started = false
+  try {
+    return await locks.request(name, { signal: waiting.signal }, () => {
+      clearTimeout(timer)
+      started = true
+      return task()
+    })
+  } catch (error) {
+    if (started) throw error
+    return task()
+  } finally {
+    clearTimeout(timer)
   }
 }
 

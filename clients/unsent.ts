@@ -1,6 +1,5 @@
 import { ServiceError } from './errors.ts'
-import { withLock } from './lock.ts'
-import type { TimedStorage } from './storage.ts'
+import { type TimedStorage, withLock } from './storage.ts'
 import { createStore } from './store.ts'
 import type { Message } from './types.ts'
 import type { UnsentMessage } from './views.ts'
@@ -22,10 +21,7 @@ export interface Unsent {
 type Change = (unsent: Unsent) => Unsent
 
 /** A message that was sent, told to the other pages of this user. */
-export interface Sent {
-  client_id: string
-  message: Message
-}
+export type Sent = { client_id: string; message: Message }
 
 const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
 
@@ -36,9 +32,8 @@ const parse = (stored: unknown): Unsent => {
   const { version: storedVersion, unsent } = (stored ?? {}) as { version?: number; unsent?: Unsent }
   return storedVersion === version && unsent ? unsent : empty
 }
-const isEmpty = ({ messages, readMarkers, drafts }: Unsent): boolean =>
-  messages.length + Object.keys(readMarkers).length + Object.keys(drafts).length === 0
-const serialize = (unsent: Unsent) => isEmpty(unsent) ? undefined : { version, unsent }
+const serialize = (unsent: Unsent) =>
+  Object.values(unsent).some((part) => Object.keys(part).length > 0) ? { version, unsent } : undefined
 const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
   changes.reduce((before, change) => change(before), unsent)
 
@@ -140,7 +135,6 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
     announce: (sent: Sent) => channel?.postMessage(sent),
-    /** Calls the listener when another page has sent a message. */
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
     keepFile: (clientId: string, file: Blob) => closed || files.keep(clientId, file),

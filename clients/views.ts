@@ -26,7 +26,6 @@ export interface Outgoing extends Written {
   error: ServiceError | null
   /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
   progress: number | null
-  /** The service's answer. */
   message: Message | null
 }
 
@@ -49,7 +48,6 @@ export interface ConversationView extends SyncedView {
   /** What the user was writing, as `setDraft` has left it, also in another page or before a reload. */
   draft: string
   hasOlder: boolean
-  /** Whether the other participant is typing. */
   typing: boolean
   /** The other participant. */
   other: Person | null
@@ -63,7 +61,6 @@ export interface InboxView extends SyncedView {
   me: Person | null
   /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
-  /** The number of unread messages over all conversations. */
   unread: number
   /**
    * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
@@ -82,7 +79,6 @@ export interface Conversation {
    * if the inbox closes.
    */
   send(draft: string | Draft): Promise<Message>
-  /** Sends a refused message again. */
   retry(clientId: string): void
   /**
    * Removes a refused or waiting message. A message that reached the service stays, even if its answer was lost. A
