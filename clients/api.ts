@@ -16,8 +16,8 @@ const hasId = (body: unknown): boolean => Number.isInteger(fieldOf(body, 'id'))
 const isUnread = (body: unknown): boolean => Array.isArray(fieldOf(body, 'conversations'))
 const isChanges = (body: unknown): boolean =>
   Array.isArray(fieldOf(body, 'changes')) && typeof fieldOf(body, 'cursor') === 'string'
-const isSuccess = (body: unknown): boolean => fieldOf(body, 'success') === true
 const isNothing = (body: unknown): boolean => body === undefined
+const isSuccess = (body: unknown): boolean => fieldOf(body, 'success') === true
 
 /** Calls in the name of the user for whom the inbox was opened, with a time limit. */
 const createCalls = (client: Client, session: InboxSession, timeout: number) => {

@@ -58,8 +58,8 @@ const listen = (channel: RealtimeChannel, handlers: Handlers, onReady: () => voi
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
  * exceeded. Such a channel is recreated here, and so is one that does not join in time. Calls `onReady` when Realtime
- * passes on what the database sends; when it begins to serve a project, that is after the join. With
- * `pauseAfterRefusal` a user who may not join tries again after minutes only, and not, as supabase-js, every few seconds.
+ * passes on what the database sends; when it begins to serve a project, that is after the join. Where a user may not
+ * join, supabase-js tries again every few seconds; with `pauseAfterRefusal` that is after minutes only.
  */
 export const openPersistentChannel = (
   realtime: Realtime,

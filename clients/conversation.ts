@@ -24,6 +24,7 @@ const withDraft = (conversation: number, text: string) => {
 
 const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
+  const closed = new AbortController()
   const queue = inbox.outbox.of(id)
   const status = channel.join() ? 'catching up' : 'offline'
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
@@ -51,18 +52,18 @@ const createParts = (id: number, inbox: InboxParts) => {
   onUnsent()
   const stops = [queue.subscribe(onOutgoing), inbox.unsent.subscribe(onUnsent), store.subscribe(cachePage)]
   const close = () => {
+    closed.abort()
     for (const stop of stops) stop()
     for (const part of [partner, messages.reader, store]) part.close()
   }
-  return { store, queue, messages, partner, setResult, close }
+  return { store, queue, messages, partner, setResult, closed: closed.signal, close }
 }
 type Parts = ReturnType<typeof createParts>
 
 /** What the page calls. */
 const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxParts): Conversation => {
-  const { store, queue, messages, partner, setResult } = parts
+  const { store, queue, messages, partner, setResult, closed, close } = parts
   const { id } = store.view
-  const closed = new AbortController()
   let olderPage: Promise<void> | null = null
   /** Shows what has become of a message, also where the answer was lost. */
   const showAfter = <Result>(message: number, change: Promise<Result>): Promise<Result> =>
@@ -83,12 +84,12 @@ const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxPar
     setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: queue.retry,
     discard: queue.discard,
-    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed.signal)),
-    unsend: (message) => showAfter(message, api.unsend(id, message, closed.signal)),
+    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed)),
+    unsend: (message) => showAfter(message, api.unsend(id, message, closed)),
     older() {
-      olderPage ??= messages.older(closed.signal).finally(() => olderPage = null)
+      olderPage ??= messages.older(closed).finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.
-      olderPage.catch((error) => closed.signal.aborted || setResult(error))
+      olderPage.catch((error) => closed.aborted || setResult(error))
       return olderPage
     },
     typing: partner.typing.typed,
@@ -104,10 +105,7 @@ const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxPar
       )
       if (unread) readMarkers.mark(id, unread.id)
     },
-    close() {
-      closed.abort()
-      parts.close()
-    },
+    close,
   }
 }
 

@@ -30,8 +30,8 @@ export interface Inbox {
   /** Opens the conversation with this user, creating it if there is none. */
   openWith(userId: number): Promise<Conversation>
   /**
-   * Ends all channels, timers and requests. What is stored and unanswered is sent when the user's inbox is opened again.
-   * The inbox also closes when the user signs out or another user signs in; then that is deleted.
+   * Ends all channels, timers and requests. What is unanswered is sent when the user's inbox is opened again, if it is
+   * stored. The inbox also closes when the user signs out or another user signs in; then that is deleted.
    */
   close(): void
 }
@@ -47,10 +47,7 @@ export interface Options {
    * would get a request for each. What concerns this client alone does not wait, such as a page that comes back.
    */
   resyncJitter?: number
-  /**
-   * Where unsent messages, read markers and drafts are kept, under a key for each user, and what the user has seen, for
-   * a start without a network; null for memory alone. By default IndexedDB, or memory where there is none.
-   */
+  /** Where is kept what is unsent and what was seen; null: in memory. By default IndexedDB, or memory without one. */
   storage?: KeyValueStorage | null
 }
 
@@ -126,9 +123,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
 
-  const sendNow = () => {
-    for (const sender of [outbox, readMarkers]) sender.runNow()
-  }
+  const sendNow = () => [outbox, readMarkers].forEach((sender) => sender.runNow())
   const setResult = (requestError: ServiceError | null) => {
     // While requests succeed, show why the channel does not join.
     const error = requestError ?? channel.error()
@@ -163,15 +158,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const conversations = createConversations((id) => openConversation(id, parts))
   const parts: InboxParts = { api, store, me, unsent, cache, outbox, readMarkers, channel, list, conversations }
   const seen = showSeen(closed.signal, parts)
-  const feed = createFeed(
-    parts,
-    async (signal) => {
-      if (!channel.isOpen()) await identify(signal, parts)
-      return await seen
-    },
-    setResult,
-    sendNow,
-  )
+  const begin = async (signal: AbortSignal) => {
+    if (!channel.isOpen()) await identify(signal, parts)
+    return await seen
+  }
+  const feed = createFeed(parts, begin, setResult, sendNow)
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
     return conversations.open(id)

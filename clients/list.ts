@@ -8,10 +8,7 @@ import type { InboxView } from './views.ts'
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500
 
-/**
- * Reads the list of conversations with the unread counts, and whom the user has blocked: they are not told and may still
- * send, so this side leaves the topic.
- */
+/** Reads the list of conversations with the unread counts, and whom the user has blocked. */
 export const createList = (
   store: Store<InboxView>,
   api: Api,
@@ -27,33 +24,29 @@ export const createList = (
   const newestOf = (id: number): number =>
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
-  const reader = createReader(
-    join,
-    async (signal, awaits) => {
-      const isFollowed = reader.watch()
-      const [expected, blocksExpected] = [[...told], blocksTold]
-      const [listed, { total, conversations: counts }, blocks] = await Promise.all([
-        api.conversations(signal),
-        api.unread(signal),
-        blocksExpected === blocksRead ? blocked : api.blockedUsers(signal).then((users) => new Set(users)),
-      ])
-      if (signal.aborted) return false
-      blocked = blocks
-      blocksRead = blocksExpected
-      const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
-      const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
-      store.set({ conversations, unread: total, loaded: true, asOf: null })
-      const missing = expected.filter(([id, message]) => newestOf(id) < message)
-      const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
-      for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
-      const note = isFollowed() ? delivery.expect : delivery.seen
-      for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
-      onRead()
-      return !isAwaited
-    },
-    onResult,
-    interval,
-  )
+  const read = async (signal: AbortSignal, awaits: (message: number) => boolean) => {
+    const isFollowed = reader.watch()
+    const [expected, blocksExpected] = [[...told], blocksTold]
+    const [listed, { total, conversations: counts }, blocks] = await Promise.all([
+      api.conversations(signal),
+      api.unread(signal),
+      blocksExpected === blocksRead ? blocked : api.blockedUsers(signal).then((users) => new Set(users)),
+    ])
+    if (signal.aborted) return false
+    blocked = blocks
+    blocksRead = blocksExpected
+    const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
+    const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
+    store.set({ conversations, unread: total, loaded: true, asOf: null })
+    const missing = expected.filter(([id, message]) => newestOf(id) < message)
+    const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
+    for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
+    const note = isFollowed() ? delivery.expect : delivery.seen
+    for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
+    onRead()
+    return !isAwaited
+  }
+  const reader = createReader(join, read, onResult, interval)
 
   return {
     reader,

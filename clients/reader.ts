@@ -33,14 +33,11 @@ export const createReader = (
     timer = setTimeout(loop.run, next - elapsed)
     return isBehind = true
   }
-  const loop = createRetryLoop(
-    async (signal) => {
-      const join = currentJoin()
-      if (await read(signal, awaits)) caughtUp(join)
-    },
-    onResult,
-    interval,
-  )
+  const task = async (signal: AbortSignal) => {
+    const join = currentJoin()
+    if (await read(signal, awaits)) caughtUp(join)
+  }
+  const loop = createRetryLoop(task, onResult, interval)
   return {
     ...loop,
     isDone: () => loop.isDone() && !missing,
