@@ -76,6 +76,7 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
 /** Finds out who the user is, and opens their channel. */
 const identify = async (signal: AbortSignal, parts: InboxParts) => {
   const me = await parts.api.me(signal)
+  signal.throwIfAborted()
   parts.store.set({ me })
   parts.channel.open(me.id, handlersOf(parts))
 }

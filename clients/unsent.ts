@@ -49,7 +49,8 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
     /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
     keep(clientId: string, file: Blob) {
       kept.set(clientId, file)
-      saved = saved.then(async () => storage?.set(await keyOf(clientId), file)).catch(() => {})
+      const save = async () => storage?.set(await keyOf(clientId), file, () => kept.has(clientId))
+      saved = saved.then(save).catch(() => {})
     },
     saved: () => saved,
     async get(clientId: string): Promise<Blob | null> {

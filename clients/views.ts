@@ -62,10 +62,7 @@ export interface InboxView extends SyncedView {
   /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
   unread: number
-  /**
-   * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
-   * storage is full, forbidden or does not answer.
-   */
+  /** Whether what is unsent survives closing the page: not without a storage, nor while it is full, fails or hangs. */
   isDurable: boolean
 }
 
@@ -80,10 +77,7 @@ export interface Conversation {
    */
   send(draft: string | Draft): Promise<Message>
   retry(clientId: string): void
-  /**
-   * Removes a refused or waiting message. A message that reached the service stays, even if its answer was lost. A
-   * request in flight is not cancelled, but it is not retried.
-   */
+  /** Removes a message that is refused or waiting. One that has reached the service stays, also if nobody knows yet. */
   discard(clientId: string): void
   /**
    * Corrects the text of a message that the user has sent, within 15 minutes by default. Resolves to what it is then;
