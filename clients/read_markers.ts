@@ -24,20 +24,23 @@ export const createReadMarkers = (
   const requested = new Map<number, number>()
   const confirmed = new Map<number, number>()
   const markers = () => Object.entries(unsent.current().readMarkers)
-  const loop = createRetryLoop(async (signal) => {
-    for (const [id, upTo] of markers()) {
-      const conversation = Number(id)
-      try {
-        await api.markRead(conversation, upTo, signal)
-        confirmed.set(conversation, upTo)
-        onResult(conversation, null)
-      } catch (thrown) {
-        const error = toServiceError(thrown)
-        if (!signal.aborted) onResult(conversation, error)
-        if (error.temporary) throw error
-      }
-      unsent.change(withoutMarker(conversation, upTo))
+  const send = async (conversation: number, upTo: number, signal: AbortSignal) => {
+    try {
+      await api.markRead(conversation, upTo, signal)
+      confirmed.set(conversation, upTo)
+      onResult(conversation, null)
+    } catch (thrown) {
+      const error = toServiceError(thrown)
+      if (!signal.aborted) onResult(conversation, error)
+      if (error.temporary) throw error
     }
+    unsent.change(withoutMarker(conversation, upTo))
+  }
+  const loop = createRetryLoop(async (signal) => {
+    // One that fails again and again must not keep the others.
+    const sent = await Promise.allSettled(markers().map(([id, upTo]) => send(Number(id), upTo, signal)))
+    const failed = sent.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+    if (failed) throw failed.reason
   })
   unsent.subscribe(() => markers().length > 0 && loop.run())
   return {
