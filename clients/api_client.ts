@@ -1,7 +1,7 @@
 import type { Session } from '@supabase/supabase-js'
 import { type ErrorCode, offlineError, ServiceError } from './errors.ts'
 import type { paths } from './openapi.ts'
-import { refreshOnce } from './session.ts'
+import { createSessions } from './session.ts'
 import { createStore, type Store } from './store.ts'
 import type { Client } from './types.ts'
 
@@ -51,23 +51,6 @@ export type ApiClient = {
   ) => Promise<Answer<Operation<Of, Path>>>
 }
 
-/** In whose name requests are sent: of whoever is signed in at the time of the request. */
-const currentSessions = (auth: Client['auth']) => {
-  const current = async () => (await auth.getSession()).data.session
-  const refresh = refreshOnce(auth)
-  return {
-    current,
-    /** The same user's next session after the service rejected this one's token; null if there is none. */
-    async refreshed(rejected: Session): Promise<Session | null> {
-      if ((await current())?.access_token === rejected.access_token) await refresh()
-      const session = await current()
-      // Nothing is sent in the name of a user who has signed in meanwhile.
-      const isNew = session?.user.id === rejected.user.id && session.access_token !== rejected.access_token
-      return isNew ? session : null
-    },
-  }
-}
-
 const isJson = ({ headers }: Response): boolean =>
   headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
 
@@ -107,6 +90,8 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
   return search ? `${filled}?${search}` : filled
 }
 
+type Limit = <Result>(task: (signal?: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+
 /**
  * Calls of every endpoint with the token of whoever is signed in, or without one. Each resolves to `{data, response}`,
  * or to `{error: {error}, response}`; `dataOf` throws instead. Where no answer came, `response.status` is 503. Rejects
@@ -114,7 +99,8 @@ const addressOf = (path: string, { path: ids = {}, query = {} }: NonNullable<Loo
  */
 export const createApiClient = (
   { auth, functions }: Pick<Client, 'auth' | 'functions'>,
-  sessions = currentSessions(auth),
+  sessions = createSessions(auth),
+  limited: Limit = (task, signal) => task(signal),
 ): ApiClient => {
   const store = answeringOf(auth)
   const exchange = async (method: Method, path: string, init: LooseInit, session: Session | null): Promise<Loose> => {
@@ -139,13 +125,14 @@ export const createApiClient = (
     store.set({ answers: !answer.error || errorCodeOf(answer.response) !== null })
     return answer
   }
-  const call = (method: Method) => async (path: string, init: LooseInit = {}) => {
-    const session = await sessions.current()
-    const answer = await send(method, path, init, session)
-    const isRejected = answer.response.status === 401 && errorCodeOf(answer.response)
-    const next = isRejected && session ? await sessions.refreshed(session) : null
-    return next ? send(method, path, init, next) : answer
-  }
+  const call = (method: Method) => (path: string, init: LooseInit = {}) =>
+    limited(async (signal) => {
+      const session = await sessions.current()
+      const answer = await send(method, path, { ...init, signal }, session)
+      const isRejected = answer.response.status === 401 && errorCodeOf(answer.response)
+      const next = isRejected && session ? await sessions.refreshed(session) : null
+      return next ? send(method, path, { ...init, signal }, next) : answer
+    }, init.signal)
   return Object.fromEntries(methods.map((method) => [method, call(method)])) as unknown as ApiClient
 }
 

@@ -1,8 +1,8 @@
-import type { ConversationView } from './views.ts'
-import type { InboxView } from './views.ts'
 import { replaced } from './merge.ts'
-import { browserStorage, type TimedStorage, withTimeout } from './storage.ts'
+import { browserStorage, type TimedStorage } from './storage.ts'
+import { withTimeout } from './timeout.ts'
 import type { Change, Person } from './types.ts'
+import type { ConversationView, InboxView } from './views.ts'
 
 /** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
 export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Person; cursor: string; asOf: string }
@@ -10,11 +10,8 @@ export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Pe
 /** A conversation that was open; `asOf` is null where it is as new as the list. */
 export type CachedPage = Pick<ConversationView, 'id' | 'messages' | 'hasOlder' | 'other' | 'reservations' | 'asOf'>
 
-interface Cached {
-  inbox: CachedInbox
-  /** In the order in which they were opened. */
-  pages: readonly CachedPage[]
-}
+/** The pages are in the order in which they were opened. */
+type Cached = { inbox: CachedInbox; pages: readonly CachedPage[] }
 
 // One key for whoever was here last, so that the next user of the browser overwrites it whatever came between.
 const key = 'voyagers-and-locals:seen'
@@ -27,25 +24,9 @@ const saveInterval = 1000
 // What has not changed is written only to say so.
 const confirmInterval = 5 * 60_000
 
-// Changes do not tell of all that the list shows, such as a new photo, or that the partner has blocked the user.
-const longestFresh = 3_600_000
-const isRecent = ({ asOf }: CachedInbox): boolean => Date.now() - Date.parse(asOf) < longestFresh
-
-// What the page cannot do without: it would fail at each start, also with a network.
-const areItems = <Item extends { id: number }>(list: readonly Item[] | undefined): list is readonly Item[] =>
-  Array.isArray(list) && list.every((one) => Number.isInteger(one?.id))
-const areMessages = (list: readonly { id: number; content: string }[]): boolean =>
-  areItems(list) && list.every(({ content }) => typeof content === 'string')
-const areListed = (list: CachedInbox['conversations']): boolean =>
-  areItems(list) && list.every(({ Voyager, Local, Messages }) => areItems([Voyager, Local]) && areMessages(Messages))
-
 const parse = (stored: unknown, owner: string): Cached | null => {
-  const { inbox, pages, ...rest } = (stored ?? {}) as Partial<Cached & { version: number; owner: string }>
-  const isOwn = rest.version === version && rest.owner === owner && typeof inbox?.cursor === 'string'
-  const isInbox = isOwn && areListed(inbox.conversations) && areItems([inbox.me]) && Date.parse(inbox.asOf) > 0
-  const isWhole = isInbox && areItems(pages) &&
-    pages.every(({ messages, reservations }) => areMessages(messages) && areItems(reservations))
-  return isWhole ? { inbox, pages } : null
+  const cached = stored as Cached & { version: number; owner: string } | null | undefined
+  return cached?.version === version && cached.owner === owner ? cached : null
 }
 
 /** Deletes what whoever was here last has seen, where nobody is signed in. */
@@ -83,18 +64,17 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
   }
 
   return {
-    /** What can be read soon of this user, and whether the changes suffice to bring it up to date. Never rejects. */
-    async load(): Promise<CachedInbox & { isFresh: boolean } | null> {
+    /** What can be read soon of this user. Never rejects. */
+    async load(): Promise<CachedInbox | null> {
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
-      const cached = await withTimeout(read(), longestLoad).catch(() => null)
+      const cached = await withTimeout(longestLoad, read).catch(() => null)
       if (closed || inbox) return null
       if (!cached) write((storage) => closed || storage.delete(key))
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
-      return inbox && { ...inbox, isFresh: inbox.conversations.length < mostConversations && isRecent(inbox) }
+      return inbox
     },
-    /** Of this conversation, which is opened now. */
     open(id: number): CachedPage | null {
       const page = pages.get(id)
       if (!page || !inbox) return null
@@ -111,7 +91,6 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       inbox = { me, conversations, unread, cursor, asOf: new Date().toISOString() }
       if (isNew || Date.now() - savedAt > confirmInterval) save()
     },
-    /** The service has said that this is a conversation. */
     setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
       if (!loaded || asOf) return
       const known = pages.get(id)

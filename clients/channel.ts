@@ -1,6 +1,6 @@
 import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-js'
 import { backoff } from './retry_loop.ts'
-import type { Client, Realtime } from './types.ts'
+import type { EventPayload, Realtime } from './types.ts'
 
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
 // user. Jittered, so that clients that were disconnected together do not join in lockstep.
@@ -14,7 +14,7 @@ const refusalPause = () => 180_000 + Math.random() * 120_000
 const refusedJoins = 60_000
 
 /** A connection for channels that may be refused, with the same server and user. It is open while it has a channel. */
-export const openConnection = ({ realtime }: Client): Realtime => {
+export const openConnection = (realtime: Realtime): Realtime => {
   const { apiKey, accessToken, transport, heartbeatIntervalMs, reconnectAfterMs, vsn, worker, workerUrl } = realtime
   // Not imported, so that it is the caller's version of supabase-js.
   const Connection = realtime.constructor as new (endPoint: string, options: RealtimeClientOptions) => Realtime
@@ -39,48 +39,34 @@ const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
   if (realtime.getChannels().length) realtime.connect()
 }
 
-interface ChannelOptions {
-  /** Called when Realtime passes on what the database sends; when it begins to serve a project, after the join. */
-  onReady?: () => void
-  /** Whether a user who may not join tries again after minutes only. Otherwise supabase-js tries every few seconds. */
-  pauseAfterRefusal?: boolean
-}
+/** What an event does. That of typing has a `user_id` alone, and is the other participant's. */
+export type Handlers = Record<string, (payload: EventPayload) => void>
 
-/** Makes a private channel, of which `isCurrent` is whether it still counts. */
-const createChannel = (
-  realtime: Realtime,
-  topic: string,
-  handlers: Record<string, (payload: unknown) => void>,
-  onReady: (() => void) | undefined,
-  isCurrent: (channel: RealtimeChannel) => boolean,
-): RealtimeChannel => {
-  const broadcast = onReady && { replication_ready: true }
-  const channel = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
-  if (onReady) {
-    channel.on('system', {}, ({ extension, status }) => {
-      if (isCurrent(channel) && extension === 'system' && status === 'ok') onReady()
-    })
-  }
+const listen = (channel: RealtimeChannel, handlers: Handlers, onReady: () => void, isCurrent: () => boolean) => {
+  channel.on('system', {}, ({ extension, status }) => {
+    if (isCurrent() && extension === 'system' && status === 'ok') onReady()
+  })
   for (const [event, handle] of Object.entries(handlers)) {
     channel.on('broadcast', { event }, ({ payload }) => {
-      if (isCurrent(channel)) handle(payload)
+      if (isCurrent()) handle(payload)
     })
   }
-  return channel
 }
 
 /**
  * A private channel that is joined again after any error or close, until `close()`.
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
- * exceeded. Such a channel is recreated here, and so is one that does not join in time.
+ * exceeded. Such a channel is recreated here, and so is one that does not join in time. Calls `onReady` when Realtime
+ * passes on what the database sends; when it begins to serve a project, that is after the join. Where a user may not
+ * join, supabase-js tries again every few seconds; with `pauseAfterRefusal` that is after minutes only.
  */
 export const openPersistentChannel = (
   realtime: Realtime,
   topic: string,
-  handlers: Record<string, (payload: unknown) => void>,
+  handlers: Handlers,
   onChange: (joined: boolean, error: string | null) => void,
-  { onReady, pauseAfterRefusal = false }: ChannelOptions = {},
+  { onReady, pauseAfterRefusal = false }: { onReady?: () => void; pauseAfterRefusal?: boolean },
 ) => {
   let channel: RealtimeChannel | null = null
   let isJoined = false
@@ -139,7 +125,9 @@ export const openPersistentChannel = (
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
     if (attempt !== attempts) return
-    const current = channel = createChannel(realtime, topic, handlers, onReady, (one) => one === channel)
+    const broadcast = onReady && { replication_ready: true }
+    const current = channel = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
+    listen(current, handlers, onReady ?? (() => {}), () => channel === current)
     current.subscribe((status, error) => onStatus(current, status, error))
   }
 

@@ -1,5 +1,4 @@
 import type { OpenConversation } from './conversation.ts'
-import type { Parts } from './parts.ts'
 import type { Conversation } from './views.ts'
 
 /** The conversations that are open, each once. */
@@ -30,8 +29,3 @@ export const createConversations = (create: (id: number) => OpenConversation) =>
   }
 }
 export type Conversations = ReturnType<typeof createConversations>
-
-/** What an inbox consists of. */
-export interface InboxParts extends Parts {
-  conversations: Conversations
-}

@@ -21,7 +21,7 @@ export const watchDelivery = (onChange: () => void) => {
     timers.clear()
     expected.clear()
   }
-  /** This message was read, and its event is not awaited. */
+  /** This message was read or told of: its event is not awaited. */
   const seen = (conversation: number, message: number) =>
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
   /** Whether this message has been told of or seen, or a later one of its conversation. */
@@ -54,22 +54,17 @@ export const watchDelivery = (onChange: () => void) => {
       // Where all clients wait for the same server they ask every seven seconds.
       since = Date.now() - (isAlone ? 0 : 40_000)
     },
-    /** Realtime passes on what the database sends from now on. */
+    /** Realtime passes on what the database sends from now on, as it has said, or has shown by an event. */
     ready: () => set(true, false),
-    /** An event arrived; of a message.created, its conversation and message. */
-    arrived(conversation?: number, message?: number) {
-      if (conversation !== undefined && message !== undefined) seen(conversation, message)
-      set(true, false)
-    },
     seen,
     knows,
     expect,
-    /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
-    interval() {
+    /** The time until the next poll: less than usual while events do not arrive. It grows until one finds something. */
+    interval(usual: number) {
+      if (isLive()) return usual
       const shortest = isReady ? missingInterval : unreadyInterval
-      return Math.max(shortest, (Date.now() - since - quickFor) / 4) * (1 + Math.random() / 4)
+      return Math.min(usual, Math.max(shortest, (Date.now() - since - quickFor) / 4) * (1 + Math.random() / 4))
     },
     close: clearTimers,
   }
 }
-export type Delivery = ReturnType<typeof watchDelivery>

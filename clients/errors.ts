@@ -5,21 +5,17 @@ export type ErrorCode = components['schemas']['ErrorCode']
 
 /** Why a request failed. Status 0 means no answer of the service (`offline`), or that the inbox was closed. */
 export class ServiceError extends Error {
-  readonly status: number
+  declare readonly status: number
   /** Milliseconds to wait before the next request, if the service asked for a pause. */
-  readonly retryAfter: number
+  declare readonly retryAfter: number
   /** The response body, which may carry more than the message. */
-  readonly body: unknown
+  declare readonly body: unknown
   /** The service's X-Error-Code; `offline` if nobody has answered, or a proxy in its place. */
-  readonly code: ErrorCode | 'offline' | null
+  declare readonly code: ErrorCode | 'offline' | null
 
   constructor(message: string, status = 0, retryAfter = 0, body: unknown = null, code: ServiceError['code'] = null) {
     super(message)
-    this.name = 'ServiceError'
-    this.status = status
-    this.retryAfter = retryAfter
-    this.body = body
-    this.code = code
+    Object.assign(this, { name: 'ServiceError', status, retryAfter, body, code })
   }
 
   /** Whether the same request may succeed later. Any other error is final. */

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxParts } from './conversations.ts'
+import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 
@@ -19,76 +19,57 @@ const readChanges = async (api: Api, from: string, signal: AbortSignal) => {
   return null
 }
 
-/** Reads what has changed, of which the feed told during this join of the channel. */
-const applyChanges = (
-  changes: readonly Change[],
-  join: number,
-  isFollowed: boolean,
-  { store, cache, channel: { delivery }, list, blocks, conversations }: InboxParts,
-) => {
-  cache.change(changes)
-  for (const { kind, conversation_id, id } of changes) {
-    if (kind !== 'message') continue
-    if (!isFollowed) delivery.seen(conversation_id, id)
-    // An older message was corrected, of which no event tells.
-    else if (id > list.newestOf(conversation_id)) delivery.expect(conversation_id, id)
-  }
-  // A block is part of how the user sees a conversation.
-  if (!blocks.isLoaded() || changes.some(({ kind }) => kind === 'state')) blocks.loop.runNow()
-  // The blocks that a cached list was read with are not known.
-  const isListed = changes.some(({ kind }) => kind !== 'reservation' && (kind !== 'state' || store.view.asOf))
-  if (isListed || !list.reader.isDone()) list.reader.runNow()
-  else {
-    store.set({ asOf: null })
-    if (list.isComplete()) list.reader.caughtUp(join)
-  }
-  conversations.forEach((conversation) => {
-    conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
-  })
-}
-
-/** Reads everything; with `anew`, the service has forgotten what has changed. */
-const readAll = (anew: boolean, { cache, list, blocks, conversations }: InboxParts) => {
-  cache.forget()
-  list.reader.runNow()
-  blocks.loop.runNow()
-  conversations.forEach((conversation) => conversation.readAll(anew))
-}
-
-/** Follows what has changed. Calls `onBack` with the first answer after the service was away. */
+/**
+ * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
+ * the first answer after the service was away.
+ */
 export const createFeed = (
-  parts: InboxParts,
+  { api, cache, store, channel, list, conversations }: InboxParts,
+  begin: (signal: AbortSignal) => Promise<string | null>,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
-  const { api, cache, store, channel, list } = parts
   let cursor: string | null = null
-  let isAnew = false
   let isOut = false
-
-  /** What has changed since the last time; null: everything is to be read, for the first time or anew. */
-  const next = async (signal: AbortSignal): Promise<readonly Change[] | null> => {
-    if (cursor !== null) {
-      // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
-      const read = await readChanges(api, cursor, signal).catch((error: ServiceError) => {
-        if (![400, 410].includes(error.status)) throw error
-        return null
-      })
-      cursor = read && read.cursor
-      if (read) return read.changes
-      isAnew = true
+  /** Reads what has changed, of which the feed told during this join of the channel. */
+  const apply = (changes: readonly Change[], join: number, isFollowed: boolean) => {
+    cache.change(changes)
+    for (const { kind, conversation_id, id } of changes) {
+      if (kind !== 'message') continue
+      if (!isFollowed) channel.delivery.seen(conversation_id, id)
+      // An older message was corrected, of which no event tells.
+      else if (id > list.newestOf(conversation_id)) channel.delivery.expect(conversation_id, id)
     }
-    cursor = (await api.changes(null, signal)).cursor
-    return null
+    // A block is part of how the user sees a conversation.
+    if (changes.some(({ kind }) => kind === 'state')) list.blocksChanged()
+    const isListed = store.view.asOf || changes.some(({ kind }) => kind !== 'reservation')
+    if (isListed || !list.reader.isDone()) list.reader.runNow()
+    else list.reader.caughtUp(join)
+    conversations.forEach((conversation) => {
+      conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
+    })
+  }
+  /** Reads everything; with `anew`, the service has forgotten what has changed. */
+  const readAll = (anew: boolean) => {
+    cache.forget()
+    list.blocksChanged()
+    list.reader.runNow()
+    conversations.forEach((conversation) => conversation.readAll(anew))
   }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(async (signal) => {
+    cursor ??= await begin(signal)
     const join = channel.join()
     const isFollowed = list.reader.watch()
-    const changes = await next(signal)
-    if (signal.aborted) return
-    if (!changes) return readAll(isAnew, parts)
-    applyChanges(changes, join, isFollowed(), parts)
+    const isAnew = cursor !== null
+    // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
+    const read = cursor === null ? null : await readChanges(api, cursor, signal).catch((error: ServiceError) => {
+      if (![400, 410].includes(error.status)) throw error
+      return null
+    })
+    cursor = read ? read.cursor : (await api.changes(null, signal)).cursor
+    if (!read) return readAll(isAnew)
+    apply(read.changes, join, isFollowed())
     keepList()
   }, (error) => {
     if (isOut && !error) onBack()
@@ -104,13 +85,10 @@ export const createFeed = (
     if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
   })
   return {
-    /** Goes on from a cursor of an earlier page, unless it has begun. */
-    begin: (from: string) => void (cursor ??= from),
     run: loop.run,
     runNow: loop.runNow,
     /** Reads only whether there is anything of which no event has told. */
     recheck: recheckLoop.runNow,
-    /** Keeps the list for a start without a network. */
     keepList,
     close() {
       loop.close()
@@ -118,4 +96,3 @@ export const createFeed = (
     },
   }
 }
-export type Feed = ReturnType<typeof createFeed>

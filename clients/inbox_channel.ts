@@ -1,25 +1,21 @@
-import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import { answeringOf } from './api_client.ts'
+import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { watchDelivery } from './delivery.ts'
+import { offlineError, ServiceError } from './errors.ts'
 import { scheduleResync, startHeartbeat } from './resync.ts'
-import type { Realtime } from './types.ts'
+import type { Client, Realtime, Status } from './types.ts'
 
 // For a channel that the server closed while the connection stayed.
 const closedJitter = 1000
 
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.
-const readyWait = 100
+const readyWait = 50
 
 // After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
 // was read because of an event may also be what was before its commit.
 const recheckDelay = () => 2000 + Math.random() * 2000
 
-/** Calls `resync` after a join: at a random time, as all clients may have been cut off together, if no user waits. */
-const createResyncTimer = (resyncJitter: number, resync: () => void) => {
-  // How long after the next join the resync may begin, in milliseconds.
-  let within = 0
-  // Whether it begins at once: the first one, and after the page became visible.
-  let isUrgent = true
-  let canWait = false
+const createTimer = (act: () => void) => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const cancel = () => {
     clearTimeout(timer)
@@ -27,109 +23,117 @@ const createResyncTimer = (resyncJitter: number, resync: () => void) => {
   }
   const now = () => {
     cancel()
-    resync()
+    act()
   }
-  return {
-    isUrgent: () => isUrgent,
-    urge: () => void (isUrgent = true),
-    isWaiting: () => timer !== undefined,
-    now,
-    /** Realtime passes events on. */
-    ready: () => timer !== undefined && canWait || now(),
-    joined() {
-      cancel()
-      timer = setTimeout(now, isUrgent ? readyWait : Math.random() * within)
-      canWait = !isUrgent
-      isUrgent = false
-      within = 0
-    },
-    left(isAlone: boolean) {
-      cancel()
-      within = Math.max(within, isAlone ? Math.min(closedJitter, resyncJitter) : resyncJitter)
-    },
-    cancel,
+  const start = (milliseconds: number) => {
+    cancel()
+    timer = setTimeout(now, milliseconds)
   }
+  return { start, now, cancel, isWaiting: () => timer !== undefined }
 }
 
-/** `recheck` looks whether anything was missed, and `rejoin` joins the other channels. */
-type Actions = Record<'onJoinChange' | 'onDeliveryChange' | 'onSilence' | 'resync' | 'recheck' | 'rejoin', () => void>
+/**
+ * `follow` asks until there is an answer, and reads at once when somebody else has got one; `recheck` looks whether
+ * anything was missed, and `rejoin` joins the other channels.
+ */
+type Actions = Record<'onJoinChange' | 'onConnectionChange' | 'follow' | 'resync' | 'recheck' | 'rejoin', () => void>
 
 /** The channel of an inbox, and when what it may have missed is read. */
 export const createInboxChannel = (
-  realtime: Realtime,
+  { auth, realtime }: Client,
   { poll: [shortest, longest], resyncJitter }: { poll: readonly [number, number]; resyncJitter: number },
   actions: Actions,
 ) => {
-  const resync = createResyncTimer(resyncJitter, actions.resync)
+  const service = answeringOf(auth)
+  const onSilence = () => service.set({ answers: false })
+  const unsubscribe = service.subscribe(() => {
+    actions.onConnectionChange()
+    actions.follow()
+  })
+  const resync = createTimer(actions.resync)
+  const recheck = createTimer(actions.recheck)
   const delivery = watchDelivery(() => {
-    actions.onDeliveryChange()
+    actions.onConnectionChange()
     schedule.restart()
   })
   let channel: PersistentChannel | null = null
+  let typing: Realtime | undefined
   let joins = 0
   let join = 0
-  let error: string | null = null
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const recheckSoon = () => {
-    clearTimeout(timer)
-    timer = setTimeout(actions.recheck, recheckDelay())
-  }
+  let reason: string | null = null
+  // How long after the next join the resync may begin, as all clients may have been cut off together; null: at once,
+  // the first time and after the page became visible.
+  let within: number | null = null
 
-  const onJoinChange = (joined: boolean, reason: string | null) => {
+  const usualInterval = () => shortest + Math.random() * (longest - shortest)
+  const onJoinChange = (joined: boolean, error: string | null) => {
     join = joined ? ++joins : 0
-    error = reason
-    delivery.reset(resync.isUrgent())
+    reason = error
+    delivery.reset(within === null)
     actions.onJoinChange()
-    clearTimeout(timer)
+    for (const timer of [recheck, resync]) timer.cancel()
     schedule.restart()
-    // Events from before this join were missed.
-    if (joined) resync.joined()
-    else resync.left(reason === 'CLOSED' && realtime.isConnected())
+    if (joined) {
+      // Events from before this join were missed.
+      resync.start(within === null ? readyWait : Math.random() * within)
+      within = 0
+    } else if (within !== null) {
+      const isAlone = reason === 'CLOSED' && realtime.isConnected()
+      within = Math.max(within, isAlone ? Math.min(closedJitter, resyncJitter) : resyncJitter)
+    }
   }
   const onReady = () => {
     // What was read before this does not count.
     join = ++joins
     delivery.ready()
     actions.onJoinChange()
-    if (!resync.isWaiting()) recheckSoon()
-    resync.ready()
+    if (resync.isWaiting()) return
+    recheck.start(recheckDelay())
+    resync.now()
   }
   const schedule = scheduleResync(
     (isAlone) => {
-      if (isAlone && !join) resync.urge()
+      if (isAlone && !join) within = null
       channel?.rejoin()
       actions.rejoin()
       resync.now()
     },
-    actions.onSilence,
-    () => {
-      const usual = shortest + Math.random() * (longest - shortest)
-      return join && !delivery.isLive() ? Math.min(usual, delivery.interval()) : usual
-    },
+    onSilence,
+    () => join ? delivery.interval(usualInterval()) : usualInterval(),
   )
-  const stopHeartbeat = startHeartbeat(realtime, actions.onSilence)
+  const stopHeartbeat = startHeartbeat(realtime, onSilence)
 
   return {
     delivery,
     /** The number of the current join, or 0 while it is not joined. */
     join: () => join,
+    /** The status of a view, whether it is known to lack something and the error of its last request. */
+    statusOf(isBehind: boolean, error: ServiceError | null): Status {
+      if (!join || !service.view.answers || error?.temporary) return 'offline'
+      return isBehind ? 'catching up' : delivery.isLive() ? 'live' : 'delayed'
+    },
     /** Why it is not joined. */
-    error: () => error,
+    error(): ServiceError | null {
+      if (!service.view.answers || reason !== null && !realtime.isConnected()) return offlineError(reason)
+      return reason === null ? null : new ServiceError(reason)
+    },
     isOpen: () => channel !== null,
-    open(user: number, handlers: Record<string, (payload: unknown) => void>) {
+    open(user: number, handlers: Handlers) {
       channel = openPersistentChannel(realtime, `user:${user}`, handlers, onJoinChange, { onReady })
     },
-    /** An event has arrived; of a message.created, with its conversation and message. */
-    arrived(conversation?: number, message?: number) {
-      delivery.arrived(conversation, message)
-      recheckSoon()
+    /** The connection for typing: a join that is refused there delays no message. */
+    typingConnection: () => typing ??= openConnection(realtime),
+    /** An event has arrived. */
+    arrived() {
+      delivery.ready()
+      recheck.start(recheckDelay())
     },
     close() {
+      unsubscribe()
       schedule.stop()
       stopHeartbeat()
+      for (const timer of [recheck, resync]) timer.cancel()
       delivery.close()
-      resync.cancel()
-      clearTimeout(timer)
       channel?.close()
       join = 0
     },

@@ -1,59 +1,62 @@
 import type { Api } from './api.ts'
-import type { Delivery } from './delivery.ts'
 import type { ServiceError } from './errors.ts'
+import type { InboxChannel } from './inbox_channel.ts'
 import { createReader } from './reader.ts'
-import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
 import type { InboxView } from './views.ts'
 
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500
 
-/** Reads the list of conversations with the unread counts. Calls `onListed` with the newest message of each. */
+/** Reads the list of conversations with the unread counts, and whom the user has blocked. */
 export const createList = (
   store: Store<InboxView>,
   api: Api,
-  delivery: Delivery,
-  currentJoin: () => number,
-  onListed: (newest: Map<number, number>) => void,
+  { delivery, join }: InboxChannel,
+  onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
   // The newest message of each conversation of which an event told, until the list has it.
   const told = new Map<number, number>()
+  let blocked: ReadonlySet<number> | null = null
+  // How often a block was told of, and of which the last read knew.
+  let [blocksTold, blocksRead] = [1, 0]
   const newestOf = (id: number): number =>
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
-  const reader = createReader(
-    currentJoin,
-    async (signal, awaits) => {
-      const isFollowed = reader.watch()
-      const expected = [...told]
-      const [listed, { total, conversations: counts }] = await Promise.all([
-        api.conversations(signal),
-        api.unread(signal),
-      ])
-      if (signal.aborted) return false
-      const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
-      const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
-      store.set({ conversations, unread: total, loaded: true, asOf: null })
-      const missing = expected.filter(([id, message]) => newestOf(id) < message)
-      const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
-      for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
-      const newest = new Map(listed.flatMap(({ id, Messages: [latest] }) => latest ? [[id, latest.id]] : []))
-      const note = isFollowed() ? delivery.expect : delivery.seen
-      newest.forEach((message, id) => note(id, message))
-      onListed(newest)
-      return !isAwaited
-    },
-    onResult,
-    interval,
-  )
+  const read = async (signal: AbortSignal, awaits: (message: number) => boolean) => {
+    const isFollowed = reader.watch()
+    const [expected, blocksExpected] = [[...told], blocksTold]
+    const [listed, { total, conversations: counts }, blocks] = await Promise.all([
+      api.conversations(signal),
+      api.unread(signal),
+      blocksExpected === blocksRead ? blocked : api.blockedUsers(signal).then((users) => new Set(users)),
+    ])
+    if (signal.aborted) return false
+    blocked = blocks
+    blocksRead = blocksExpected
+    const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
+    const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
+    store.set({ conversations, unread: total, loaded: true, asOf: null })
+    const missing = expected.filter(([id, message]) => newestOf(id) < message)
+    const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
+    for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
+    const note = isFollowed() ? delivery.expect : delivery.seen
+    for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
+    onRead()
+    return !isAwaited
+  }
+  const reader = createReader(join, read, onResult, interval)
 
   return {
     reader,
     newestOf,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
+    /** A block may have changed, of which the list tells as well, by its addresses. */
+    blocksChanged: () => void blocksTold++,
+    /** Null until they are loaded. */
+    isBlocked: (user: number) => blocked && blocked.has(user),
     /**
      * Whether the list has this user's address as empty: across a block and after they have erased their account, when
      * a join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until it is loaded.
@@ -63,27 +66,6 @@ export const createList = (
       store.view.conversations.some(({ Voyager, Local }) =>
         [Voyager, Local].some(({ id, email }) => id === user && email === '')
       ),
-    /** Whether the list has all of which events told. */
-    isComplete: () => told.size === 0,
   }
 }
 export type List = ReturnType<typeof createList>
-
-/** Reads whom the user has blocked: they are not told and may still send, so this side leaves the topic. */
-export const createBlocks = (api: Api, onRead: (isChange: boolean) => void) => {
-  let blocked: ReadonlySet<number> | null = null
-  const loop = createRetryLoop(async (signal) => {
-    const users = await api.blockedUsers(signal)
-    if (signal.aborted) return
-    const before = blocked
-    blocked = new Set(users)
-    onRead(before !== null && (before.size !== users.length || users.some((user) => !before.has(user))))
-  })
-  return {
-    loop,
-    /** Null until they are loaded. */
-    isBlocked: (user: number) => blocked && blocked.has(user),
-    isLoaded: () => blocked !== null,
-  }
-}
-export type Blocks = ReturnType<typeof createBlocks>

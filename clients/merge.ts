@@ -8,31 +8,21 @@ export const lastId = (messages: readonly Message[]): number => messages.at(-1)?
 export const replaced = <Item>(before: readonly Item[], next: readonly Item[]): readonly Item[] =>
   next.length === before.length && next.every((item, place) => item === before[place]) ? before : next
 
-/**
- * Adds a page that overlaps or directly adjoins the known messages. The page's version of a message wins, except that
- * `read` never goes back to false, because responses may arrive out of order.
- */
-export const merge = (known: readonly Message[], page: readonly Message[]): readonly Message[] => {
-  if (!page.length) return known
-  if (page[0]!.id > lastId(known)) return [...known, ...page]
+/** Puts a page in place of what is known between its ends, neither of which is: all that is there is in the page. */
+export const merge = (known: readonly Message[], page: readonly Message[], after: number, before: number) => {
   const byId = new Map(known.map((message) => [message.id, message]))
-  let changed = false
-  for (const message of page) {
-    const before = byId.get(message.id)
-    const after = before?.read ? { ...message, read: true } : message
-    if (before && JSON.stringify(before) === JSON.stringify(after)) continue
-    byId.set(message.id, after)
-    changed = true
-  }
-  return changed ? [...byId.values()].sort((one, other) => one.id - other.id) : known
+  const isSame = (message: Message) => JSON.stringify(byId.get(message.id)) === JSON.stringify(message)
+  return replaced(known, [
+    ...known.filter(({ id }) => id <= after),
+    ...page.map((message) => isSame(message) ? byId.get(message.id)! : message),
+    ...known.filter(({ id }) => id >= before),
+  ])
 }
 
 /** The messages with `read` set on those that this user received, up to the given id. */
 export const markReadUpTo = (messages: readonly Message[], reader: number, upTo: number): readonly Message[] => {
-  const applies = (message: Message) => !message.read && message.user_id !== reader && message.id <= upTo
-  return messages.some(applies)
-    ? messages.map((message) => applies(message) ? { ...message, read: true } : message)
-    : messages
+  const applies = ({ id, user_id, read }: Message) => !read && user_id !== reader && id <= upTo
+  return replaced(messages, messages.map((message) => applies(message) ? { ...message, read: true } : message))
 }
 
 /**
@@ -46,16 +36,13 @@ export const unconfirmed = (
   me: number,
   answered: ReadonlySet<number>,
 ): readonly Outgoing[] => {
-  const last = lastId(messages)
   const current = outgoing.find(({ state }) => state === 'sending' || state === 'waiting')
-  const arrived = (sent: Outgoing): boolean => {
-    for (let index = messages.length - 1; index >= 0 && messages[index]!.id > sent.after; index--) {
-      const { id, user_id, content, attachment } = messages[index]!
-      const same = user_id === me && content === sent.content && attachment?.url === sent.attachment?.url
-      if (same && !answered.has(id)) return true
-    }
-    return false
-  }
-  const left = outgoing.filter((sent) => sent.message ? sent.message.id > last : sent !== current || !arrived(sent))
-  return left.length === outgoing.length ? outgoing : left
+  const hasArrived = (sent: Outgoing): boolean =>
+    messages.some(({ id, user_id, content, attachment }) =>
+      id > sent.after && user_id === me && !answered.has(id) &&
+      content === sent.content && attachment?.url === sent.attachment?.url
+    )
+  return outgoing.filter((sent) =>
+    sent.message ? sent.message.id > lastId(messages) : sent !== current || !hasArrived(sent)
+  )
 }

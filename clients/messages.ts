@@ -1,67 +1,163 @@
+import { type ServiceError, toServiceError } from './errors.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
-import type { ReadMarker } from './read_markers.ts'
+import type { InboxParts } from './parts.ts'
+import { createReader } from './reader.ts'
 import type { Store } from './store.ts'
 import type { Message } from './types.ts'
-import type { ConversationView, InboxView } from './views.ts'
+import type { ConversationView } from './views.ts'
 
-/** Shows messages in the view of a conversation, and below them the user's own that are not among them yet. */
-export const createMessages = (
-  store: Store<ConversationView>,
-  queue: Queue,
-  marker: ReadMarker,
-  inbox: Store<InboxView>,
-) => {
-  /** Messages that an admin has removed. A page that was read before that may still hold them. */
-  const removed = new Set<number>()
-  // A message may be removed before it is fetched, so the newest one shown does not say how far was fetched.
-  let fetchedUpTo = 0
+/** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
+const createPages = (store: Store<ConversationView>, queue: Queue, { api, readMarkers, store: inbox }: InboxParts) => {
+  const { id } = store.view
+  // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
+  let readUpTo = 0
   /** The id of the user, or 0 until it is known. */
   const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
-  const lastKnown = () => Math.max(last(), fetchedUpTo)
-  /** What was answered is not outgoing any more once it is shown, or was removed. */
-  const discardAnswered = () => {
-    for (const { client_id, message } of queue.entries()) {
-      if (message && (message.id <= last() || removed.has(message.id))) queue.discard(client_id)
+  const lastKnown = () => Math.max(last(), readUpTo)
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), readMarkers.confirmed(id))
+  const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
+    const messages = withMarker(known)
+    const outgoing = unconfirmed(queue.all(), messages, myId(), queue.answered)
+    store.set({ ...change, messages, outgoing: replaced(store.view.outgoing, outgoing) })
+    // What was answered is not outgoing any more once it is shown, or was removed.
+    for (const { client_id, message } of queue.all()) {
+      if (message && message.id <= lastKnown()) queue.discard(client_id)
     }
   }
-  const show = (messages: readonly Message[], change: Partial<ConversationView> = {}) => {
-    const outgoing = unconfirmed(queue.entries(), messages, myId(), queue.answered)
-    store.set({ ...change, messages, outgoing: replaced(store.view.outgoing, outgoing) })
-    discardAnswered()
-  }
-  const showRead = (messages: readonly Message[]) => markReadUpTo(messages, myId(), marker.view().confirmed)
+  /** Shows a page in place of all that was known between its ends. */
+  const add = (page: readonly Message[], after: number, before: number, change?: Partial<ConversationView>) =>
+    show(merge(store.view.messages, withMarker(page), after, before), change)
 
   return {
-    store,
     myId,
     last,
     lastKnown,
+    setReadUpTo: (message: number) => void (readUpTo = message),
     show,
-    addPage(
-      page: readonly Message[],
-      change: Partial<ConversationView> = {},
-      known: readonly Message[] = store.view.messages,
-    ) {
-      show(merge(known, showRead(page.filter(({ id }) => !removed.has(id)))), change)
+    /** Shows again, as something else has changed than the messages. */
+    update: () => show(store.view.messages),
+    /** In place of all that is shown. */
+    async readNewest(signal: AbortSignal) {
+      try {
+        const { messages, more } = await api.messages(id, {}, signal)
+        add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
+      } catch (error) {
+        // It is not the user's any more.
+        if (store.view.asOf && toServiceError(error).status === 404) {
+          store.set({ messages: [], reservations: [], other: null, loaded: false, asOf: null })
+        }
+        throw error
+      }
     },
-    showOutgoing: () => show(store.view.messages),
-    showRead: () => store.set({ messages: showRead(store.view.messages) }),
-    isRemoved: (message: number) => removed.has(message),
-    remove(message: number) {
-      removed.add(message)
-      fetchedUpTo = lastKnown()
-      const left = store.view.messages.filter(({ id }) => id !== message)
-      if (left.length < store.view.messages.length) store.set({ messages: left })
-      discardAnswered()
+    async readAfter(message: number, signal: AbortSignal) {
+      const { messages: [first], hasOlder } = store.view
+      readUpTo = lastKnown()
+      for (let after = hasOlder && first ? Math.max(message, first.id - 1) : message; after < Infinity;) {
+        const { messages, more } = await api.messages(id, { after_id: after }, signal)
+        const end = more ? lastId(messages) : Infinity
+        add(messages, after, end + 1)
+        after = end
+      }
     },
-    /** It is there, although it was taken for removed. */
-    restore: (message: number) => void removed.delete(message),
-    /** Whatever is not shown up to this message is not there. */
-    fetched: (upTo: number) => void (fetchedUpTo = Math.max(fetchedUpTo, upTo)),
-    /** This message is there, and has not been fetched. */
-    notFetched: (message: number) => void (fetchedUpTo = Math.min(fetchedUpTo, message - 1)),
+    async readBefore(message: number, signal: AbortSignal) {
+      const { messages, more } = await api.messages(id, { before_id: message }, signal)
+      // Otherwise another page has come in place of all.
+      if (store.view.messages[0]?.id === message) add(messages, -1, message, { hasOlder: more })
+    },
+  }
+}
+
+/**
+ * The messages of a conversation. Reads what is new, and again what may have changed, one read at a time. Calls
+ * `onRead` before it is decided whether a read lacks one.
+ */
+export const createMessages = (
+  store: Store<ConversationView>,
+  queue: Queue,
+  inbox: InboxParts,
+  onRead: () => void,
+  onResult: (error: ServiceError | null) => void,
+) => {
+  const pages = createPages(store, queue, inbox)
+  const { last, lastKnown, setReadUpTo } = pages
+  // The newest message of which was told.
+  let newest = 0
+  // What follows this message is to be read again.
+  let readFrom = Infinity
+  // Whether the newest page is to be read, in place of all that is shown.
+  let isReplaced = true
+  // How often something was told.
+  let told = 0
+  const isComplete = () => newest <= lastKnown()
+  const expect = (message: number) => void (newest = Math.max(newest, message))
+  const reread = (from: number) => void (readFrom = Math.min(readFrom, from))
+  const rereadAll = () => reread(0)
+  // Reading on from nothing would begin with the oldest message.
+  const isEmptied = () => store.view.hasOlder && !last()
+
+  const reader = createReader(inbox.channel.join, async (signal, awaits) => {
+    await inbox.me
+    const [expected, from, isAnew] = [newest, readFrom, isReplaced || isEmptied()]
+    readFrom = Infinity
+    isReplaced = false
+    try {
+      const isDue = from < Infinity || reader.isBehind() || !isComplete()
+      if (!isAnew && isDue) await pages.readAfter(Math.min(from, last()), signal)
+      if (isAnew || isEmptied()) await pages.readNewest(signal)
+    } catch (error) {
+      reread(from)
+      isReplaced ||= isAnew
+      throw error
+    }
+    onRead()
+    if (awaits(expected > lastKnown() ? expected : 0)) return false
+    setReadUpTo(Math.max(lastKnown(), expected))
+    pages.update()
+    return isComplete()
+  }, onResult)
+
+  return {
+    ...pages,
+    reader,
+    /** Whether what is shown is as the service has it, as far as is known. */
+    isCurrent: () => reader.isDone() && readFrom === Infinity && isComplete(),
+    /** There is this message. */
+    expect,
+    /** A message is new, or another than before, or gone. */
+    changed(message: number, isRemoved = false) {
+      told++
+      const { messages: [first], hasOlder } = store.view
+      if (message <= lastKnown()) { if (!hasOlder || first && message >= first.id) reread(message - 1) }
+      else if (!isRemoved) expect(message)
+    },
+    /** A read marker has moved; `isShown`: without consequences for what is shown. */
+    marked(isShown = false) {
+      told++
+      if (!isShown) reread((store.view.messages.find(({ read }) => !read)?.id ?? last() + 1) - 1)
+    },
+    /** Reads again all that is shown; with `anew`, more has changed than that, and the newest page replaces it. */
+    readAll(anew: boolean) {
+      rereadAll()
+      if (anew) {
+        isReplaced = true
+        newest = 0
+        setReadUpTo(0)
+      }
+      reader.runNow()
+    },
+    /** Loads a page of older messages. */
+    async older(signal: AbortSignal) {
+      const { messages: [first], hasOlder } = store.view
+      if (!hasOlder || !first) return
+      const before = told
+      await pages.readBefore(first.id, signal)
+      if (told === before) return
+      // They may have been read before that.
+      rereadAll()
+      reader.run()
+    },
   }
 }
 export type Messages = ReturnType<typeof createMessages>

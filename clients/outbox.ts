@@ -1,16 +1,13 @@
 import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { replaced } from './merge.ts'
-import { perConversation } from './per_conversation.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
-import type { Outgoing } from './views.ts'
-import type { Refusal, Sent, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
-
-const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
+import type { Outgoing, UnsentMessage } from './views.ts'
+import type { Sent, Unsent, UnsentStore } from './unsent.ts'
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
 
@@ -18,9 +15,11 @@ const without = (clientId: string) => (unsent: Unsent): Unsent => ({
   ...unsent,
   messages: unsent.messages.filter(({ client_id }) => client_id !== clientId),
 })
-const withRefusal = (clientId: string, refused: Refusal) => (unsent: Unsent): Unsent => ({
+const withRefusal = (clientId: string, { message, status, body }: ServiceError) => (unsent: Unsent): Unsent => ({
   ...unsent,
-  messages: unsent.messages.map((message) => message.client_id === clientId ? { ...message, refused } : message),
+  messages: unsent.messages.map((one) =>
+    one.client_id === clientId ? { ...one, refused: { message, status, body } } : one
+  ),
 })
 /** Puts it at the end. What was written is no longer a draft. */
 const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
@@ -32,7 +31,9 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
 const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
   if (known && (known.state === 'refused') === Boolean(refused)) return known
   const entry = { ...message, error: null, progress: null, message: null }
-  if (refused) return { ...entry, state: 'refused', error: errorOf(refused) }
+  if (refused) {
+    return { ...entry, state: 'refused', error: new ServiceError(refused.message, refused.status, 0, refused.body) }
+  }
   // One that was written in another page, or before this one was opened, waits for its turn.
   return { ...entry, state: known ? 'sending' : 'waiting' }
 }
@@ -40,64 +41,48 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
 const createEntries = (conversation: number, unsent: UnsentStore) => {
   const store = createStore({ entries: [] as readonly Outgoing[], isClosed: false })
-  const set = (entries: readonly Outgoing[]) => {
-    const shown = store.isWatched ? entries : entries.filter(({ state }) => state !== 'sent')
-    store.set({ entries: replaced(store.view.entries, shown) })
-  }
+  const answered = new Set<number>()
+  const resolvers = new Map<string, (message: Message) => void>()
+  const all = () => store.view.entries
+  const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
   const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
-  const isUnsent = (clientId: string) => unsent.current().messages.some(({ client_id }) => client_id === clientId)
+  const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
+  const update = (clientId: string, change: Partial<Outgoing>) =>
+    set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
   return {
-    view: () => store.view,
+    all,
     set,
+    update,
     ownUnsent,
     isUnsent,
-    update: (clientId: string, change: Partial<Outgoing>) =>
-      set(store.view.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry)),
-    /** Follows `unsent`, which this page or another has changed, and tells what was discarded and is to be sent. */
+    /** Follows `unsent`, which this page or another has changed, and tells what was discarded. */
     sync(inFlight: string | null) {
-      const before = store.view.entries
-      const known = new Map(before.map((entry) => [entry.client_id, entry]))
+      const known = new Map(all().map((entry) => [entry.client_id, entry]))
       const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
-      const left = before.filter(({ client_id }) => !isUnsent(client_id))
+      const left = all().filter(({ client_id }) => !isUnsent(client_id))
       const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
       set([...kept, ...next])
-      const discarded = left.filter((entry) => !kept.includes(entry))
-      return { discarded, added: next.filter((entry) => isPending(entry) && known.get(entry.client_id) !== entry) }
+      return left.filter((entry) => !kept.includes(entry))
     },
-    /** Calls the listener on each change. Without one, answered entries are removed at once. */
-    subscribe(listener: () => void) {
-      const stop = store.subscribe(listener)
-      return () => {
-        stop()
-        set(store.view.entries)
-      }
+    /** The ids of all messages that were returned for a send. */
+    answered: answered as ReadonlySet<number>,
+    /** This page or another has sent a message. */
+    settle({ client_id, message }: Sent) {
+      answered.add(message.id)
+      resolvers.get(client_id)?.(message)
+      update(client_id, { state: 'sent', error: null, message })
     },
-    close() {
-      store.set({ entries: [], isClosed: true })
-      store.close()
-    },
-  }
-}
-type Entries = ReturnType<typeof createEntries>
-
-/** The promises of messages that were sent from this page. */
-const createAnswers = (entries: Entries) => {
-  const resolvers = new Map<string, (message: Message) => void>()
-  /** The ids of all messages that were returned for a send. */
-  const ids = new Set<number>()
-  return {
-    ids: ids as ReadonlySet<number>,
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
-    of(clientId: string): Promise<Message> {
+    answerOf(clientId: string): Promise<Message> {
       const answer = new Promise<Message>((resolve, reject) => {
-        if (entries.view().isClosed) return reject(new ServiceError('Closed'))
+        if (store.view.isClosed) return reject(new ServiceError('Closed'))
         resolvers.set(clientId, resolve)
-        const stop = entries.subscribe(() => {
-          const entry = entries.view().entries.find(({ client_id }) => client_id === clientId)
+        const stop = store.subscribe(() => {
+          const entry = all().find(({ client_id }) => client_id === clientId)
           if (entry && isPending(entry)) return
           stop()
           resolvers.delete(clientId)
-          const reason = entries.view().isClosed ? 'Closed before it was answered' : 'Discarded'
+          const reason = store.view.isClosed ? 'Closed before it was answered' : 'Discarded'
           reject(entry?.error ?? new ServiceError(reason))
         })
       })
@@ -105,47 +90,43 @@ const createAnswers = (entries: Entries) => {
       answer.catch(() => {})
       return answer
     },
-    /** This page or another has sent a message. */
-    settle({ client_id, message }: Sent) {
-      ids.add(message.id)
-      resolvers.get(client_id)?.(message)
-      entries.update(client_id, { state: 'sent', error: null, message })
+    subscribe: store.subscribe,
+    close() {
+      store.set({ entries: [], isClosed: true })
+      store.close()
     },
-  }
-}
-
-/** Uploads the file of a message, if it has one that has not arrived yet. */
-const createUploads = (api: Api, unsent: UnsentStore, { update, isUnsent }: Entries) => {
-  const uploaded = new Set<string>()
-  return async ({ client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
-    // Its own file has its client_id in the path.
-    if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
-    // What is not kept any more was uploaded.
-    const file = await unsent.fileOf(client_id)
-    const onProgress = (progress: number) => {
-      update(client_id, { progress })
-      return isUnsent(client_id)
-    }
-    if (file) onProgress(0)
-    if (file) await api.upload(attachment, file, { onProgress, signal })
-    uploaded.add(client_id)
-    unsent.dropFile(client_id)
-    update(client_id, { progress: null })
-    if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
 }
 
 const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
   const entries = createEntries(conversation, unsent)
-  const upload = createUploads(api, unsent, entries)
-  const answers = createAnswers(entries)
+  const uploaded = new Set<string>()
   let inFlight: string | null = null
 
   const sync = () => {
-    const { discarded, added } = entries.sync(inFlight)
+    const discarded = entries.sync(inFlight)
     // The next message need not fail for the same reason.
     if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
-    else if (added.length) loop.run()
+    else if (entries.all().some(isPending)) loop.run()
+  }
+  /** Uploads the file of a message, if it has one that has not arrived yet. */
+  const upload = async ({ client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
+    // Its own file has its client_id in the path.
+    if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
+    const onProgress = (progress: number) => {
+      entries.update(client_id, { progress })
+      return entries.isUnsent(client_id)
+    }
+    // What is not kept any more was uploaded.
+    const file = await unsent.fileOf(client_id)
+    if (file) {
+      onProgress(0)
+      await api.upload(attachment, file, { onProgress, signal })
+    }
+    uploaded.add(client_id)
+    unsent.dropFile(client_id)
+    entries.update(client_id, { progress: null })
+    if (!entries.isUnsent(client_id)) throw new ServiceError('Discarded')
   }
   const send = async (entry: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = entry
@@ -155,7 +136,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       await upload(entry, signal)
       const sent = { client_id, message: await api.send(conversation, entry, client_id, signal) }
       inFlight = null
-      answers.settle(sent)
+      entries.settle(sent)
       unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
@@ -168,25 +149,22 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
         // The next message must not overtake this one, so the whole queue waits.
         throw error
       }
-      unsent.change(withRefusal(client_id, { message: error.message, status: error.status, body: error.body }))
+      unsent.change(withRefusal(client_id, error))
     }
   }
   const loop = createRetryLoop((signal) =>
     unsent.exclusively(conversation, async () => {
       // Saves what is to be sent, and learns what another page has sent in the meantime.
       await unsent.reload()
-      const next = () => signal.aborted ? undefined : entries.view().entries.find(isPending)
+      const next = () => signal.aborted ? undefined : entries.all().find(isPending)
       for (let entry = next(); entry; entry = next()) await send(entry, signal)
     })
   )
   sync()
 
   return {
-    entries: () => entries.view().entries,
-    answered: answers.ids,
-    subscribe: entries.subscribe,
+    ...entries,
     sync,
-    settle: answers.settle,
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
@@ -195,7 +173,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
       unsent.change(withMessage({ ...message, conversation, refused: null }))
-      const answer = answers.of(client_id)
+      const answer = entries.answerOf(client_id)
       entries.update(client_id, { state: 'sending' })
       return answer
     },
@@ -206,12 +184,12 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
     },
     /** Removes an entry in any state. A request in flight goes on, but is not retried. */
     discard(clientId: string) {
-      entries.set(entries.view().entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      entries.set(entries.all().filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
       if (!entries.isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    retryNow: () => entries.view().entries.length > 0 && loop.runNow(),
+    runNow: () => entries.all().some(isPending) && loop.runNow(),
     close() {
       entries.close()
       loop.close()
@@ -222,19 +200,25 @@ export type Queue = ReturnType<typeof createQueue>
 
 /** Sends each conversation's messages in order and retries until answered, also those that an earlier page has left. */
 export const createOutbox = (api: Api, unsent: UnsentStore) => {
-  const queues = perConversation((conversation) => createQueue(conversation, api, unsent))
+  const queues = new Map<number, Queue>()
+  const of = (conversation: number): Queue => {
+    const queue = queues.get(conversation) ?? createQueue(conversation, api, unsent)
+    queues.set(conversation, queue)
+    return queue
+  }
   unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
   unsent.subscribe(() => {
-    for (const { conversation } of unsent.current().messages) queues.of(conversation)
+    for (const { conversation } of unsent.current().messages) of(conversation)
     queues.forEach((queue) => queue.sync())
   })
   return {
-    ...queues,
+    of,
     /** Retries pending messages now, also those that another page has left. */
-    retryNow() {
+    runNow() {
       unsent.reload()
-      queues.retryNow()
+      queues.forEach((queue) => queue.runNow())
     },
+    close: () => queues.forEach((queue) => queue.close()),
   }
 }
 export type Outbox = ReturnType<typeof createOutbox>

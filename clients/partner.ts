@@ -1,49 +1,38 @@
-import type { Surroundings } from './parts.ts'
-import type { Messages } from './messages.ts'
-import { stepsOf } from './reservations.ts'
+import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import type { Reservation, ReservationWithHistory } from './types.ts'
+import type { Store } from './store.ts'
+import type { Reservation, ReservationDetail, ReservationStep, ReservationWithHistory } from './types.ts'
 import { createTyping } from './typing.ts'
+import type { ConversationView } from './views.ts'
+
+/**
+ * What a participant can do about a reservation now; `change` is a counter offer. The service decides
+ * (api.step_reservation), and tests/rules/reservations.rules.ts compares. Whoever cannot reach the other, across a
+ * block or after an erasure, can only leave.
+ */
+export const stepsOf = (
+  { status, offered_by }: Pick<ReservationDetail, 'status' | 'offered_by'>,
+  me: number,
+  isReachable: boolean,
+): ReservationStep[] => {
+  if (status === 'accepted') return ['cancel']
+  if (status !== 'pending') return []
+  if (!isReachable) return ['cancel']
+  return offered_by === me ? ['change', 'cancel'] : ['accept', 'decline', 'change', 'cancel']
+}
 
 /** What has ended changes only if an admin corrects it. */
 const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, status }: Reservation): boolean =>
   known.id === id && known.status === status && known.title === title && known.price === price &&
   known.date === date && status !== 'pending' && status !== 'accepted'
 
-/** Reads who else is in a conversation, and its reservations with all their terms and steps. */
-const createDetails = (
-  { store, myId }: Messages,
-  { api, me }: Surroundings,
-  isReachable: () => boolean,
-  onOther: () => void,
-) => {
+/**
+ * Reads who else is in a conversation, and its reservations with all their terms and steps. Leaves the typing topic
+ * while either has blocked the other, as Realtime may still let them send on it.
+ */
+export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
+  const { api, me, list: { isBlocked, hidesAddress }, channel: { typingConnection } } = inbox
   const { id } = store.view
-  const show = (reservations: readonly ReservationWithHistory[]) => {
-    const own = reservations.map((one) => ({ ...one, can: stepsOf(one, myId(), isReachable()) }))
-    if (JSON.stringify(own) !== JSON.stringify(store.view.reservations)) store.set({ reservations: own })
-  }
-  const loop = createRetryLoop(async (signal) => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
-    if (signal.aborted) return
-    store.set({ other: Voyager.id === myId ? Local : Voyager })
-    onOther()
-    const { reservations } = store.view
-    const read = await Promise.all(
-      Reservations.map((one) =>
-        reservations.find((known) => isUnchanged(known, one)) ?? api.reservation(id, one.id, signal)
-      ),
-    )
-    if (!signal.aborted) show(read.filter((one) => one !== null))
-  })
-  /** Shows what the user can do now. */
-  const update = () => show(store.view.reservations)
-  return { update, run: loop.run, runNow: loop.runNow, close: loop.close }
-}
-
-/** Leaves the typing topic while either has blocked the other, as Realtime may still let them send on it. */
-export const createPartner = (messages: Messages, inbox: Surroundings) => {
-  const { store, myId } = messages
-  const { blocks: { isBlocked }, list: { hidesAddress } } = inbox
   let closed = false
   // The other account is not active any more, while Realtime may still let it send.
   let isInactive = false
@@ -53,12 +42,16 @@ export const createPartner = (messages: Messages, inbox: Surroundings) => {
     return other !== null && isBlocked(other.id) === false && !isInactive &&
       !(hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id))
   }
-  /** The blocks, the list, the participants or the messages have been read. */
+  const show = (reservations: readonly ReservationWithHistory[]) => {
+    const own = reservations.map((one) => ({ ...one, can: stepsOf(one, myId(), isReachable()) }))
+    if (JSON.stringify(own) !== JSON.stringify(store.view.reservations)) store.set({ reservations: own })
+  }
+  /** The list, the participants or the messages have been read. */
   const update = () => {
-    const { other, loaded } = store.view
+    const { other, loaded, reservations } = store.view
     if (closed || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
-    if (myId()) details.update()
+    if (myId()) show(reservations)
     if (isReachable()) typing.join()
     else typing.leave()
   }
@@ -66,14 +59,21 @@ export const createPartner = (messages: Messages, inbox: Surroundings) => {
     isInactive = inactive
     update()
   }
-  const details = createDetails(messages, inbox, isReachable, update)
-  const typing = createTyping(
-    store.view.id,
-    inbox.typingConnection,
-    myId,
-    (typing) => store.set({ typing }),
-    () => setInactive(true),
-  )
+  const details = createRetryLoop(async (signal) => {
+    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
+    if (signal.aborted) return
+    store.set({ other: Voyager.id === myId ? Local : Voyager })
+    update()
+    const known = store.view.reservations
+    const read = await Promise.all(
+      Reservations.map((one) =>
+        known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id, signal)
+      ),
+    )
+    if (!signal.aborted) show(read.filter((one) => one !== null))
+  })
+  const onTyping = (typing: boolean) => store.set({ typing })
+  const typing = createTyping(id, typingConnection, myId, onTyping, () => setInactive(true))
   details.run()
 
   return {
@@ -95,4 +95,3 @@ export const createPartner = (messages: Messages, inbox: Surroundings) => {
     },
   }
 }
-export type Partner = ReturnType<typeof createPartner>

@@ -1,33 +1,25 @@
 import type { Api } from './api.ts'
 import type { Cache } from './cache.ts'
-import type { ServiceError } from './errors.ts'
+import type { Conversations } from './conversations.ts'
 import type { InboxChannel } from './inbox_channel.ts'
-import type { Blocks, List } from './list.ts'
+import type { List } from './list.ts'
 import type { Outbox } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import type { Store } from './store.ts'
-import type { Person, Realtime, Status } from './types.ts'
+import type { Person } from './types.ts'
 import type { UnsentStore } from './unsent.ts'
 import type { InboxView } from './views.ts'
 
-/** What an inbox and its conversations share. */
-export interface Parts {
+/** What an inbox consists of, and its conversations share. */
+export interface InboxParts {
   api: Api
   store: Store<InboxView>
+  me: Promise<Person>
   unsent: UnsentStore
   cache: Cache
   outbox: Outbox
   readMarkers: ReadMarkers
   channel: InboxChannel
   list: List
-  blocks: Blocks
-}
-
-/** The inbox of a conversation. */
-export interface Surroundings extends Parts {
-  me: Promise<Person>
-  /** The status of a view, whether it is known to lack something and the error of its last request. */
-  statusOf(isBehind: boolean, error: ServiceError | null): Status
-  /** The connection for typing: a join that is refused there delays no message. */
-  typingConnection(): Realtime
+  conversations: Conversations
 }

@@ -19,10 +19,7 @@ const useView = <View extends object>(source: Pick<Store<View>, 'view' | 'subscr
  * Both are null while nobody is signed in. A client has one inbox, so call this once, near the root. Only the options
  * of the first render count.
  */
-export const useInbox = (
-  supabase: Client,
-  options?: Options,
-): { inbox: Inbox | null; view: InboxView | null } => {
+export const useInbox = (supabase: Client, options?: Options): { inbox: Inbox | null; view: InboxView | null } => {
   const [inbox, setInbox] = useState<Inbox | null>(null)
   useEffect(() => {
     let opened: Inbox | null = null

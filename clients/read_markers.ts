@@ -1,8 +1,6 @@
 import type { Api } from './api.ts'
-import { ServiceError } from './errors.ts'
-import { perConversation } from './per_conversation.ts'
+import { type ServiceError, toServiceError } from './errors.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import { createStore } from './store.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 
 const withMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => ({
@@ -14,60 +12,48 @@ const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): 
   return stored > upTo ? unsent : { ...unsent, readMarkers: others }
 }
 
-const createReadMarker = (conversation: number, api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
-  const store = createStore({ confirmed: 0, error: null as ServiceError | null })
-  let requested = 0
-  // The latest one with a final answer, including a refusal.
-  let answered = 0
-  const finish = (upTo: number) => {
-    answered = upTo
+/**
+ * Sends read markers, one position for each conversation, also those of an earlier page, or of another one that may be
+ * closed before they are answered. Calls `onResult` after each try.
+ */
+export const createReadMarkers = (
+  api: Api,
+  unsent: UnsentStore,
+  onResult: (conversation: number, error: ServiceError | null) => void,
+) => {
+  const requested = new Map<number, number>()
+  const confirmed = new Map<number, number>()
+  const markers = () => Object.entries(unsent.current().readMarkers)
+  const send = async (conversation: number, upTo: number, signal: AbortSignal) => {
+    try {
+      await api.markRead(conversation, upTo, signal)
+      confirmed.set(conversation, upTo)
+      onResult(conversation, null)
+    } catch (thrown) {
+      const error = toServiceError(thrown)
+      if (!signal.aborted) onResult(conversation, error)
+      if (error.temporary) throw error
+    }
     unsent.change(withoutMarker(conversation, upTo))
   }
   const loop = createRetryLoop(async (signal) => {
-    // One request for the newest position covers all before it. A later position takes one more run.
-    const upTo = requested
-    if (upTo <= answered) return
-    try {
-      await api.markRead(conversation, upTo, signal)
-    } catch (error) {
-      if (error instanceof ServiceError && !error.temporary) finish(upTo)
-      throw error
-    }
-    store.set({ confirmed: upTo, error: null })
-    finish(upTo)
-    onConfirmed()
-  }, (error) => error && store.set({ error }))
-
-  return {
-    /** Up to which message the service has confirmed this as read, and why it has not confirmed the last marker. */
-    view: () => store.view,
-    subscribe: store.subscribe,
-    /** Marks everything up to this message as read; a marker never moves back. */
-    markRead: (upTo: number) => void (upTo > requested && unsent.change(withMarker(conversation, upTo))),
-    /** Sends what `unsent` has. */
-    send(upTo: number) {
-      if (upTo <= requested) return
-      requested = upTo
-      loop.run()
-    },
-    retryNow: () => requested > answered && loop.runNow(),
-    close() {
-      store.close()
-      loop.close()
-    },
-  }
-}
-export type ReadMarker = ReturnType<typeof createReadMarker>
-
-/** Sends read markers, one position per conversation. Calls `onConfirmed` after each that was accepted. */
-export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void) => {
-  const markers = perConversation((conversation) => createReadMarker(conversation, api, unsent, onConfirmed))
-  // Also those of an earlier page, or of another one that may be closed before they are answered.
-  unsent.subscribe(() => {
-    for (const [conversation, upTo] of Object.entries(unsent.current().readMarkers)) {
-      markers.of(Number(conversation)).send(upTo)
-    }
+    // One that fails again and again must not keep the others.
+    const sent = await Promise.allSettled(markers().map(([id, upTo]) => send(Number(id), upTo, signal)))
+    const failed = sent.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+    if (failed) throw failed.reason
   })
-  return markers
+  unsent.subscribe(() => markers().length > 0 && loop.run())
+  return {
+    /** Up to which message the service has confirmed this conversation as read. */
+    confirmed: (conversation: number) => confirmed.get(conversation) ?? 0,
+    /** Marks everything up to this message as read; a marker never moves back. */
+    mark(conversation: number, upTo: number) {
+      if (upTo <= (requested.get(conversation) ?? 0)) return
+      requested.set(conversation, upTo)
+      unsent.change(withMarker(conversation, upTo))
+    },
+    runNow: () => markers().length > 0 && loop.runNow(),
+    close: loop.close,
+  }
 }
 export type ReadMarkers = ReturnType<typeof createReadMarkers>

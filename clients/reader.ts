@@ -26,26 +26,22 @@ export const createReader = (
   const awaits = (message: number): boolean => {
     clearTimeout(timer)
     if (message !== missing) missingSince = Date.now()
-    missing = message
     const elapsed = Date.now() - missingSince
     const next = message ? times.find((time) => time > elapsed) : undefined
-    if (next === undefined) return false
+    missing = next ? message : 0
+    if (!next) return false
     timer = setTimeout(loop.run, next - elapsed)
     return isBehind = true
   }
-  const loop = createRetryLoop(
-    async (signal) => {
-      const join = currentJoin()
-      if (await read(signal, awaits)) caughtUp(join)
-    },
-    onResult,
-    interval,
-  )
+  const task = async (signal: AbortSignal) => {
+    const join = currentJoin()
+    if (await read(signal, awaits)) caughtUp(join)
+  }
+  const loop = createRetryLoop(task, onResult, interval)
   return {
+    ...loop,
+    isDone: () => loop.isDone() && !missing,
     isBehind: () => isBehind,
-    isDone: () => loop.isDone,
-    run: loop.run,
-    runNow: loop.runNow,
     fellBehind: () => void (isBehind = true),
     /** Begins a read; the answer is whether events have told of all that it then finds. */
     watch() {

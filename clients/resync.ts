@@ -1,13 +1,7 @@
 import type { Realtime } from './types.ts'
 
-/** Browser globals that Node and Deno lack. */
-interface BrowserGlobals {
-  document?: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> & { visibilityState: string }
-  addEventListener?: EventTarget['addEventListener']
-  removeEventListener?: EventTarget['removeEventListener']
-}
-
-const browser = globalThis as BrowserGlobals
+// Node and Deno have neither a document nor these events.
+const browser: Partial<Pick<Window, 'document' | 'addEventListener'>> = globalThis
 const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
 
 /**
@@ -17,10 +11,8 @@ const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
  * browser says that the network is lost.
  */
 export const scheduleResync = (resync: (isAlone: boolean) => void, onOffline: () => void, interval: () => number) => {
-  const onVisibilityChange = () => {
-    if (isVisible()) resync(true)
-  }
-  const onOnline = () => resync(true)
+  const closed = new AbortController()
+  const { signal } = closed
   let timer: ReturnType<typeof setTimeout>
   const poll = () => {
     clearTimeout(timer)
@@ -30,17 +22,14 @@ export const scheduleResync = (resync: (isAlone: boolean) => void, onOffline: ()
     }, interval())
   }
   poll()
-  browser.document?.addEventListener('visibilitychange', onVisibilityChange)
-  browser.addEventListener?.('online', onOnline)
-  browser.addEventListener?.('offline', onOffline)
+  browser.document?.addEventListener('visibilitychange', () => isVisible() && resync(true), { signal })
+  browser.addEventListener?.('online', () => resync(true), { signal })
+  browser.addEventListener?.('offline', onOffline, { signal })
   return {
-    /** Begins a new interval. */
     restart: poll,
     stop() {
       clearTimeout(timer)
-      browser.document?.removeEventListener('visibilitychange', onVisibilityChange)
-      browser.removeEventListener?.('online', onOnline)
-      browser.removeEventListener?.('offline', onOffline)
+      closed.abort()
     },
   }
 }

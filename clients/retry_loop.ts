@@ -54,9 +54,7 @@ export const createRetryLoop = (
 
   return {
     /** Whether a run that began after the last request has succeeded. */
-    get isDone() {
-      return !requested && !running && !error
-    },
+    isDone: () => !requested && !running && !error,
     /** Requests a run. It waits for a pending backoff or the minimum interval. */
     run() {
       requested = true

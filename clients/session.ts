@@ -6,22 +6,43 @@ import type { Client } from './types.ts'
 const errorOf = (error: Error): ServiceError =>
   error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
 
-/** Concurrent calls share a refresh, because a refresh token can be used once. */
-export const refreshOnce = (auth: Client['auth']) => {
+/**
+ * In whose name requests are sent: of whoever is signed in at the time of the request. `check` throws if they may not
+ * be, or if that cannot be known.
+ */
+export const createSessions = (
+  auth: Client['auth'],
+  check = (_session: Session | null, _error: Error | null): void => {},
+) => {
   let refreshing: ReturnType<typeof auth.refreshSession> | null = null
-  return () => refreshing ??= auth.refreshSession().finally(() => refreshing = null)
+  const current = async (): Promise<Session | null> => {
+    const { data: { session }, error } = await auth.getSession()
+    check(session, error)
+    return session
+  }
+  return {
+    current,
+    /** The same user's next session after the service rejected this one's token; null if there is none. */
+    async refreshed(rejected: Session): Promise<Session | null> {
+      if ((await current())?.access_token === rejected.access_token) {
+        // Concurrent calls share a refresh, because a refresh token can be used once.
+        const { error } = await (refreshing ??= auth.refreshSession().finally(() => refreshing = null))
+        if (error) check(null, error)
+      }
+      const session = await current()
+      // Nothing is sent in the name of a user who has signed in meanwhile.
+      const isNew = session?.user.id === rejected.user.id && session.access_token !== rejected.access_token
+      return isNew ? session : null
+    },
+  }
 }
 
-interface StoringAuth {
-  storage?: { getItem: (key: string) => unknown }
-  storageKey?: string
-}
 /**
  * The id in Auth of whoever is signed in on this device, or null. Without a network supabase-js does not tell once the
  * token has expired, and tries to refresh it for half a minute first.
  */
 const storedUser = async (auth: Client['auth']): Promise<string | null> => {
-  const { storage, storageKey = '' } = auth as unknown as StoringAuth
+  const { storage, storageKey = '' } = auth as unknown as { storage?: Storage; storageKey?: string }
   try {
     return JSON.parse(`${await storage?.getItem(storageKey)}`).user.id ?? null
   } catch {
@@ -33,13 +54,12 @@ const storedUser = async (auth: Client['auth']): Promise<string | null> => {
 export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => void): () => void => {
   const stored = storedUser(auth)
   let isKnown = false
-  const tellStored = async () => {
-    const user = await stored
+  const tellStored = (user: string | null) => {
     if (!isKnown) onUser(user)
   }
-  stored.then((user) => user ? tellStored() : undefined)
+  stored.then((user) => user && tellStored(user))
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'INITIAL_SESSION' && !session) return void tellStored()
+    if (event === 'INITIAL_SESSION' && !session) return void stored.then(tellStored)
     isKnown = true
     onUser(session?.user.id ?? null)
   })
@@ -49,50 +69,35 @@ export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => v
   }
 }
 
-/** The session of the user who opened the inbox. Calls `onEnd` when they sign out or another user signs in. */
+/** The sessions of the user who opened the inbox. Calls `onEnd` when they sign out or another user signs in. */
 export const openSession = ({ auth }: Client, onEnd: () => void) => {
   let owner: string | null = null
   let resolveOwner: (id: string) => void
   const ownerKnown = new Promise<string>((resolve) => resolveOwner = resolve)
-  const refresh = refreshOnce(auth)
-
-  const isOwn = (session: { user: { id: string } } | null): boolean => {
-    if (!session) return true
-    owner ??= session.user.id
-    resolveOwner(owner)
-    return owner === session.user.id
+  const isOwn = (id: string): boolean => {
+    resolveOwner(owner ??= id)
+    return owner === id
   }
-
-  const current = async (): Promise<Session> => {
-    const { data: { session }, error } = await auth.getSession()
+  const sessions = createSessions(auth, (session, error) => {
     if (error) throw errorOf(error)
     if (!session) throw new ServiceError('Nobody is signed in', 401)
+    if (isOwn(session.user.id)) return
     // Another tab may have changed the session before its event arrived here.
-    if (isOwn(session)) return session
     onEnd()
     throw new ServiceError('Somebody else has signed in', 401)
-  }
+  })
 
   // Determine the owner before anything can be sent.
-  current().catch(() => {})
-  storedUser(auth).then((id) => id && isOwn({ user: { id } }))
+  sessions.current().catch(() => {})
+  storedUser(auth).then((id) => id && isOwn(id))
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'SIGNED_OUT' || !isOwn(session)) onEnd()
+    if (event === 'SIGNED_OUT' || session && !isOwn(session.user.id)) onEnd()
   })
 
   return {
+    ...sessions,
     /** The id in Auth of that user. Pending until a session could be read. */
     owner: ownerKnown,
-    /** The session for one request. */
-    current,
-    /** The user's next session after the service rejected this one's token. */
-    async refreshed(rejected: Session): Promise<Session> {
-      if ((await current()).access_token === rejected.access_token) {
-        const { error } = await refresh()
-        if (error) throw errorOf(error)
-      }
-      return await current()
-    },
     close: () => subscription.unsubscribe(),
   }
 }

@@ -1,5 +1,5 @@
 import { createStore, del, get, set, update } from 'idb-keyval'
-import { withLock } from './lock.ts'
+import { withTimeout } from './timeout.ts'
 
 /** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
 export interface KeyValueStorage {
@@ -25,13 +25,25 @@ export const browserStorage = (): KeyValueStorage | null => {
   }
 }
 
-export const withTimeout = async <Result>(work: Promise<Result>, milliseconds: number): Promise<Result> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${milliseconds} ms`)), milliseconds)
-  })
+/**
+ * Runs a task while no other page runs one of this name. Where there are no Web Locks, or after waiting for
+ * `longestWait` milliseconds (a page in the background may be suspended while it holds the lock), it runs anyway.
+ */
+export const withLock = async <Result>(name: string, longestWait: number, task: () => Promise<Result>) => {
+  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined
+  if (!locks) return task()
+  const waiting = new AbortController()
+  const timer = setTimeout(() => waiting.abort(), longestWait)
+  let started = false
   try {
-    return await Promise.race([work, timeout])
+    return await locks.request(name, { signal: waiting.signal }, () => {
+      clearTimeout(timer)
+      started = true
+      return task()
+    })
+  } catch (error) {
+    if (started) throw error
+    return task()
   } finally {
     clearTimeout(timer)
   }
@@ -42,7 +54,7 @@ const longestWait = 5000
 
 /** The storage, whose functions reject if it throws or hangs. What hangs may still be done later. */
 export const withTimeouts = (storage: KeyValueStorage) => {
-  const limit = (work: () => unknown) => withTimeout((async () => await work())(), longestWait)
+  const limit = (work: () => unknown) => withTimeout(longestWait, async () => await work())
   const replace = async (key: string, change: (value: unknown) => unknown) => {
     const value = change(await storage.get(key))
     await (value === undefined ? storage.delete(key) : storage.set(key, value))

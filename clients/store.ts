@@ -8,9 +8,6 @@ export const createStore = <View extends object>(initial: View) => {
     get view(): View {
       return view
     },
-    get isWatched(): boolean {
-      return listeners.size > 0
-    },
     set(change: Partial<View>) {
       const names = Object.keys(change) as (keyof View)[]
       if (names.every((name) => Object.is(change[name], view[name]))) return
@@ -27,10 +24,8 @@ export const createStore = <View extends object>(initial: View) => {
       }
     },
     subscribe(listener: Listener): () => void {
-      // Wrapped, so that a function subscribed twice is two listeners.
-      const entry = () => listener()
-      listeners.add(entry)
-      return () => void listeners.delete(entry)
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
     close: () => listeners.clear(),
   }

@@ -1,5 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import type { components, paths } from './openapi.ts'
+import type { components } from './openapi.ts'
 
 /** The part of SupabaseClient that this module uses, independent of its type parameters. */
 export type Client = Pick<SupabaseClient, 'auth' | 'functions' | 'realtime' | 'storage'>
@@ -13,17 +13,14 @@ type Conversation = Schemas['Conversation']
 /** The other participant, with the id and the photo of their profile while everybody can see it. */
 export type Partner = NonNullable<Conversation['partner']>
 export type ListedConversation = Conversation & { partner: Partner }
-export type ConversationDetail = Schemas['ConversationDetail']
 export type Reservation = Schemas['Reservation']
 export type ReservationDetail = Schemas['ReservationDetail']
 export type ReservationWithHistory = Schemas['ReservationWithHistory']
 export type ReservationStep = 'accept' | 'decline' | 'change' | 'cancel'
 /** A reservation with its terms and history, and what the user can do about it now. */
 export type OwnReservation = ReservationWithHistory & { can: readonly ReservationStep[] }
-export type Unread = paths['/conversations/unread']['get']['responses'][200]['content']['application/json']
 /** What has changed in a conversation, and the id of what it is: of the conversation, message or reservation. */
 export type Change = Schemas['Change']
-export type ChangePage = Schemas['Changes']
 
 export interface Draft {
   content: string

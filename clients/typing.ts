@@ -1,5 +1,5 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
-import type { Realtime } from './types.ts'
+import type { EventPayload, Realtime } from './types.ts'
 
 // The indicator lasts a little longer than the interval between two typing events.
 const typingInterval = 3000
@@ -30,8 +30,8 @@ export const createTyping = (
     if (channel?.send('typing', { user_id: myId() })) sentAt = now
   }
   const handlers = {
-    typing(payload: unknown) {
-      if ((payload as { user_id?: unknown } | null)?.user_id === myId()) return
+    typing(payload: Pick<EventPayload, 'user_id'> | null) {
+      if (payload?.user_id === myId()) return
       clearTimeout(timer)
       timer = setTimeout(stop, typingDuration)
       onTyping(true)

@@ -1,24 +1,8 @@
 import { ServiceError } from './errors.ts'
-import { withLock } from './lock.ts'
-import type { TimedStorage } from './storage.ts'
+import { type TimedStorage, withLock } from './storage.ts'
 import { createStore } from './store.ts'
-import type { Attachment, Message } from './types.ts'
-
-/** The part of a ServiceError that can be stored. */
-export type Refusal = Pick<ServiceError, 'message' | 'status' | 'body'>
-
-/** A message that the service has not accepted yet. */
-export interface UnsentMessage {
-  conversation: number
-  client_id: string
-  content: string
-  attachment: Attachment | null
-  createdAt: string
-  /** The id of the newest message shown when this one was written, or 0. */
-  after: number
-  /** Why the service refused it, if it did. */
-  refused: Refusal | null
-}
+import type { Message } from './types.ts'
+import type { UnsentMessage } from './views.ts'
 
 /** What a user has written and marked, and the service has not confirmed. */
 export interface Unsent {
@@ -37,10 +21,7 @@ export interface Unsent {
 type Change = (unsent: Unsent) => Unsent
 
 /** A message that was sent, told to the other pages of this user. */
-export interface Sent {
-  client_id: string
-  message: Message
-}
+export type Sent = { client_id: string; message: Message }
 
 const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
 
@@ -51,9 +32,8 @@ const parse = (stored: unknown): Unsent => {
   const { version: storedVersion, unsent } = (stored ?? {}) as { version?: number; unsent?: Unsent }
   return storedVersion === version && unsent ? unsent : empty
 }
-const isEmpty = ({ messages, readMarkers, drafts }: Unsent): boolean =>
-  messages.length + Object.keys(readMarkers).length + Object.keys(drafts).length === 0
-const serialize = (unsent: Unsent) => isEmpty(unsent) ? undefined : { version, unsent }
+const serialize = (unsent: Unsent) =>
+  Object.values(unsent).some((part) => Object.keys(part).length > 0) ? { version, unsent } : undefined
 const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
   changes.reduce((before, change) => change(before), unsent)
 
@@ -62,29 +42,26 @@ const longestLockWait = 20_000
 
 /** The files of unsent messages. Each has a key of its own, because all else is written with every keystroke. */
 const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
-  const kept = new Map<string, { file: Blob; isTried: boolean }>()
+  const kept = new Map<string, Blob>()
+  const keyOf = async (clientId: string) => `${await key}:${clientId}`
+  let saved: Promise<unknown> = Promise.resolve()
   return {
-    keep: (clientId: string, file: Blob) => void kept.set(clientId, { file, isTried: false }),
     /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
-    async save(storage: TimedStorage, name: string) {
-      for (const [id, entry] of kept) {
-        if (entry.isTried) continue
-        entry.isTried = true
-        await storage.set(`${name}:${id}`, entry.file).catch(() => {})
-      }
+    keep(clientId: string, file: Blob) {
+      kept.set(clientId, file)
+      const save = async () => storage?.set(await keyOf(clientId), file, () => kept.has(clientId))
+      saved = saved.then(save).catch(() => {})
     },
+    saved: () => saved,
     async get(clientId: string): Promise<Blob | null> {
-      const { file } = kept.get(clientId) ?? {}
-      if (file || !storage) return file ?? null
-      const stored = await storage.get(`${await key}:${clientId}`) ?? null
-      if (stored !== null && !(stored instanceof Blob)) throw new ServiceError('This device has not kept the file')
-      return stored
+      const file = kept.get(clientId) ?? await storage?.get(await keyOf(clientId)) ?? null
+      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
+      return file
     },
     /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
     async delete(clientIds: string[]) {
       for (const id of clientIds) kept.delete(id)
-      const name = await key
-      await Promise.all(clientIds.map((id) => storage?.delete(`${name}:${id}`).catch(() => {})))
+      await Promise.all(clientIds.map(async (id) => storage?.delete(await keyOf(id)).catch(() => {})))
     },
   }
 }
@@ -115,7 +92,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     // A storage that hangs may go on after the user has signed out.
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
-      await files.save(storage, name)
+      await files.saved()
       // Two pages never lose each other's change.
       if (changes.length) await storage.update(name, replace)
       else saved = parse(await storage.get(name))
@@ -159,10 +136,9 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
     },
     announce: (sent: Sent) => channel?.postMessage(sent),
-    /** Calls the listener when another page has sent a message. */
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile: files.keep,
+    keepFile: (clientId: string, file: Blob) => closed || files.keep(clientId, file),
     fileOf: files.get,
     dropFile: (clientId: string) => lastRun.then(() => files.delete([clientId])),
     /** Deletes everything of this user, and ignores all later changes. Never rejects. */
@@ -170,7 +146,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       const known = store.view.current.messages
       unsaved = []
       closed = isCleared = true
-      await lastRun
+      await Promise.all([lastRun, files.saved()])
       // Also what this page has not read yet.
       const stored = await storage?.get(await key).catch(() => null)
       await files.delete([...known, ...parse(stored).messages].map(({ client_id }) => client_id))

@@ -1,6 +1,5 @@
-import { offlineError, ServiceError, toServiceError } from './errors.ts'
-import { backoff } from './retry_loop.ts'
-import { withTimeout } from './storage.ts'
+import { offlineError, ServiceError } from './errors.ts'
+import { withTimeout } from './timeout.ts'
 import type { Attachment, Client } from './types.ts'
 import { uuid } from './uuid.ts'
 
@@ -58,13 +57,6 @@ const post = (url: string, headers: Record<string, string>, file: Blob, { onProg
 
 const longestUpload = 5 * 60_000
 
-/** Where there is no XMLHttpRequest: supabase-js takes no signal. */
-const postWithoutProgress = (sent: Promise<{ error: unknown }>, { signal }: UploadOptions): Promise<number> => {
-  const status = sent.then(({ error }) => error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200)
-  const aborted = new Promise<number>((resolve) => signal?.addEventListener('abort', () => resolve(0)))
-  return withTimeout(Promise.race([status, aborted]), longestUpload).catch(() => 0)
-}
-
 const wording = (status: number): string => {
   if (status === 413) return 'The file is too large.'
   if (status === 415) return 'Files of this kind cannot be sent.'
@@ -84,7 +76,9 @@ export const upload = async (
   const headers = { Authorization: `Bearer ${access_token}` }
   let status: number
   if (typeof XMLHttpRequest === 'undefined') {
-    status = await postWithoutProgress(files.upload(path, file, { headers }), options)
+    // supabase-js takes no signal.
+    const { error } = await withTimeout(longestUpload, () => files.upload(path, file, { headers }), options.signal)
+    status = error ? Number((error as { statusCode?: string }).statusCode ?? 0) : 200
   } else {
     const url = files.getPublicUrl(path).data.publicUrl.replace('/object/public/', '/object/')
     const apikey = realtime.apiKey ?? ''
@@ -96,24 +90,13 @@ export const upload = async (
   if (status !== 200 && status !== 409) throw new ServiceError(wording(status), status)
 }
 
-/**
- * Uploads a picture for the profile of whoever is signed in, and resolves to its public address, for `image_url`. Tries
- * three times where another try may help.
- */
+/** Uploads a picture for the profile of whoever is signed in, and resolves to its public address, for `image_url`. */
 export const uploadAvatar = async (supabase: Client, file: Blob, options: UploadOptions = {}): Promise<string> => {
   const { data: { session } } = await supabase.auth.getSession()
   if (!session) throw new ServiceError('Nobody is signed in', 401)
   const path = `${session.user.id}/${uuid()}${extensionOf(file)}`
-  const typed = new Blob([file], { type: typeOf(file) })
-  for (let failures = 0;; failures++) {
-    try {
-      await upload(supabase, session, 'avatars', path, typed, options)
-      return supabase.storage.from('avatars').getPublicUrl(path).data.publicUrl
-    } catch (error) {
-      if (failures === 2 || options.signal?.aborted || !toServiceError(error).temporary) throw error
-      await new Promise((resolve) => setTimeout(resolve, backoff(failures)))
-    }
-  }
+  await upload(supabase, session, 'avatars', path, new Blob([file], { type: typeOf(file) }), options)
+  return supabase.storage.from('avatars').getPublicUrl(path).data.publicUrl
 }
 
 /** The address of an attachment for ten minutes; null if Storage gives none, as to others than the participants. */

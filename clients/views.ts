@@ -2,25 +2,44 @@ import type { ServiceError } from './errors.ts'
 import type { Listener } from './store.ts'
 import type { Attachment, Draft, ListedConversation, Message, OwnReservation, Person, Status } from './types.ts'
 
-/** A message of the caller's that is not confirmed yet. */
-export interface Outgoing {
+interface Written {
   /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
   client_id: string
   content: string
   attachment: Attachment | null
-  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
-  state: 'sending' | 'waiting' | 'sent' | 'refused'
-  error: ServiceError | null
-  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
-  progress: number | null
-  /** The service's answer. */
-  message: Message | null
   createdAt: string
   /** The id of the newest message shown when this one was written, or 0. */
   after: number
 }
 
-export interface ConversationView {
+/** A message that the service has not accepted yet, as it is kept. */
+export interface UnsentMessage extends Written {
+  conversation: number
+  /** Why the service refused it, if it did. */
+  refused: Pick<ServiceError, 'message' | 'status' | 'body'> | null
+}
+
+/** A message of the caller's that is not confirmed yet. */
+export interface Outgoing extends Written {
+  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
+  state: 'sending' | 'waiting' | 'sent' | 'refused'
+  error: ServiceError | null
+  /** How much of its file has arrived, from 0 to 1, while it is uploaded. */
+  progress: number | null
+  message: Message | null
+}
+
+interface SyncedView {
+  /** Whether it has been read once. Until then an empty list does not mean that there is nothing. */
+  loaded: boolean
+  /** Until the service has answered: as of when this is, as an earlier page has left it. */
+  asOf: string | null
+  status: Status
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
+}
+
+export interface ConversationView extends SyncedView {
   id: number
   /** Oldest first, without gaps from the first message shown. Show `outgoing` below it. */
   messages: readonly Message[]
@@ -29,11 +48,6 @@ export interface ConversationView {
   /** What the user was writing, as `setDraft` has left it, also in another page or before a reload. */
   draft: string
   hasOlder: boolean
-  /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
-  loaded: boolean
-  /** Until the service has answered: as of when this is, as an earlier page has left it. */
-  asOf: string | null
-  /** Whether the other participant is typing. */
   typing: boolean
   /** The other participant. */
   other: Person | null
@@ -41,28 +55,14 @@ export interface ConversationView {
   blocked: boolean
   /** With all their terms and steps, once these have been read. */
   reservations: readonly OwnReservation[]
-  status: Status
-  /** The error of the last request; null after one that succeeded. */
-  error: ServiceError | null
 }
 
-export interface InboxView {
+export interface InboxView extends SyncedView {
   me: Person | null
   /** Latest activity first, each with the other participant, its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
-  /** The number of unread messages over all conversations. */
   unread: number
-  /** Whether the list has been read once. */
-  loaded: boolean
-  /** Until the service has answered: as of when this is, as an earlier page has left it. */
-  asOf: string | null
-  status: Status
-  /** The error of the last request; null after one that succeeded. */
-  error: ServiceError | null
-  /**
-   * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
-   * storage is full, forbidden or does not answer.
-   */
+  /** Whether what is unsent survives closing the page: not without a storage, nor while it is full, fails or hangs. */
   isDurable: boolean
 }
 
@@ -76,12 +76,8 @@ export interface Conversation {
    * if the inbox closes.
    */
   send(draft: string | Draft): Promise<Message>
-  /** Sends a refused message again. */
   retry(clientId: string): void
-  /**
-   * Removes a refused or waiting message. A message that reached the service stays, even if its answer was lost. A
-   * request in flight is not cancelled, but it is not retried.
-   */
+  /** Removes a message that is refused or waiting. One that has reached the service stays, also if nobody knows yet. */
   discard(clientId: string): void
   /**
    * Corrects the text of a message that the user has sent, within 15 minutes by default. Resolves to what it is then;

@@ -38,13 +38,10 @@ export const fakeLocks = () => {
 
 class CountingTarget extends EventTarget {
   listeners = 0
-  override addEventListener = (type: string, listener: EventListener) => {
+  override addEventListener = (type: string, listener: EventListener, options: { signal: AbortSignal }) => {
     this.listeners++
-    super.addEventListener(type, listener)
-  }
-  override removeEventListener = (type: string, listener: EventListener) => {
-    this.listeners--
-    super.removeEventListener(type, listener)
+    options.signal.addEventListener('abort', () => this.listeners--)
+    super.addEventListener(type, listener, options)
   }
 }
 export const fakePage = () => {

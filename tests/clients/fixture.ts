@@ -91,7 +91,6 @@ const openScene = async ({ messages, seed, bob, browser, ...options }: Given): P
     vi.stubGlobal('navigator', { locks: fakeLocks() })
     vi.stubGlobal('document', page.document)
     vi.stubGlobal('addEventListener', page.window.addEventListener)
-    vi.stubGlobal('removeEventListener', page.window.removeEventListener)
   }
   const origin = openOrigin()
   const simulator = createSimulator(seed)

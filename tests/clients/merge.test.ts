@@ -14,14 +14,13 @@ const messages = (...ids: number[]) => ids.map((id) => message(id))
 describe('merging a page', () => {
   test('returns the same array for a page without changes, so that nothing is rendered again', () => {
     const known = messages(3, 5)
-    expect(merge(known, messages(3, 5))).toBe(known)
-    expect(merge(known, [])).toBe(known)
+    expect(merge(known, messages(3, 5), 0, Infinity)).toBe(known)
+    expect(merge(known, [], 5, Infinity)).toBe(known)
   })
 
-  test('never sets read back to false, because responses may arrive out of order', () => {
-    const read = merge(messages(3), [message(3, { read: true })])
-    expect(read[0]!.read).toBe(true)
-    expect(merge(read, messages(3))[0]!.read).toBe(true)
+  test('removes what is not in the page between its ends, and leaves the rest', () => {
+    const merged = merge(messages(3, 5, 7, 9), messages(6), 3, 8)
+    expect(merged.map(({ id }) => id)).toEqual([3, 6, 9])
   })
 })
 

@@ -34,13 +34,11 @@ playAll([
   ['so are they where a conversation is opened later', inBrowser,
     1100, leave, offline, openPage, closeChat, (scene) => scene.chat = scene.inbox.open(7),
     { isComplete: true, asOf: time }],
-  ['where nothing has changed since, the feed says so, and the list is not read again', inBrowser,
-    ...again, fresh, reads('GET conversations?', 0), reads('GET conversations/unread', 0),
+  ['what has changed since is read, and each list once', inBrowser,
+    ...again, fresh, reads('GET conversations?', 1), reads('GET conversations/unread', 1),
     reads('messages?limit=50', 1), ({ requestsWith }) => expect(requestsWith('changes')[0]).toMatch(/after=c3$/)],
   ['a block of the user’s own meanwhile hides the address in the list', inBrowser,
     1100, leave, block(1), openPage, { inbox: { asOf: null, conversations: [{ Local: { email: '' } }] } }],
-  ['after an hour the list is read as well, for what changes do not tell', inBrowser,
-    1100, leave, 3_600_000, forget, openPage, fresh, reads('GET conversations?', 1)],
   ['what has changed meanwhile is read, and what was removed does not come back', inBrowser,
     1100, leave, hear('Next'), correct, remove, openPage, fresh, { texts: ['Corrected', 'Message 3', 'Next'] },
     { unread: 3 }, newestListed],
@@ -62,17 +60,9 @@ playAll([
   ['another user sees nothing of it, and it is gone, also if the one before was not there to delete it', inBrowser,
     1100, leave, (scene) => expect(JSON.stringify(seen(scene))).toContain('Message 3'),
     offline, ({ openPage }) => openPage(2), unknown, (scene) => expect(seen(scene)).toBe(undefined)],
-  ['what is damaged, or of another version, is thrown away', inBrowser, 1100, leave, async (scene) => {
+  ['what is of another version is thrown away', inBrowser, 1100, leave, async (scene) => {
     const whole = seen(scene)!
-    const { inbox, pages: [page] } = whole as unknown as { inbox: object; pages: object[] }
-    const lists = [[null], [{}], [{ id: 1, Messages: [] }]]
-    const damaged = [
-      ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
-      ...lists.map((conversations) => ({ ...whole, inbox: { ...inbox, conversations } })),
-      ...[{ me: null }, { asOf: 'never' }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
-      ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
-    ]
-    for (const value of damaged) {
+    for (const value of ['text', 7, {}, { ...whole, version: 0 }]) {
       scene.origin.values.set('voyagers-and-locals:seen', value)
       scene.setNetwork({ requestLoss: 1 })
       await scene.openPage()
@@ -118,7 +108,7 @@ test('the newest 50 conversations are kept, and 50 messages of the 20 that were 
   await advance(1100)
   const next = open()
   const loaded = await next.load()
-  expect([loaded?.conversations.length, loaded?.isFresh]).toEqual([50, false])
+  expect(loaded?.conversations.length).toBe(50)
   expect(next.open(1)).toMatchObject({ hasOlder: true, messages: messages.slice(-50), asOf: time })
   expect(conversations.filter(({ id }) => next.open(id)).map(({ id }) => id)).toEqual([
     1,

@@ -84,14 +84,14 @@ test('a retry loop is done when a run has succeeded, and not while one is due or
   let refuses = true
   const loop = createRetryLoop(() => refuses ? Promise.reject(new ServiceError('No', 403)) : Promise.resolve())
   loop.run()
-  expect(loop.isDone).toBe(false)
+  expect(loop.isDone()).toBe(false)
   await advance(1)
-  expect(loop.isDone).toBe(false)
+  expect(loop.isDone()).toBe(false)
   refuses = false
   loop.run()
   await advance(1)
-  expect(loop.isDone).toBe(true)
+  expect(loop.isDone()).toBe(true)
   loop.run()
-  expect(loop.isDone).toBe(false)
+  expect(loop.isDone()).toBe(false)
   loop.close()
 })

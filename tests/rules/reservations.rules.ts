@@ -1,5 +1,5 @@
 /** Reservations: what participants, admins, the clock and an erasure do with them. */
-import { stepsOf } from '../../clients/reservations.ts'
+import { stepsOf } from '../../clients/partner.ts'
 import { allows, type Answer, asAdmin, type Caller, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
 import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
 import { activate, block, meet as meetFirst, pagesOf, refusesQueries } from './talks.ts'
