@@ -34,12 +34,12 @@ const run = async (command: string, args: string[], env: Record<string, string> 
   if (!success) throw new Error(`${command} ${args.join(' ')} failed`)
 }
 
-// Durable, with memory settings that fit the machine.
+// Durable, with memory settings that fit the limit of tests/postgres/server.sh.
 const conf = `
 fsync = on
 synchronous_commit = on
 full_page_writes = on
-shared_buffers = 2GB
+shared_buffers = 512MB
 max_wal_size = 8GB
 autovacuum = off`
 
