@@ -24,8 +24,7 @@ begin
 end
 $$;
 comment on function private.to_latin(text) is
-  'Lower-case Greek and Cyrillic letters in their usual Latin spelling, so that Иван is found as Ivan and the other way
-round. functions/_shared/fold.ts does the same.';
+  'Lower-case Greek and Cyrillic letters in their usual Latin spelling, as functions/_shared/fold.ts.';
 
 create function private.fold(value text)
 returns text
@@ -40,18 +39,16 @@ begin
 end
 $$;
 comment on function private.fold(text) is
-  'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
+  'Folds case, accents, compatibility forms and scripts. Immutable while the dictionary unaccent is.';
 
 create function private.unspaced_letters()
 returns text
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
+as $$ begin
   return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
-end
-$$;
+end $$;
 comment on function private.unspaced_letters() is
-  'The letters of scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), for a character class.';
+  'The letters of Han, kana, Thai, Lao, Khmer and Burmese, for a character class.';
 
 create function private.words_of(value text)
 returns text[]
@@ -70,7 +67,7 @@ begin
 end
 $$;
 comment on function private.words_of(text) is
-  'The folded words of a text, in order. In scripts without spaces every character is a word.';
+  'The folded words of a text, in order; each character of a script without spaces.';
 
 create function private.lexeme(word text)
 returns text
@@ -135,67 +132,52 @@ begin
 end
 $$;
 comment on function private.consonants(text) is
-  'What a word in Arabic or Hebrew letters and its usual Latin spelling have in common, apart from the sign in front,
-which says how it is written: vowels are not, and some consonants are told apart in one of the scripts only.';
+  'What a name in Arabic or Hebrew letters and its Latin spelling have in common, behind a sign of the script.';
 
 create function private.facet(kind text, value text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '@' || kind || ' ' || replace(left(private.fold(trim(value)), 200), '*', '∗');
-end
-$$;
+as $$ begin return '@' || kind || ' ' || replace(left(private.fold(trim(value)), 200), '*', '∗'); end $$;
 comment on function private.facet(text, text) is
-  'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
+  'A lexeme for a value that filters compare. An asterisk would end a beginning in private.any_term.';
 
 create function private.words_vector(profile public.profiles, name text, interests text[])
 returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  -- Names as other scripts spell them.
-  spelt constant text[] := array(
-    select spelling
-    from unnest(array[name, profile.first_name, profile.last_name]) as value
-    cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
-    cross join lateral (
-      values (private.romaji(word)), (private.consonants(word)), (private.consonants(substring(word from '^ال(.+)')))
-    ) as spellings (spelling)
-    -- One consonant is no name.
-    where spelling !~ '^~\w+ .?$'
-  );
 begin
   return (
     with texts (number, weight, value) as (
       values
         (1, 'A', name), (2, 'A', profile.first_name), (3, 'A', profile.last_name), (4, 'C', profile.city),
-        (5, 'C', profile.country)
+        (5, 'C', profile.country), (1000, 'D', profile.biography), (1001, 'D', profile.languages)
       union all
-      select 5 + ordinality, 'B', interest
-      from unnest(interests) with ordinality as listed (interest, ordinality)
-      union all
-      values (1000, 'D', profile.biography), (1001, 'D', profile.languages)
+      select 5 + ordinality, 'B', interest from unnest(interests) with ordinality as listed (interest, ordinality)
     ),
-    words as (
-      -- Two positions lie between two texts, so that no phrase reaches across them.
-      select word, weight, 2 * text_number + row_number() over (order by number, place) as position
-      from (
-        select *, dense_rank() over (order by number) as text_number from texts where value is not null
-      ) as numbered
-      -- Some characters fold into many words, and a position of a tsvector is at most 16,383.
+    words (word, weight, position) as (
+      (
+        -- Two positions lie between two texts, so that no phrase reaches across them. A tsvector has 16,383, and some
+        -- characters fold into many words.
+        select word, weight, 2 * number + row_number() over (order by number, place)
+        from texts
+        cross join lateral unnest(private.words_of(value)) with ordinality as listed (word, place)
+        order by number, place
+        limit 14000
+      )
+      union all
+      -- Names as other scripts spell them. One consonant is no name.
+      select spelling, weight, 16383
+      from texts
+      cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
       cross join lateral (
-        select (private.words_of(value))[:case weight when 'D' then 11000 when 'B' then 60 else 290 end] as words
-      ) as split
-      cross join lateral unnest(split.words) with ordinality as listed (word, place)
+        values (private.romaji(part)), (private.consonants(part)), (private.consonants(substring(part from '^ال(.+)')))
+      ) as spellings (spelling)
+      where weight = 'A' and spelling !~ '^~\w+ .?$'
+      union all
+      select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag
     )
-    select coalesce(string_agg(private.lexeme(word) || ':' || least(position, 16382) || weight, ' '), '')
-      || coalesce(' ' || (
-        select string_agg(private.lexeme('@in ' || tag) || ':16383C', ' ')
-        from unnest(private.place_tags(profile.city, profile.country)) as tag
-      ), '')
-    from words
-  )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
+    select coalesce(string_agg(private.lexeme(word) || ':' || position || weight, ' '), '') from words
+  )::tsvector || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union
     select unnest(private.denied_words(profile.biography))

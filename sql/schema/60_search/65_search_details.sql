@@ -2,8 +2,7 @@
 
 create function private.facet_distribution(facets text[], ids bigint[])
 returns json
-language plpgsql stable security invoker
-set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
@@ -22,8 +21,7 @@ begin
     ),
     -- A profile with two spellings counts once.
     counted as (
-      select
-        facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      select facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
       from spellings
       cross join unnest(holder_ids) as holder
       group by facet, folded
@@ -40,4 +38,4 @@ end
 $$;
 comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
-in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
+in case, accents or spaces at the ends are one, printed as most of the profiles print it.';

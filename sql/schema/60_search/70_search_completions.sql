@@ -18,7 +18,7 @@ begin
 end
 $$;
 comment on function private.completion_keys(text, text, text[]) is
-  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
+  'Each value from each of its first eight words to its end, folded, after its kind.';
 
 create table private.search_completions (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
@@ -32,10 +32,8 @@ alter table private.search_completions enable row level security;
 
 create function private.complete(parts text[], before text, hidden_ids bigint[], max_results integer)
 returns json
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
@@ -74,8 +72,8 @@ begin
 end
 $$;
 comment on function private.complete(text[], text, bigint[], integer) is
-  'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
-what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
+  'Values that go on from each of the typed parts, at their beginning or from a later word, after what is written
+before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
 create function api.complete_search(request jsonb)
 returns json
@@ -90,7 +88,7 @@ declare
   before text := '';
   parts text[];
 begin
-  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+  for attempt in 1..3 loop
     if attempt = 1 then
       parts := array[array_to_string(words, ' ')];
     elsif attempt = 2 then
@@ -113,9 +111,8 @@ begin
       parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
     end if;
     exit when parts = '{""}';
-    completed := private.complete(
-      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
-    );
+    completed :=
+      private.complete(parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results);
     exit when completed::jsonb <> none;
   end loop;
   return completed;
