@@ -20,7 +20,6 @@ which .15 of what is found is relevant (bench/search/calibrate.ts; private.calib
 offline one, at so many `measured_profiles`); trust: how much a similarity says beside words.';
 alter table private.search_models enable row level security;
 
--- Measured with the labelled set.
 insert into private.search_models values ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160);
 
 create table private.search_entries (
@@ -62,7 +61,6 @@ create table private.search_sentences (
 comment on table private.search_sentences is
   'The embeddings of each interest and sentence (private.entry_parts), since one on a matter is hidden in the embedding
 of a whole life. There is none where the model knows no word.';
--- In line, as those of the entries.
 alter table private.search_sentences alter column embedding set storage plain;
 alter table private.search_sentences enable row level security;
 

@@ -77,39 +77,46 @@ as $$
 $$;
 comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
 
-create function private.romaji(kana text)
+create function private.latin_spelling(word text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-  latin text;
+  latin text := normalize(word, nfkc);
   sounds constant text[] := string_to_array(
     'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
     'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
     'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
     'せ se そ so た ta ち chi つ tsu て te と to な na に ni ぬ nu ね ne の no は ha ひ hi ふ fu へ he ほ ho ま ma み mi '
     'む mu め me も mo や ya ゆ yu よ yo ら ra り ri る ru れ re ろ ro わ wa を o ん n が ga ぎ gi ぐ gu げ ge ご go ざ za '
-    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
+    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po '
+    'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k ლ l მ m ნ n ო o პ p ჟ zh რ r ს s ტ t უ u ფ p ქ k ღ gh ყ q შ sh ჩ ch ც ts '
+    'ძ dz წ ts ჭ ch ხ kh ჯ j ჰ h क k ख kh ग g घ gh ङ n च ch छ chh ज j झ jh ञ n ट t ठ th ड d ढ dh ण n त t थ th द d '
+    'ध dh न n प p फ ph ब b भ bh म m य y र r ल l ळ l व v श sh ष sh स s ह h अ a आ a इ i ई i उ u ऊ u ऋ ri ए e ऐ ai ओ o '
+    'औ au ा a ि i ी i ु u ू u ृ ri े e ै ai ो o ौ au ं n ँ n ः h', ' '
   );
 begin
-  if normalize(kana, nfkc) !~ '^[ぁ-ゖァ-ヶー]+$' then
+  if latin !~ '^([ぁ-ゖァ-ヶー]+|[\u10d0-\u10f0]+|[\u0901-\u094d]+)$' then
     return null;
   end if;
   -- Katakana are hiragana 96 further on.
   latin := translate(
-    normalize(kana, nfkc),
+    latin,
     (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
     (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
   );
+  -- A consonant of Devanagari has an a, unless another vowel or nothing follows.
+  latin := regexp_replace(latin, '([\u0915-\u0939]\u093c?)(?=[\u0901-\u0939])', '\1a', 'g');
   for place in 1..cardinality(sounds) by 2 loop
     latin := replace(latin, sounds[place], sounds[place + 1]);
   end loop;
   -- A small tsu doubles what follows; long vowels are written once.
-  latin := regexp_replace(replace(latin, 'ー', ''), 'っ(.)', '\1\1', 'g');
+  latin := regexp_replace(translate(latin, e'ー\u093c\u094d', ''), 'っ(.)', '\1\1', 'g');
   return regexp_replace(regexp_replace(latin, 'ou', 'o', 'g'), '([aiueo])\1', '\1', 'g');
 end
 $$;
-comment on function private.romaji(text) is 'Kana as Hepburn writes them, without long vowels; null for anything else.';
+comment on function private.latin_spelling(text) is
+  'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
 
 create function private.consonants(word text)
 returns text
@@ -169,9 +176,9 @@ begin
       select spelling, weight, 16383
       from texts
       cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
-      cross join lateral (
-        values (private.romaji(part)), (private.consonants(part)), (private.consonants(substring(part from '^ال(.+)')))
-      ) as spellings (spelling)
+      cross join lateral unnest(array[
+        private.latin_spelling(part), private.consonants(part), private.consonants(substring(part from '^ال(.+)'))
+      ]) as spelling
       where weight = 'A' and spelling !~ '^~\w+ .?$'
       union all
       select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag

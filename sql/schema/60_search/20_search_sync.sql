@@ -76,7 +76,16 @@ begin
     perform private.enqueue_embedding('profile', profile);
   end if;
   insert into private.search_completions as stored (profile_id, keys)
-  values (profile, private.completion_keys(owner.name, city => current_profile.city, interests => interest_names))
+  select profile, array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', owner.name), ('cities', current_profile.city)
+      union all
+      select 'interests', unnest(interest_names)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ))
   on conflict (profile_id) do update set keys = excluded.keys
   where stored.keys <> excluded.keys;
   insert into private.search_words as stored (profile_id, words)

@@ -185,8 +185,8 @@ begin
     || array(
       select spelling
       from unnest(array[
-        private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
-          else replace(consonants, '~latin', '~abjad') end,
+        private.latin_spelling(word),
+        case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
         case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
@@ -326,7 +326,7 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
         unit.exact_query := private.phrase(phrase);
         unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
       elsif size is null then

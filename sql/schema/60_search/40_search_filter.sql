@@ -18,30 +18,6 @@ $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
   'Whether a profile meets the conditions. True where the filter lists those who do.';
 
-create function private.places_to_filter(kind text, value text)
-returns text[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  name constant text := array_to_string(private.words_of(value), ' ');
-begin
-  return array(
-    select '@in ' || id
-    from private.places_named(array[name]) as named
-    cross join unnest(named.ids) as id
-    join private.search_places as place using (id)
-    where not named.is_adjective
-    -- Georgia is a country, if one filters by countries.
-    order by
-      (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
-      place.kind = places_to_filter.kind desc
-    fetch first row with ties
-  );
-end
-$$;
-comment on function private.places_to_filter(text, text) is
-  'How the index says that somebody lives in the city or country of this name.';
-
 create function private.conditions_of(request jsonb)
 returns setof text[]
 language plpgsql stable security invoker set search_path = ''
@@ -51,10 +27,18 @@ begin
     select array_agg(distinct term)
     from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    cross join lateral unnest(
-      private.facet(kind, value) || case when kind in ('city', 'country') then private.places_to_filter(kind, value) end
-    ) as term
-    group by kind
+    cross join lateral unnest(private.facet(facets.kind, value) || array(
+      -- Who lives in the city or country of this name.
+      select '@in ' || id
+      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where facets.kind in ('city', 'country') and not named.is_adjective
+      -- Georgia is a country, if one filters by countries.
+      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+      fetch first row with ties
+    )) as term
+    group by facets.kind
     union all
     -- Whole decades, and the years before and after them. A profile without an age is not left out.
     select array_agg(distinct '@age ' || case
@@ -135,7 +119,7 @@ begin
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);
   end loop;
-  -- The last has the fewest holders.
+  -- The last, which has the fewest holders.
   if condition.holders <= max_passing then
     filter.passing :=
       private.list_passing(filter => filter, alternatives => condition.terms, max_passing => max_passing);

@@ -9,7 +9,7 @@ begin
   return (
     with spellings as materialized (
       -- Folding takes longer than counting, so each spelling is folded once.
-      select facet, value, private.facet(facet, value) as folded, array_agg(profile_id) as holder_ids
+      select facet, value, private.facet(facet, value) as folded, count(*) as holders
       from private.search_entries as entry
       cross join lateral (
         select 'interests' as facet, unnest(entry.interests) as value
@@ -19,11 +19,9 @@ begin
       where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
       group by facet, value
     ),
-    -- A profile with two spellings counts once.
     counted as (
-      select facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      select facet, (array_agg(value order by holders desc, value collate "C"))[1] as value, sum(holders) as holders
       from spellings
-      cross join unnest(holder_ids) as holder
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')

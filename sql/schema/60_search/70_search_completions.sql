@@ -1,32 +1,13 @@
 -- What the text of a search box may go on to. Searches themselves do not use it.
 
-create function private.completion_keys(name text, city text, interests text[])
-returns tsvector
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return array_to_tsvector(array(
-    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
-    from (
-      values ('names', name), ('cities', city)
-      union all
-      select 'interests', unnest(interests)
-    ) as printed (kind, value)
-    cross join lateral (select private.words_of(value) as words) as split
-    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
-  ));
-end
-$$;
-comment on function private.completion_keys(text, text, text[]) is
-  'Each value from each of its first eight words to its end, folded, after its kind.';
-
 create table private.search_completions (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
   keys tsvector not null
 );
 comment on table private.search_completions is
-  'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
-instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
+  'What each entry completes: each value from each of its first eight words on, folded, behind its kind. Rejected: an
+index on the entries, which each saved embedding would write again (8 ms instead of 5.5); private.search_words, where a
+letter begins many words of biographies (four times as long).';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 

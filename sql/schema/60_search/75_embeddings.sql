@@ -67,7 +67,6 @@ returns text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  max_parts constant integer := 32;
   parts text[];
 begin
   select entry.interests || array(
@@ -80,21 +79,17 @@ begin
   into parts
   from private.search_entries as entry
   where profile_id = profile;
-  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
-    return '{}'::text[];
-  end if;
-  -- Of more, neighbours are joined.
   return array(
     select string_agg(part, '. ' order by place)
     from unnest(parts) with ordinality as listed (part, place)
-    group by (place - 1) * max_parts / greatest(cardinality(parts), max_parts)
+    group by (place - 1) * 32 / greatest(cardinality(parts), 32)
     order by min(place)
   );
 end
 $$;
 comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more, neighbours are joined. None if its whole text is one.';
+more, neighbours are joined.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json

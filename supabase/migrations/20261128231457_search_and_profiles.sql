@@ -27,6 +27,8 @@ DROP FUNCTION "private"."any_term"(text[]);
 
 DROP FUNCTION "private"."called_so"(private.search_query);
 
+DROP FUNCTION "private"."completion_keys"(text, text, text[]);
+
 DROP FUNCTION "private"."corrections_of"(text, boolean);
 
 DROP FUNCTION "private"."denied"(text[]);
@@ -45,7 +47,11 @@ DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, te
 
 DROP FUNCTION "private"."phrase"(text[]);
 
+DROP FUNCTION "private"."places_to_filter"(text, text);
+
 DROP FUNCTION "private"."refresh_places"(bigint, integer);
+
+DROP FUNCTION "private"."romaji"(text);
 
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
 
@@ -1107,10 +1113,18 @@ begin
     select array_agg(distinct term)
     from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    cross join lateral unnest(
-      private.facet(kind, value) || case when kind in ('city', 'country') then private.places_to_filter(kind, value) end
-    ) as term
-    group by kind
+    cross join lateral unnest(private.facet(facets.kind, value) || array(
+      -- Who lives in the city or country of this name.
+      select '@in ' || id
+      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where facets.kind in ('city', 'country') and not named.is_adjective
+      -- Georgia is a country, if one filters by countries.
+      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+      fetch first row with ties
+    )) as term
+    group by facets.kind
     union all
     -- Whole decades, and the years before and after them. A profile without an age is not left out.
     select array_agg(distinct '@age ' || case
@@ -1341,7 +1355,6 @@ CREATE OR REPLACE FUNCTION private.entry_parts (
   SET search_path TO ''
   AS $function$
 declare
-  max_parts constant integer := 32;
   parts text[];
 begin
   select entry.interests || array(
@@ -1354,14 +1367,10 @@ begin
   into parts
   from private.search_entries as entry
   where profile_id = profile;
-  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
-    return '{}'::text[];
-  end if;
-  -- Of more, neighbours are joined.
   return array(
     select string_agg(part, '. ' order by place)
     from unnest(parts) with ordinality as listed (part, place)
-    group by (place - 1) * max_parts / greatest(cardinality(parts), max_parts)
+    group by (place - 1) * 32 / greatest(cardinality(parts), 32)
     order by min(place)
   );
 end
@@ -1463,7 +1472,7 @@ begin
   return (
     with spellings as materialized (
       -- Folding takes longer than counting, so each spelling is folded once.
-      select facet, value, private.facet(facet, value) as folded, array_agg(profile_id) as holder_ids
+      select facet, value, private.facet(facet, value) as folded, count(*) as holders
       from private.search_entries as entry
       cross join lateral (
         select 'interests' as facet, unnest(entry.interests) as value
@@ -1473,11 +1482,9 @@ begin
       where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
       group by facet, value
     ),
-    -- A profile with two spellings counts once.
     counted as (
-      select facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      select facet, (array_agg(value order by holders desc, value collate "C"))[1] as value, sum(holders) as holders
       from spellings
-      cross join unnest(holder_ids) as holder
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
@@ -1525,7 +1532,6 @@ CREATE OR REPLACE FUNCTION private.find_profiles (
   SET plan_cache_mode TO 'force_generic_plan'
   AS $function$
 declare
-  -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -1695,8 +1701,8 @@ CREATE OR REPLACE FUNCTION private.keyword_candidates (
 declare
   profiles constant double precision := private.count_profiles();
   all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
-  -- The rarest words, as long as they have few enough holders: one in more than every fourth profile distinguishes none.
-  -- The others only add profiles that have all the words. With 25 profiles or fewer no word is common.
+  -- The rarest words, as long as they have few enough holders: one in more than a fourth of the profiles distinguishes
+  -- none. The others only add profiles that have all the words. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
@@ -1727,6 +1733,50 @@ begin
     order by min(steps.step)
     limit max_results
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.latin_spelling (
+  word text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  latin text := normalize(word, nfkc);
+  sounds constant text[] := string_to_array(
+    'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
+    'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
+    'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
+    'せ se そ so た ta ち chi つ tsu て te と to な na に ni ぬ nu ね ne の no は ha ひ hi ふ fu へ he ほ ho ま ma み mi '
+    'む mu め me も mo や ya ゆ yu よ yo ら ra り ri る ru れ re ろ ro わ wa を o ん n が ga ぎ gi ぐ gu げ ge ご go ざ za '
+    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po '
+    'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k ლ l მ m ნ n ო o პ p ჟ zh რ r ს s ტ t უ u ფ p ქ k ღ gh ყ q შ sh ჩ ch ც ts '
+    'ძ dz წ ts ჭ ch ხ kh ჯ j ჰ h क k ख kh ग g घ gh ङ n च ch छ chh ज j झ jh ञ n ट t ठ th ड d ढ dh ण n त t थ th द d '
+    'ध dh न n प p फ ph ब b भ bh म m य y र r ल l ळ l व v श sh ष sh स s ह h अ a आ a इ i ई i उ u ऊ u ऋ ri ए e ऐ ai ओ o '
+    'औ au ा a ि i ी i ु u ू u ृ ri े e ै ai ो o ौ au ं n ँ n ः h', ' '
+  );
+begin
+  if latin !~ '^([ぁ-ゖァ-ヶー]+|[\u10d0-\u10f0]+|[\u0901-\u094d]+)$' then
+    return null;
+  end if;
+  -- Katakana are hiragana 96 further on.
+  latin := translate(
+    latin,
+    (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
+    (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
+  );
+  -- A consonant of Devanagari has an a, unless another vowel or nothing follows.
+  latin := regexp_replace(latin, '([\u0915-\u0939]\u093c?)(?=[\u0901-\u0939])', '\1a', 'g');
+  for place in 1..cardinality(sounds) by 2 loop
+    latin := replace(latin, sounds[place], sounds[place + 1]);
+  end loop;
+  -- A small tsu doubles what follows; long vowels are written once.
+  latin := regexp_replace(translate(latin, e'ー\u093c\u094d', ''), 'っ(.)', '\1\1', 'g');
+  return regexp_replace(regexp_replace(latin, 'ou', 'o', 'g'), '([aiueo])\1', '\1', 'g');
 end
 $function$;
 
@@ -1800,83 +1850,6 @@ begin
   insert into private.loaded_data (name, checksum)
   values ('places', md5(file))
   on conflict (name) do update set checksum = excluded.checksum;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.match_words (
-  ids           bigint[],
-  neighbour_ids bigint[],
-  asked         private.search_query
-)
-  RETURNS TABLE (
-    profile_id    bigint,
-    coverage      double precision,
-    words_matched bigint,
-    names_missing double precision,
-    has_all       boolean,
-    in_name       boolean,
-    is_name       boolean,
-    lives         boolean,
-    lacks         boolean
-  )
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  SET plan_cache_mode TO 'force_generic_plan'
-  AS $function$
-#variable_conflict use_column
-declare
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 and asked.home is null then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  neighbours constant tsquery := (
-    select private.all_of(one.exact_query <-> other.query)
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
-begin
-  return query
-    select
-      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
-    -- One after the other for each profile: a join with the units copied the words of all of them.
-    cross join lateral (
-      select
-        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
-        count(*) filter (where worth > 0) as words_matched,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
-        coalesce(min(worth), 0) as least_worth
-      from unnest(asked.units) as unit
-      cross join lateral (
-        -- A beginning or a correction says less.
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-          else 0
-        end as worth
-        -- Else once for each of the sums.
-        offset 0
-      ) as worths
-    ) as by_unit
-    cross join lateral (
-      select
-        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-        coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
-        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
-        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-      offset 0
-    ) as person
-    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
 end
 $function$;
 
@@ -2141,33 +2114,6 @@ CREATE OR REPLACE FUNCTION private.phrase (
   SET search_path TO ''
   AS $function$ begin return (select string_agg(private.lexeme(word), ' <-> ')::tsquery from unnest(words) as word); end $function$;
 
-CREATE OR REPLACE FUNCTION private.places_to_filter (
-  kind  text,
-  value text
-)
-  RETURNS text[]
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-declare
-  name constant text := array_to_string(private.words_of(value), ' ');
-begin
-  return array(
-    select '@in ' || id
-    from private.places_named(array[name]) as named
-    cross join unnest(named.ids) as id
-    join private.search_places as place using (id)
-    where not named.is_adjective
-    -- Georgia is a country, if one filters by countries.
-    order by
-      (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
-      place.kind = places_to_filter.kind desc
-    fetch first row with ties
-  );
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.places_within (
   ids        integer[],
   kilometres double precision
@@ -2336,7 +2282,7 @@ begin
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);
   end loop;
-  -- The last has the fewest holders.
+  -- The last, which has the fewest holders.
   if condition.holders <= max_passing then
     filter.passing :=
       private.list_passing(filter => filter, alternatives => condition.terms, max_passing => max_passing);
@@ -2456,7 +2402,7 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
         unit.exact_query := private.phrase(phrase);
         unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
       elsif size is null then
@@ -2562,8 +2508,8 @@ begin
     || array(
       select spelling
       from unnest(array[
-        private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
-          else replace(consonants, '~latin', '~abjad') end,
+        private.latin_spelling(word),
+        case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
         case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
@@ -2712,7 +2658,16 @@ begin
     perform private.enqueue_embedding('profile', profile);
   end if;
   insert into private.search_completions as stored (profile_id, keys)
-  values (profile, private.completion_keys(owner.name, city => current_profile.city, interests => interest_names))
+  select profile, array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', owner.name), ('cities', current_profile.city)
+      union all
+      select 'interests', unnest(interest_names)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ))
   on conflict (profile_id) do update set keys = excluded.keys
   where stored.keys <> excluded.keys;
   insert into private.search_words as stored (profile_id, words)
@@ -2760,12 +2715,61 @@ CREATE OR REPLACE FUNCTION private.score_profiles (
 #variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
+    with matches as materialized (
+      select
+        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
+      from unnest(ids) as id
+      join private.search_words as stored on stored.profile_id = id
+      -- One after the other for each profile: a join with the units copied the words of all of them.
+      cross join lateral (
+        select
+          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+          count(*) filter (where worth > 0) as words_matched,
+          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+          coalesce(min(worth), 0) as least_worth
+        from unnest(asked.units) as unit
+        cross join lateral (
+          select case
+            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+            else 0
+          end as worth
+          -- Else once for each of the sums.
+          offset 0
+        ) as worths
+      ) as by_unit
+      cross join lateral (
+        select
+          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+          coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
+          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+        offset 0
+      ) as person
+      where words_matched > 0 or lacks or id = any (neighbour_ids) or not has_words
+    ),
     compared as materialized (
       select array(
         (
@@ -3033,9 +3037,9 @@ begin
       select spelling, weight, 16383
       from texts
       cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
-      cross join lateral (
-        values (private.romaji(part)), (private.consonants(part)), (private.consonants(substring(part from '^ال(.+)')))
-      ) as spellings (spelling)
+      cross join lateral unnest(array[
+        private.latin_spelling(part), private.consonants(part), private.consonants(substring(part from '^ال(.+)'))
+      ]) as spelling
       where weight = 'A' and spelling !~ '^~\w+ .?$'
       union all
       select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag
@@ -3175,8 +3179,6 @@ before: {interests, cities, names}. First those that begin with them, then the m
 COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
 that have it. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
-COMMENT ON FUNCTION "private"."completion_keys"(text, text, text[]) IS 'Each value from each of its first eight words to its end, folded, after its kind.';
-
 COMMENT ON FUNCTION "private"."consonants"(text) IS 'What a name in Arabic or Hebrew letters and its Latin spelling have in common, behind a sign of the script.';
 
 COMMENT ON FUNCTION "private"."corrections_of"(text, boolean) IS 'The words of the index that a typed word may be meant for, the likeliest first.';
@@ -3198,6 +3200,9 @@ COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) I
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
 
 COMMENT ON FUNCTION "private"."either_number"(text) IS 'A word in singular for plural, and the other way round.';
+
+COMMENT ON FUNCTION "private"."entry_parts"(bigint) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
+more, neighbours are joined.';
 
 COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
 
@@ -3229,14 +3234,12 @@ COMMENT ON FUNCTION "private"."keep_request"(public.messages) IS 'Keeps a hash o
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that pass the filter: whoever has exactly this name, those with all the words, those with
 the rarest, and those who lack what is denied.';
 
+COMMENT ON FUNCTION "private"."latin_spelling"(text) IS 'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
+
 COMMENT ON FUNCTION "private"."list_passing"(private.search_filter, text[], integer) IS 'The profiles that meet the conditions, or null if they are more than max_passing. Each has one of the lexemes
 `alternatives`: one after the other they take a tenth of the time that one query takes.';
 
 COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but the operator''s by sql/data/places.tsv. Searches wait for a second.';
-
-COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How those of the profiles who have any word, or are neighbours in meaning, match a query. `coverage`: the share of
-its rarity; `in_name`: the name has all the words, and with `is_name` no others; `lives`: in the place that it asks for,
-true if it asks for none; `lacks`: says to lack something that it denies.';
 
 COMMENT ON FUNCTION "private"."matches_filter"(bigint, tsvector, private.search_filter) IS 'Whether a profile meets the conditions. True where the filter lists those who do.';
 
@@ -3262,8 +3265,6 @@ COMMENT ON FUNCTION "private"."place_tags"(text, text) IS 'The place of a profil
 
 COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded phrases are names of places.';
 
-COMMENT ON FUNCTION "private"."places_to_filter"(text, text) IS 'How the index says that somebody lives in the city or country of this name.';
-
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places, and the cities and districts around those of them that are one.';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or a denied word in any form without saying to lack
@@ -3287,8 +3288,9 @@ COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embedding
 queued. Definer, as adopt_model.';
 
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
-  'All hits among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put before those
-who were compared in meaning, which all neighbours are.';
+  'All hits among these profiles, with their scores and the parts of them (docs/search.md). `in_name`: the name has all
+the words, and with `is_name` no others; `lives`: in the place that is asked for, true if none is; `lacks`: says to lack
+what is denied. Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
 half of such hits are wanted (bench/search/quality.ts --curve).';
@@ -3327,14 +3329,15 @@ logged.';
 COMMENT ON INDEX "private"."search_lexicon_deletions_idx" IS 'To compare a mistyped word with each of 80,000 that has its first letter took 5.5 ms.';
 
 COMMENT ON TABLE "private"."embedding_queue" IS 'What has needed an embedding since `queued_at`: profiles (by profile id) and contexts (by user id). `attempts`: how
-often a worker was killed with it, or the provider refused it by itself (no outage makes dead letters); with 8 a row is a
+often a worker was killed with it, or the provider refused it by itself (no outage makes dead letters); with 8 it is a
 dead letter until its text or the model changes. `failures`: how often it was tried, for whatever end: after each it
 waits longer, and it is tried alone. Both are of `model`, and start again at 0 for another one.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
 
-COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
-instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
+COMMENT ON TABLE "private"."search_completions" IS 'What each entry completes: each value from each of its first eight words on, folded, behind its kind. Rejected: an
+index on the entries, which each saved embedding would write again (8 ms instead of 5.5); private.search_words, where a
+letter begins many words of biographies (four times as long).';
 
 COMMENT ON TABLE "private"."search_contexts" IS 'The embedding of each user''s own interests, bio and location.';
 
@@ -3413,9 +3416,9 @@ REVOKE ALL ON FUNCTION "private"."keep_request"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."keep_request"(public.messages) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."latin_spelling"(text) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."latin_spelling"(text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text) FROM PUBLIC;
 
