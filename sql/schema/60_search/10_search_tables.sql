@@ -100,9 +100,7 @@ comment on table private.search_contexts is 'The embedding of each user''s own i
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 
-create table private.search_locks (
-  profile_id bigint primary key references public.profiles (id) on delete cascade
-);
+create table private.search_locks (profile_id bigint primary key references public.profiles (id) on delete cascade);
 comment on table private.search_locks is
   'A row for each profile, to be locked while its entry is written. Locking the profile would deadlock: one transaction
 updates the profile and then the user, another deactivates the user and then writes the entry.';

@@ -221,18 +221,13 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    select concat_ws(
-      '. ',
-      (
-        select string_agg(interests.name, ', ' order by interests.name)
-        from public.profiles
-        join public.profile_interests on profile_interests.profile_id = profiles.id
-        join public.interests on interests.id = profile_interests.interest_id
-        where profiles.user_id = users.id
-      ),
-      users.bio,
-      users.location
-    )
+    select concat_ws('. ', (
+      select string_agg(interests.name, ', ' order by interests.name)
+      from public.profiles
+      join public.profile_interests on profile_interests.profile_id = profiles.id
+      join public.interests on interests.id = profile_interests.interest_id
+      where profiles.user_id = users.id
+    ), users.bio, users.location)
     from public.users
     where id = person and is_active
   );

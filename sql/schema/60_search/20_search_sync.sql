@@ -52,9 +52,7 @@ begin
     current_profile.biography
   ));
   select content_hash into hash_before from private.search_entries where profile_id = profile;
-  insert into private.search_entries as entry (
-    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
-  )
+  insert into private.search_entries as entry
   values (
     profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
     interest_names, current_profile.image_url, hash

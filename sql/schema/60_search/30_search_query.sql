@@ -101,14 +101,6 @@ model knows it; `is_where`, `is_near`, `is_language`: it stands where a place, o
 `is_denied`: excluded in words and not by a minus sign; `is_light`: without a meaning of its own; `variants`: other ways
 to write it.';
 
-create function private.either_number(word text)
-returns text
-language sql immutable parallel safe
-as $$
-  select case when word like '%s' then left(word, -1) else word || 's' end where char_length(word) > 2
-$$;
-comment on function private.either_number(text) is 'A word in singular for plural, and the other way round.';
-
 create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
@@ -181,7 +173,9 @@ begin
   unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
   -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
   unit.loose := case when part.is_language then adjective else '{}' end
-    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null)
+    || case when part.unfinished then array[word || '*'] else '{}' end
+    -- Singular for plural, and the other way round.
+    || case when char_length(word) > 2 then array[regexp_replace(word || 's', 'ss$', '')] else '{}' end
     || array(
       select spelling
       from unnest(array[
@@ -227,23 +221,25 @@ begin
   return (
     select string_agg(lexeme, ' ')
     from (
-      select lexeme, min(attempt) = min(min(attempt)) over () as is_first
-      from unnest(array[beginning && (select private.all_of(query) from unnest(others)), beginning])
-        with ordinality as attempts (query, attempt)
-      cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
+      select lexeme
+      from (
+        select words
+        from private.search_words
+        where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
+        limit 50
+      ) as sample
       cross join lateral unnest(words)
       where starts_with(lexeme, typed)
       group by lexeme
-      order by min(attempt), count(*) desc, lexeme
+      order by count(*) desc, lexeme
       limit 2
     ) as likeliest
-    where is_first
   );
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
-that have it. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
+  'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
+lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_exclusion(
   part private.query_word, phrase text[], places private.place_name[], out excluded tsquery, out lacking tsquery
@@ -256,7 +252,7 @@ declare
     from unnest(places)
     where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
-  forms constant text[] := part.variants || private.either_number(phrase[1]) || ts_lexize('english_stem', phrase[1]);
+  forms constant text[] := part.variants || phrase[1] || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);

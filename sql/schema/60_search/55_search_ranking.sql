@@ -210,7 +210,6 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   max_results constant integer := 1000;
-  page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
@@ -268,7 +267,7 @@ begin
     ) as place
     from ranked
     order by place
-    limit greatest(0, least(page_limit, max_results - page_offset))
+    limit greatest(0, least((request ->> 'limit')::integer, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(

@@ -35,6 +35,8 @@ DROP FUNCTION "private"."denied"(text[]);
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
+DROP FUNCTION "private"."either_number"(text);
+
 DROP FUNCTION "private"."export_account"();
 
 DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
@@ -1085,17 +1087,19 @@ begin
   return (
     select string_agg(lexeme, ' ')
     from (
-      select lexeme, min(attempt) = min(min(attempt)) over () as is_first
-      from unnest(array[beginning && (select private.all_of(query) from unnest(others)), beginning])
-        with ordinality as attempts (query, attempt)
-      cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
+      select lexeme
+      from (
+        select words
+        from private.search_words
+        where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
+        limit 50
+      ) as sample
       cross join lateral unnest(words)
       where starts_with(lexeme, typed)
       group by lexeme
-      order by min(attempt), count(*) desc, lexeme
+      order by count(*) desc, lexeme
       limit 2
     ) as likeliest
-    where is_first
   );
 end
 $function$;
@@ -1136,6 +1140,29 @@ begin
     cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
     where bounds.min is not null
     having count(*) > 0;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.context_text (
+  person bigint
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select concat_ws('. ', (
+      select string_agg(interests.name, ', ' order by interests.name)
+      from public.profiles
+      join public.profile_interests on profile_interests.profile_id = profiles.id
+      join public.interests on interests.id = profile_interests.interest_id
+      where profiles.user_id = users.id
+    ), users.bio, users.location)
+    from public.users
+    where id = person and is_active
+  );
 end
 $function$;
 
@@ -1533,7 +1560,6 @@ CREATE OR REPLACE FUNCTION private.find_profiles (
   AS $function$
 declare
   max_results constant integer := 1000;
-  page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
@@ -1591,7 +1617,7 @@ begin
     ) as place
     from ranked
     order by place
-    limit greatest(0, least(page_limit, max_results - page_offset))
+    limit greatest(0, least((request ->> 'limit')::integer, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(
@@ -2232,7 +2258,7 @@ declare
     from unnest(places)
     where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
-  forms constant text[] := part.variants || private.either_number(phrase[1]) || ts_lexize('english_stem', phrase[1]);
+  forms constant text[] := part.variants || phrase[1] || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
@@ -2504,7 +2530,9 @@ begin
   unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
   -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
   unit.loose := case when part.is_language then adjective else '{}' end
-    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null)
+    || case when part.unfinished then array[word || '*'] else '{}' end
+    -- Singular for plural, and the other way round.
+    || case when char_length(word) > 2 then array[regexp_replace(word || 's', 'ss$', '')] else '{}' end
     || array(
       select spelling
       from unnest(array[
@@ -2634,9 +2662,7 @@ begin
     current_profile.biography
   ));
   select content_hash into hash_before from private.search_entries where profile_id = profile;
-  insert into private.search_entries as entry (
-    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
-  )
+  insert into private.search_entries as entry
   values (
     profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
     interest_names, current_profile.image_url, hash
@@ -3176,8 +3202,8 @@ first. Definer, because edge_functions has no rights on the outbox.';
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Values that go on from each of the typed parts, at their beginning or from a later word, after what is written
 before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
-COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
-that have it. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
+COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
+lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 COMMENT ON FUNCTION "private"."consonants"(text) IS 'What a name in Arabic or Hebrew letters and its Latin spelling have in common, behind a sign of the script.';
 
@@ -3198,8 +3224,6 @@ and the deniers of queries.';
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
-
-COMMENT ON FUNCTION "private"."either_number"(text) IS 'A word in singular for plural, and the other way round.';
 
 COMMENT ON FUNCTION "private"."entry_parts"(bigint) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
 more, neighbours are joined.';
