@@ -79,6 +79,9 @@ begin
   into parts
   from private.search_entries as entry
   where profile_id = profile;
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
+    return '{}'::text[];
+  end if;
   return array(
     select string_agg(part, '. ' order by place)
     from unnest(parts) with ordinality as listed (part, place)
@@ -89,7 +92,7 @@ end
 $$;
 comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more, neighbours are joined.';
+more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json

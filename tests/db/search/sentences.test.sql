@@ -1,5 +1,5 @@
 -- Each interest and each sentence of a profile has an embedding beside that of the whole text.
-select plan(15);
+select plan(17);
 select tests.make_person('ana');
 select tests.make_person('ben');
 insert into public.interests (name) select 'Zorbing ' || n from generate_series(1, 50) as n;
@@ -25,8 +25,10 @@ select is(
   array['Tea at 5.30 p.m', 'and bread', '好きです', 'はい'],
   'a line or a full stop of any script ends a sentence, a point within a word does not'
 );
+select is(pg_temp.parts_of('I cook!'), '{}', 'one sentence alone has the embedding of the whole');
 select is(pg_temp.parts_of('... !'), '{}', 'signs alone are no sentence');
 select is(pg_temp.parts_of(null), '{}', 'nor is no biography');
+select is(pg_temp.parts_of(null, 1), '{}', 'one interest alone has the embedding of the whole');
 select is(
   (
     select (cardinality(parts), parts[1], parts[32] ~ 'S 99$')::text

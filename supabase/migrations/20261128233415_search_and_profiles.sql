@@ -1394,6 +1394,9 @@ begin
   into parts
   from private.search_entries as entry
   where profile_id = profile;
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
+    return '{}'::text[];
+  end if;
   return array(
     select string_agg(part, '. ' order by place)
     from unnest(parts) with ordinality as listed (part, place)
@@ -3226,7 +3229,7 @@ COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) I
 COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. Definer, as private.adopt_model.';
 
 COMMENT ON FUNCTION "private"."entry_parts"(bigint) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more, neighbours are joined.';
+more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
 
 COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
 
