@@ -232,14 +232,14 @@ const deniedAs = (words: string[]) => {
 const unspacedLetter = new RegExp(`^[${unspaced}]`, 'u')
 
 /**
- * The folded words of the tokens: the first ten that are wanted, and the first ten excluded. Words of scripts without
+ * The folded words of each token: the first ten that are wanted, and the first ten excluded. Words of scripts without
  * spaces have one to five letters: three are taken for a word.
  */
-const wordsOfTokens = (tokens: SearchToken[], known: ReadonlySet<string>): SearchWord[] => {
+const wordsOfTokens = (tokens: SearchToken[], known: ReadonlySet<string>): SearchWord[][] => {
   const isKnown = new Set([...known].flatMap(wordsOf))
   const counted = { wanted: 0, excluded: 0 }
   let run = 0
-  return tokens.flatMap(({ text, unfinished, ...said }) => {
+  return tokens.map(({ text, unfinished, ...said }) => {
     const kind = said.excluded ? 'excluded' : 'wanted'
     const isPhrase = said.quoted || said.excluded
     let wasLetter = false
@@ -257,15 +257,6 @@ const wordsOfTokens = (tokens: SearchToken[], known: ReadonlySet<string>): Searc
         ...isKnown.has(word) && { is_known: true },
       }]
     })
-  })
-}
-
-/** The tokens that stand within the first ten words, and the first of all. */
-const firstOf = (tokens: SearchToken[]): SearchToken[] => {
-  let counted = 0
-  return tokens.filter(({ text }, place) => {
-    counted += wordsOf(text).reduce((sum, word) => sum + (unspacedLetter.test(word) ? 1 / 3 : 1), 0)
-    return counted < 10.01 || place === 0
   })
 }
 
@@ -311,7 +302,6 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
     ...isLight(word) && !isAbbreviation(typed) && { is_light: true },
     ...variantsOf(word).length > 0 && { variants: variantsOf(word) },
   }))
-  const embedded = firstOf(wantedTokens.filter((token) => !token.excluded))
   const searchTokens = [
     ...wantedTokens,
     ...excluded.map(({ words, isPlace }): SearchToken => ({
@@ -321,9 +311,11 @@ export const readQuery = (query: string, known: ReadonlySet<string>): ReadQuery 
       ...isPlace && { is_where: true },
     })),
   ]
+  const words = wordsOfTokens(searchTokens, known)
+  const embedded = searchTokens.filter((token, place) => !token.excluded && words[place]!.length > 0)
   return {
     tokens: searchTokens,
-    words: wordsOfTokens(searchTokens, known),
+    words: words.flat(),
     text: embedded.map(({ text }) => text.replaceAll('"', ' ')).join(' ').trim(),
     leftOut: isSentence
       ? wanted.filter(({ token, place }) => isLeftOut(token, place)).map(({ token }) => token.word)

@@ -11,10 +11,8 @@ export const loadPlaces = async (query: Query): Promise<boolean> => {
   if (loaded.length > 0) return false
   await query('select private.load_places($1)', [text])
   // A statement for each batch, so that nobody who changes a profile waits for all of them.
-  let last: unknown = 0
-  while (last !== null) {
-    const [row] = await query('select private.refresh_places($1, 200) as last', [last])
-    last = row?.last ?? null
-  }
+  const refresh = `select id, private.refresh_search_entry(id) from public.profiles where id > $1 order by id limit 200`
+  let batch: { id?: unknown }[] = [{ id: 0 }]
+  while (batch.length > 0) batch = await query(refresh, [batch.at(-1)!.id])
   return true
 }

@@ -1,7 +1,5 @@
--- The search. docs/search.md is its design on a page, and says which file does what to a query. Around these: 12 places
--- 15 how texts become words · 20 triggers that keep the index in sync · 25 the lexicon, typing errors · 65 facets
--- 70 completions of a search box · 75 embeddings, made later from a queue · 80 rebuild
--- 85 is another search, of one's own messages: of all this it uses how texts are folded, and it has no index.
+-- The search. docs/search.md is its design on a page, and says which file does what to a query. 85 is another search,
+-- of one's own messages.
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -17,18 +15,12 @@ create table private.search_models (
 );
 comment on table private.search_models is
   'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
-percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
-has the highest recall, at which .15 of what is found is relevant. bench/search/calibrate.ts computes them for the
-offline model, private.calibrate_model for others. Trust: how much a similarity says beside words.';
-comment on column private.search_models.measured_profiles is 'The profiles when private.calibrate_model measured it.';
+percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest at
+which .15 of what is found is relevant (bench/search/calibrate.ts; private.calibrate_model for other models than the
+offline one, at so many `measured_profiles`); trust: how much a similarity says beside words.';
 alter table private.search_models enable row level security;
 
--- Measured with the labelled set.
-insert into private.search_models (
-  name, similarity_floor, similarity_ceiling, similarity_threshold, trust, measured_profiles
-)
-values
-  ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160);
+insert into private.search_models values ('offline-wordnet-v3', -0.11, 0.7, 0.13, 3.0 / 7, 160);
 
 create table private.search_entries (
   profile_id bigint primary key references public.profiles (id) on delete cascade,
@@ -44,7 +36,7 @@ create table private.search_entries (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_entries is
-  'The profiles that a search can find, as hits show them: those that are searchable and whose owner is active.';
+  'The profiles that a search can find, as hits show them: the searchable ones of active users.';
 comment on column private.search_entries.content_hash is 'While it stays the same, the embedding is kept.';
 -- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
 -- line: out of line, a hundred neighbours take 6.5 ms instead of 1.2.
@@ -59,7 +51,6 @@ create index search_entries_model_idx on private.search_entries (model);
 create index search_entries_embedding_idx
   on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops)
   with (m = 16, ef_construction = 128);
-comment on index private.search_entries_embedding_idx is 'Filters are applied during its scan, not after it.';
 
 create table private.search_sentences (
   profile_id bigint references private.search_entries (profile_id) on delete cascade,
@@ -68,9 +59,8 @@ create table private.search_sentences (
   primary key (profile_id, place)
 );
 comment on table private.search_sentences is
-  'The embeddings of each interest and each sentence of a profile (private.entry_parts), of the model of its entry. One
-sentence on a matter is hidden in the embedding of a whole life. There is none where the model knows no word.';
--- In line, as those of the entries.
+  'The embeddings of each interest and sentence (private.entry_parts), since one on a matter is hidden in the embedding
+of a whole life. There is none where the model knows no word.';
 alter table private.search_sentences alter column embedding set storage plain;
 alter table private.search_sentences enable row level security;
 
@@ -82,9 +72,8 @@ create table private.search_words (
   words tsvector not null
 ) with (toast_tuple_target = 8160);
 comment on table private.search_words is
-  'The words of each entry with their positions and weights (A names, B interests, C places, D biography), and after a
-sign that no word has: @ the values that filters compare and the places where somebody lives, ~ names as other scripts
-spell them and what biographies deny.';
+  'The words of each entry with their positions and weights (A names, B interests, C places, D biography); after @ the
+values of filters and the places of residence, after ~ names in other scripts and what biographies deny.';
 -- Without a list of pending words, which each search would read from beginning to end.
 create index search_words_words_idx on private.search_words using gin (words) with (fastupdate = off);
 alter table private.search_words enable row level security;
@@ -95,10 +84,9 @@ create table private.search_lexicon (
   named real not null
 ) with (fillfactor = 80);
 comment on table private.search_lexicon is
-  'Every word of the index, how many profiles have it, and whether it is a name: what private.naming says of it, summed.
-A change of a profile adds the words that are new; an hourly job counts (private.count_words). It has no unique
-constraint: with one, two transactions that add the same new words wait for each other, and in another order they
-deadlock. A word that both add is there twice until the next count.';
+  'Every word of the index, how many profiles have it, and the sum of what private.naming says of it. A change adds new
+words; an hourly job counts (private.count_words). It has no unique constraint: two transactions that add the same words
+would wait for each other, and in another order deadlock. What both add is there twice until the next count.';
 create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
 
@@ -108,15 +96,12 @@ create table private.search_contexts (
   model text references private.search_models (name) on delete set null,
   embedding extensions.halfvec(384)
 );
-comment on table private.search_contexts is
-  'The embedding of each user''s own interests, bio and location, which orders what they find.';
+comment on table private.search_contexts is 'The embedding of each user''s own interests, bio and location.';
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 
-create table private.search_locks (
-  profile_id bigint primary key references public.profiles (id) on delete cascade
-);
+create table private.search_locks (profile_id bigint primary key references public.profiles (id) on delete cascade);
 comment on table private.search_locks is
-  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
-transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
+  'A row for each profile, to be locked while its entry is written. Locking the profile would deadlock: one transaction
+updates the profile and then the user, another deactivates the user and then writes the entry.';
 alter table private.search_locks enable row level security;

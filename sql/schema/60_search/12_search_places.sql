@@ -16,9 +16,9 @@ create table private.search_places (
 );
 comment on table private.search_places is
   'Places: their names in any language and adjectives (Dutch), as private.words_of writes them; those of them that are
-also ordinary words or given names (Nice, Sofia); all that they lie in; and `name`, as it is printed. `time_zone` is
-stored where all of the place has one, unless what it lies in has it already. Ids are those of GeoNames, or of UN M49
-for parts of the world; from 1,000,000,000 on they are the operator''s (private.add_place).';
+also words or given names (Nice, Sofia); all that they lie in; `time_zone` where what they lie in has none for all of
+it; `name` as it is printed. Ids are of GeoNames, or of UN M49 for parts of the world; from 1,000,000,000 on the
+operator''s.';
 create index search_places_names_idx on private.search_places using gin ((names || adjectives)) with (fastupdate = off);
 create index search_places_latitude_idx on private.search_places (latitude);
 alter table private.search_places enable row level security;
@@ -44,15 +44,12 @@ begin
   );
 end
 $$;
-comment on function private.folded_parts(text) is
-  'A city or country as it is written, and its parts: many write "Lisbon, Portugal".';
+comment on function private.folded_parts is 'A city or country as it is written, and its parts: Lisbon, Portugal.';
 
 create function private.place_tags(city text, country text)
 returns integer[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   written constant text[] := private.folded_parts(city);
@@ -94,7 +91,7 @@ begin
 end
 $$;
 comment on function private.place_tags(text, text) is
-  'The place of a profile, which is the largest of its name in the country, and all that it lies in; else the country.';
+  'The place of a profile, which is the largest of its name in the country, and all that it lies in.';
 
 create function private.time_zone_of(city text, country text)
 returns text
@@ -113,21 +110,14 @@ $$;
 comment on function private.time_zone_of(text, text) is
   'The time zone of a profile''s place by its IANA name; null if it is unknown.';
 
-create type private.place_name as (
-  candidate text,
-  ids integer[],
-  is_adjective boolean,
-  is_ambiguous boolean
-);
+create type private.place_name as (candidate text, ids integer[], is_adjective boolean, is_ambiguous boolean);
 comment on type private.place_name is
-  'A folded name or adjective of these places, and whether it is also an ordinary word or a given name.';
+  'A name or adjective of these places, and whether it is also a word or a given name.';
 
 create function private.places_named(candidates text[])
 returns setof private.place_name
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return query
@@ -144,10 +134,8 @@ comment on function private.places_named(text[]) is 'Which of these folded phras
 
 create function private.places_within(ids integer[], kilometres double precision)
 returns integer[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
@@ -155,29 +143,18 @@ begin
     union
     select near.id
     from private.search_places as centre
-    cross join lateral (
-      select kilometres / 111.2, kilometres / 111.2 / greatest(cosd(centre.latitude), 0.01)
-    ) as box (height, width)
     join private.search_places as near
-      on near.latitude between centre.latitude - box.height and centre.latitude + box.height
-      -- Across the 180th meridian as well.
-      and (
-        abs(near.longitude - centre.longitude) <= box.width or 360 - abs(near.longitude - centre.longitude) <= box.width
-      )
-    where centre.id = any (ids)
-      and centre.kind in ('city', 'district')
-      and near.kind in ('city', 'district')
-      -- The haversine formula, with the mean radius of the Earth.
-      and 12742 * asin(least(1, sqrt(
-        sind((near.latitude - centre.latitude) / 2) ^ 2
-          + cosd(centre.latitude) * cosd(near.latitude) * sind((near.longitude - centre.longitude) / 2) ^ 2
-      ))) <= kilometres
-    order by 1
+      on near.latitude between centre.latitude - kilometres / 111.2 and centre.latitude + kilometres / 111.2
+    where centre.id = any (ids) and centre.kind in ('city', 'district') and near.kind in ('city', 'district')
+      -- The spherical law of cosines, with the mean radius of the Earth.
+      and sind(centre.latitude) * sind(near.latitude)
+        + cosd(centre.latitude) * cosd(near.latitude) * cosd(near.longitude - centre.longitude)
+        >= cos(kilometres / 6371)
   );
 end
 $$;
 comment on function private.places_within(integer[], double precision) is
-  'These places and the cities and districts around the cities and districts among them: a region has no middle.';
+  'These places, and the cities and districts around those of them that are one.';
 
 create function private.add_place(
   names text[], kind text default 'city', parents integer[] default '{}', adjectives text[] default '{}',
@@ -209,37 +186,15 @@ begin
   return place.id;
 end
 $$;
-comment on function private.add_place(text[], text, integer[], text[], real, real, integer) is
-  'For operators: adds a place, indexes its people anew, and returns its id.';
-
-create function private.refresh_places(after bigint, max_profiles integer)
-returns bigint
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  taken bigint[] := array(
-    select profile_id
-    from private.search_entries
-    where profile_id > after
-    order by profile_id
-    limit max_profiles
-  );
-begin
-  perform private.refresh_search_entry(profile) from unnest(taken) as profile;
-  return taken[cardinality(taken)];
-end
-$$;
-comment on function private.refresh_places(bigint, integer) is
-  'Indexes the next profiles anew, whose ids are greater; returns the last id, null if there are no more.';
+comment on function private.add_place is 'For operators: adds a place, indexes its people anew, and returns its id.';
 
 create function private.load_places(file text)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  names_index text;
+  names_index constant text := pg_get_indexdef('private.search_places_names_idx'::regclass);
 begin
-  names_index := pg_get_indexdef('private.search_places_names_idx'::regclass);
   -- It is built afterwards. This also locks the table: two stacks that start on one database load one after the other.
   drop index private.search_places_names_idx;
   delete from private.search_places where id < 1000000000;
@@ -274,4 +229,4 @@ begin
 end
 $$;
 comment on function private.load_places(text) is
-  'Replaces all places but the operator''s by those of sql/data/places.tsv. Searches wait meanwhile, about a second.';
+  'Replaces all places but the operator''s by sql/data/places.tsv. Searches wait for a second.';

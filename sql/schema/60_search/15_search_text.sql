@@ -24,8 +24,7 @@ begin
 end
 $$;
 comment on function private.to_latin(text) is
-  'Lower-case Greek and Cyrillic letters in their usual Latin spelling, so that Иван is found as Ivan and the other way
-round. functions/_shared/fold.ts does the same.';
+  'Lower-case Greek and Cyrillic letters in their usual Latin spelling, as functions/_shared/fold.ts.';
 
 create function private.fold(value text)
 returns text
@@ -40,18 +39,16 @@ begin
 end
 $$;
 comment on function private.fold(text) is
-  'Folds case, accents, compatibility forms and scripts of single sounds. Immutable while the dictionary unaccent is.';
+  'Folds case, accents, compatibility forms and scripts. Immutable while the dictionary unaccent is.';
 
 create function private.unspaced_letters()
 returns text
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
+as $$ begin
   return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
-end
-$$;
+end $$;
 comment on function private.unspaced_letters() is
-  'The letters of scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), for a character class.';
+  'The letters of Han, kana, Thai, Lao, Khmer and Burmese, for a character class.';
 
 create function private.words_of(value text)
 returns text[]
@@ -70,7 +67,7 @@ begin
 end
 $$;
 comment on function private.words_of(text) is
-  'The folded words of a text, in order. In scripts without spaces every character is a word.';
+  'The folded words of a text, in order; each character of a script without spaces.';
 
 create function private.lexeme(word text)
 returns text
@@ -80,39 +77,46 @@ as $$
 $$;
 comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
 
-create function private.romaji(kana text)
+create function private.latin_spelling(word text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-  latin text;
+  latin text := normalize(word, nfkc);
   sounds constant text[] := string_to_array(
     'きゃ kya きゅ kyu きょ kyo しゃ sha しゅ shu しょ sho ちゃ cha ちゅ chu ちょ cho にゃ nya にゅ nyu にょ nyo ひゃ hya ひゅ hyu '
     'ひょ hyo みゃ mya みゅ myu みょ myo りゃ rya りゅ ryu りょ ryo ぎゃ gya ぎゅ gyu ぎょ gyo じゃ ja じゅ ju じょ jo びゃ bya '
     'びゅ byu びょ byo ぴゃ pya ぴゅ pyu ぴょ pyo あ a い i う u え e お o か ka き ki く ku け ke こ ko さ sa し shi す su '
     'せ se そ so た ta ち chi つ tsu て te と to な na に ni ぬ nu ね ne の no は ha ひ hi ふ fu へ he ほ ho ま ma み mi '
     'む mu め me も mo や ya ゆ yu よ yo ら ra り ri る ru れ re ろ ro わ wa を o ん n が ga ぎ gi ぐ gu げ ge ご go ざ za '
-    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po', ' '
+    'じ ji ず zu ぜ ze ぞ zo だ da ぢ ji づ zu で de ど do ば ba び bi ぶ bu べ be ぼ bo ぱ pa ぴ pi ぷ pu ぺ pe ぽ po '
+    'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k ლ l მ m ნ n ო o პ p ჟ zh რ r ს s ტ t უ u ფ p ქ k ღ gh ყ q შ sh ჩ ch ც ts '
+    'ძ dz წ ts ჭ ch ხ kh ჯ j ჰ h क k ख kh ग g घ gh ङ n च ch छ chh ज j झ jh ञ n ट t ठ th ड d ढ dh ण n त t थ th द d '
+    'ध dh न n प p फ ph ब b भ bh म m य y र r ल l ळ l व v श sh ष sh स s ह h अ a आ a इ i ई i उ u ऊ u ऋ ri ए e ऐ ai ओ o '
+    'औ au ा a ि i ी i ु u ू u ृ ri े e ै ai ो o ौ au ं n ँ n ः h', ' '
   );
 begin
-  if normalize(kana, nfkc) !~ '^[ぁ-ゖァ-ヶー]+$' then
+  if latin !~ '^([ぁ-ゖァ-ヶー]+|[\u10d0-\u10f0]+|[\u0901-\u094d]+)$' then
     return null;
   end if;
   -- Katakana are hiragana 96 further on.
   latin := translate(
-    normalize(kana, nfkc),
+    latin,
     (select string_agg(chr(code), '' order by code) from generate_series(12449, 12534) as code),
     (select string_agg(chr(code), '' order by code) from generate_series(12353, 12438) as code)
   );
+  -- A consonant of Devanagari has an a, unless another vowel or nothing follows.
+  latin := regexp_replace(latin, '([\u0915-\u0939]\u093c?)(?=[\u0901-\u0939])', '\1a', 'g');
   for place in 1..cardinality(sounds) by 2 loop
     latin := replace(latin, sounds[place], sounds[place + 1]);
   end loop;
   -- A small tsu doubles what follows; long vowels are written once.
-  latin := regexp_replace(replace(latin, 'ー', ''), 'っ(.)', '\1\1', 'g');
+  latin := regexp_replace(translate(latin, e'ー\u093c\u094d', ''), 'っ(.)', '\1\1', 'g');
   return regexp_replace(regexp_replace(latin, 'ou', 'o', 'g'), '([aiueo])\1', '\1', 'g');
 end
 $$;
-comment on function private.romaji(text) is 'Kana as Hepburn writes them, without long vowels; null for anything else.';
+comment on function private.latin_spelling(text) is
+  'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
 
 create function private.consonants(word text)
 returns text
@@ -135,67 +139,52 @@ begin
 end
 $$;
 comment on function private.consonants(text) is
-  'What a word in Arabic or Hebrew letters and its usual Latin spelling have in common, apart from the sign in front,
-which says how it is written: vowels are not, and some consonants are told apart in one of the scripts only.';
+  'What a name in Arabic or Hebrew letters and its Latin spelling have in common, behind a sign of the script.';
 
 create function private.facet(kind text, value text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '@' || kind || ' ' || replace(left(private.fold(trim(value)), 200), '*', '∗');
-end
-$$;
+as $$ begin return '@' || kind || ' ' || replace(left(private.fold(trim(value)), 200), '*', '∗'); end $$;
 comment on function private.facet(text, text) is
-  'A lexeme for a value that filters compare. An asterisk, which ends a beginning in private.any_term, is replaced.';
+  'A lexeme for a value that filters compare. An asterisk would end a beginning in private.any_term.';
 
 create function private.words_vector(profile public.profiles, name text, interests text[])
 returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  -- Names as other scripts spell them.
-  spelt constant text[] := array(
-    select spelling
-    from unnest(array[name, profile.first_name, profile.last_name]) as value
-    cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as word
-    cross join lateral (
-      values (private.romaji(word)), (private.consonants(word)), (private.consonants(substring(word from '^ال(.+)')))
-    ) as spellings (spelling)
-    -- One consonant is no name.
-    where spelling !~ '^~\w+ .?$'
-  );
 begin
   return (
     with texts (number, weight, value) as (
       values
         (1, 'A', name), (2, 'A', profile.first_name), (3, 'A', profile.last_name), (4, 'C', profile.city),
-        (5, 'C', profile.country)
+        (5, 'C', profile.country), (1000, 'D', profile.biography), (1001, 'D', profile.languages)
       union all
-      select 5 + ordinality, 'B', interest
-      from unnest(interests) with ordinality as listed (interest, ordinality)
-      union all
-      values (1000, 'D', profile.biography), (1001, 'D', profile.languages)
+      select 5 + ordinality, 'B', interest from unnest(interests) with ordinality as listed (interest, ordinality)
     ),
-    words as (
-      -- Two positions lie between two texts, so that no phrase reaches across them.
-      select word, weight, 2 * text_number + row_number() over (order by number, place) as position
-      from (
-        select *, dense_rank() over (order by number) as text_number from texts where value is not null
-      ) as numbered
-      -- Some characters fold into many words, and a position of a tsvector is at most 16,383.
-      cross join lateral (
-        select (private.words_of(value))[:case weight when 'D' then 11000 when 'B' then 60 else 290 end] as words
-      ) as split
-      cross join lateral unnest(split.words) with ordinality as listed (word, place)
+    words (word, weight, position) as (
+      (
+        -- Two positions lie between two texts, so that no phrase reaches across them. A tsvector has 16,383, and some
+        -- characters fold into many words.
+        select word, weight, 2 * number + row_number() over (order by number, place)
+        from texts
+        cross join lateral unnest(private.words_of(value)) with ordinality as listed (word, place)
+        order by number, place
+        limit 14000
+      )
+      union all
+      -- Names as other scripts spell them. One consonant is no name.
+      select spelling, weight, 16383
+      from texts
+      cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
+      cross join lateral unnest(array[
+        private.latin_spelling(part), private.consonants(part), private.consonants(substring(part from '^ال(.+)'))
+      ]) as spelling
+      where weight = 'A' and spelling !~ '^~\w+ .?$'
+      union all
+      select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag
     )
-    select coalesce(string_agg(private.lexeme(word) || ':' || least(position, 16382) || weight, ' '), '')
-      || coalesce(' ' || (
-        select string_agg(private.lexeme('@in ' || tag) || ':16383C', ' ')
-        from unnest(private.place_tags(profile.city, profile.country)) as tag
-      ), '')
-    from words
-  )::tsvector || setweight(array_to_tsvector(array_remove(spelt, null)), 'A') || array_to_tsvector(array(
+    select coalesce(string_agg(private.lexeme(word) || ':' || position || weight, ' '), '') from words
+  )::tsvector || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union
     select unnest(private.denied_words(profile.biography))
@@ -232,18 +221,13 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    select concat_ws(
-      '. ',
-      (
-        select string_agg(interests.name, ', ' order by interests.name)
-        from public.profiles
-        join public.profile_interests on profile_interests.profile_id = profiles.id
-        join public.interests on interests.id = profile_interests.interest_id
-        where profiles.user_id = users.id
-      ),
-      users.bio,
-      users.location
-    )
+    select concat_ws('. ', (
+      select string_agg(interests.name, ', ' order by interests.name)
+      from public.profiles
+      join public.profile_interests on profile_interests.profile_id = profiles.id
+      join public.interests on interests.id = profile_interests.interest_id
+      where profiles.user_id = users.id
+    ), users.bio, users.location)
     from public.users
     where id = person and is_active
   );

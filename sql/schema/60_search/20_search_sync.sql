@@ -12,7 +12,7 @@ as $$
   end
 $$;
 comment on function private.naming(text[]) is
-  'Whether a profile has a word as the name of a person or place, by the weights that it has there: 1, or less.';
+  'Whether a profile has a word as a name of people or places, by its weights there: 1, or less.';
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -26,8 +26,8 @@ declare
   hash text;
   hash_before text;
 begin
-  -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
-  -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
+  -- Held until the transaction ends. Whoever refreshes this entry next waits, and then reads what is committed, so that
+  -- one that read a profile before it was hidden cannot put it back.
   perform from private.search_locks where profile_id = profile for update;
   if not found then
     insert into private.search_locks (profile_id) values (profile)
@@ -48,13 +48,11 @@ begin
   );
   vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
   hash := md5(concat_ws(
-    e'\n',
-    array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
+    e'\n', array_to_string(interest_names, ', '), current_profile.city, current_profile.country,
+    current_profile.biography
   ));
   select content_hash into hash_before from private.search_entries where profile_id = profile;
-  insert into private.search_entries as entry (
-    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
-  )
+  insert into private.search_entries as entry
   values (
     profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
     interest_names, current_profile.image_url, hash
@@ -66,9 +64,9 @@ begin
     -- The embedding of an old text would still find what the owner has deleted.
     embedding = case when entry.content_hash = hash then entry.embedding end,
     model = case when entry.content_hash = hash then entry.model end
-  where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+  where (entry.image_url, entry.name, entry.city, entry.country, entry.interests, entry.content_hash)
     is distinct from (
-      excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
+      excluded.image_url, excluded.name, excluded.city, excluded.country, excluded.interests, excluded.content_hash
     );
   if hash_before is distinct from hash then
     -- Those of the old text, too, would still find what the owner has deleted.
@@ -76,10 +74,16 @@ begin
     perform private.enqueue_embedding('profile', profile);
   end if;
   insert into private.search_completions as stored (profile_id, keys)
-  values (
-    profile,
-    private.completion_keys(name => owner.name, city => current_profile.city, interests => interest_names)
-  )
+  select profile, array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', owner.name), ('cities', current_profile.city)
+      union all
+      select 'interests', unnest(interest_names)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ))
   on conflict (profile_id) do update set keys = excluded.keys
   where stored.keys <> excluded.keys;
   insert into private.search_words as stored (profile_id, words)
@@ -110,10 +114,7 @@ begin
   end if;
   insert into private.search_contexts as context (user_id, content_hash)
   values (person, md5(content))
-  on conflict (user_id) do update set
-    content_hash = excluded.content_hash,
-    embedding = null,
-    model = null
+  on conflict (user_id) do update set content_hash = excluded.content_hash, embedding = null, model = null
   where context.content_hash <> excluded.content_hash;
   if found then
     perform private.enqueue_embedding('context', person);
@@ -150,12 +151,11 @@ begin
 end
 $$;
 comment on function private.sync_search_index() is
-  'Updates entry and context when a profile, its interests or its user change. Definer, as refresh_search_entry.';
+  'Updates entry and context of whom a change concerns. Definer, as refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles
-  for each row
-  execute function private.sync_search_index();
+  for each row execute function private.sync_search_index();
 
 create trigger sync_user
   after update on public.users
@@ -167,30 +167,25 @@ create trigger sync_user
 
 create trigger sync_interest
   after update of name on public.interests
-  for each row
-  execute function private.sync_search_index();
+  for each row execute function private.sync_search_index();
 
 create trigger sync_added_interests
   after insert on public.profile_interests
   referencing new table as changed
-  for each statement
-  execute function private.sync_search_index();
+  for each statement execute function private.sync_search_index();
 
 create trigger sync_removed_interests
   after delete on public.profile_interests
   referencing old table as changed
-  for each statement
-  execute function private.sync_search_index();
+  for each statement execute function private.sync_search_index();
 
 -- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
 create trigger sync_left_interests
   after update on public.profile_interests
   referencing old table as changed
-  for each statement
-  execute function private.sync_search_index();
+  for each statement execute function private.sync_search_index();
 
 create trigger sync_entered_interests
   after update on public.profile_interests
   referencing new table as changed
-  for each statement
-  execute function private.sync_search_index();
+  for each statement execute function private.sync_search_index();

@@ -1,42 +1,23 @@
 -- What a query looks for.
 
 create type private.search_unit as (
-  number integer,
-  words text[],
-  exact text[],
-  loose text[],
-  quoted boolean,
-  place text,
-  rarity double precision,
-  is_named boolean,
-  exact_query tsquery,
-  corrected text,
-  is_home boolean,
-  query tsquery
+  number integer, words text[], exact text[], loose text[], quoted boolean, place text, rarity double precision,
+  is_named boolean, exact_query tsquery, corrected text, is_home boolean, query tsquery
 );
 comment on type private.search_unit is
-  'One thing to look for. `words`: a word, or those of a phrase or of the name of a place. `exact` are the words of the
-index that mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections.
-`exact_query` finds who has the first, and of a place who lives there, `query` who has either. `place` is its name;
-`is_home`: the query is about its people only.
-`rarity`: ln(1 + profiles / who has it). `is_named`: above all a name of people or places. `corrected`: the likeliest
-word that it is a mistyping of.';
+  'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
+mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
+who has the first, and of a place who lives there, `query` who has either. `place` is its name, and `is_home`: the query
+is about its people only. `is_named`: above all a name of people or places.';
 
 create type private.search_query as (
-  units private.search_unit[],
-  excluded tsquery,
-  corrections jsonb,
-  completions jsonb,
-  unknown text[],
-  called_so tsquery,
-  home tsquery,
-  lacking tsquery
+  units private.search_unit[], excluded tsquery, corrections jsonb, completions jsonb, unknown text[],
+  called_so tsquery, home tsquery, lacking tsquery
 );
 comment on type private.search_query is
-  '`excluded` finds whom a query does not want, and `lacking` who says to have no such thing; `corrections` are the
-likeliest of mistyped words, and `completions` those that an unfinished one most often stands for: [{from, to}];
-`unknown` are words that nobody has and the model does not know; `called_so` finds whose name it is, and `home` who
-lives in the place that it is about, if it is about one.';
+  '`excluded` finds whom a query does not want, `lacking` who says to have no such thing, `called_so` whose name it is,
+and `home` who lives in its place. `corrections` and `completions` of an unfinished word are [{from, to}]; `unknown` are
+words that nobody has and the model does not know.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Ignores null.';
@@ -55,19 +36,12 @@ begin
 end
 $$;
 comment on function private.count_profiles() is
-  'How many profiles the index has. Beyond 2,000 as the latest vacuum counted them, if there was one.';
+  'The profiles of the index; beyond 2,000 as the latest vacuum counted them, if there was one.';
 
 create function private.phrase(words text[])
 returns tsquery
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select string_agg(private.lexeme(word), ' <-> ' order by place)::tsquery
-    from unnest(words) with ordinality as listed (word, place)
-  );
-end
-$$;
+as $$ begin return (select string_agg(private.lexeme(word), ' <-> ')::tsquery from unnest(words) as word); end $$;
 comment on function private.phrase(text[]) is 'Finds the profiles that have these words side by side.';
 
 create function private.any_term(terms text[])
@@ -76,31 +50,23 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
   return (
-    select private.any_of(
-      (private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery
-    )
+    select private.any_of((private.lexeme(rtrim(term, '*')) || case when term like '%*' then ':*' else '' end)::tsquery)
     from unnest(terms) as term
   );
 end
 $$;
 comment on function private.any_term(text[]) is
-  'Finds the profiles that have any of these words, or of one with a * behind it any that begins so.';
+  'Finds who has any of these words, or of one with a * behind it any that begins so.';
 
 create function private.tags_of(places integer[])
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (select coalesce(array_agg('@in ' || place), '{}') from unnest(places) as place);
-end
-$$;
+as $$ begin return array(select '@in ' || place from unnest(places) as place); end $$;
 comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
 
 create function private.word_counts(terms text[], out holders double precision, out named double precision)
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   select coalesce(sum(counted.holders), 0), coalesce(sum(counted.named), 0)
@@ -126,34 +92,14 @@ comment on function private.word_counts(text[]) is
   'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 create type private.query_word as (
-  word text,
-  run integer,
-  quoted boolean,
-  excluded boolean,
-  unfinished boolean,
-  is_known boolean,
-  is_where boolean,
-  is_near boolean,
-  is_language boolean,
-  is_capital boolean,
-  is_denied boolean,
-  is_light boolean,
-  variants text[]
+  word text, run integer, quoted boolean, excluded boolean, unfinished boolean, is_known boolean, is_where boolean,
+  is_near boolean, is_language boolean, is_capital boolean, is_denied boolean, is_light boolean, variants text[]
 );
 comment on type private.query_word is
   'A word of a query as functions/users/read_query.ts sends it, folded. Words of one `run` are a phrase. `is_known`: the
-model knows it; `is_where`: after "in" or "outside", where a place stands; `is_near`: after "near"; `is_language`: where
-a language stands; `is_denied`: excluded in words and not by a minus sign; `is_light`: without a meaning of its own;
-`variants`: other ways to write it.';
-
-create function private.either_number(word text)
-returns text
-language sql immutable parallel safe
-as $$
-  select case when word like '%s' then left(word, -1) else word || 's' end where char_length(word) > 2
-$$;
-comment on function private.either_number(text) is
-  'A word in singular for plural, and the other way round, as most languages of the profiles have it.';
+model knows it; `is_where`, `is_near`, `is_language`: it stands where a place, one after "near" or a language does;
+`is_denied`: excluded in words and not by a minus sign; `is_light`: without a meaning of its own; `variants`: other ways
+to write it.';
 
 create function private.read_place(words private.query_word[], first integer, places private.place_name[])
 returns private.search_unit
@@ -161,6 +107,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   part constant private.query_word := words[first];
+  term constant text := part.word || case when part.unfinished then '*' else '' end;
   named record;
   unit private.search_unit;
 begin
@@ -171,8 +118,6 @@ begin
     and candidate = array_to_string(array(select word from unnest(words[first:first + size - 1])), ' ')
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
-    -- Two letters are an abbreviation, or a word: LA, la.
-    and (part.is_capital or not is_ambiguous or candidate !~ '^[a-z]{1,2}$')
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
     -- there and it is all that is asked or written like a name.
     and case
@@ -180,7 +125,7 @@ begin
       when exists (
         select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
       ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
-      else not is_ambiguous and (size > 1 or not private.is_begun(part))
+      else not is_ambiguous and (size > 1 or (private.word_counts(array[term])).holders = 0)
     end
   order by size desc
   limit 1;
@@ -193,9 +138,7 @@ begin
   if part.is_near then
     -- Those where somebody lives: of 400 around a large city, a query of all takes 20 ms.
     unit.exact := unit.exact || array(
-      select word
-      from private.search_lexicon
-      where word = any (private.tags_of(private.places_within(named.ids, 100)))
+      select word from private.search_lexicon where word = any (private.tags_of(private.places_within(named.ids, 100)))
     );
   end if;
   unit.loose := unit.words;
@@ -209,19 +152,7 @@ begin
   return unit;
 end
 $$;
-comment on function private.read_place(private.query_word[], integer, private.place_name[]) is
-  'The longest name of a place that begins with this word, as a unit; null if there is none.';
-
-create function private.is_begun(part private.query_word)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (private.word_counts(array[part.word || case when part.unfinished then '*' else '' end])).holders > 0;
-end
-$$;
-comment on function private.is_begun(private.query_word) is
-  'Whether somebody has a word of a query, or one that begins with it if it is unfinished.';
+comment on function private.read_place is 'The longest name of a place that begins with this word, as a unit; or null.';
 
 create function private.read_word(
   part private.query_word, others text[], places private.place_name[], names_only boolean
@@ -231,9 +162,8 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   word constant text := part.word;
-  adjective constant text[] := private.tags_of((
-    select ids from unnest(places) as place where candidate = word and is_adjective
-  ));
+  adjective constant text[] :=
+    private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
   corrections text[];
   is_begun boolean;
@@ -243,12 +173,14 @@ begin
   unit.exact := array[word] || part.variants || others || case when part.is_language then '{}' else adjective end;
   -- Who speaks a language may not say so where everybody does. Short words are not corrected: cat, cats.
   unit.loose := case when part.is_language then adjective else '{}' end
-    || array_remove(array[case when part.unfinished then word || '*' end, private.either_number(word)], null)
+    || case when part.unfinished then array[word || '*'] else '{}' end
+    -- Singular for plural, and the other way round.
+    || case when char_length(word) > 2 then array[regexp_replace(word || 's', 'ss$', '')] else '{}' end
     || array(
       select spelling
       from unnest(array[
-        private.romaji(word), case when consonants like '~abjad %' then replace(consonants, '~abjad', '~latin')
-          else replace(consonants, '~latin', '~abjad') end,
+        private.latin_spelling(word),
+        case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
         case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
@@ -265,9 +197,7 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := (private.word_counts(
-    case when part.unfinished or is_begun then unit.exact else unit.loose end
-  )).named > case when part.is_known then 2 else 0 end;
+  unit.is_named := (private.word_counts(unit.exact)).named > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -278,15 +208,12 @@ begin
 end
 $$;
 comment on function private.read_word(private.query_word, text[], private.place_name[], boolean) is
-  'A word of a query as a unit. `others` are its neighbours written together with it; `names_only`: it counts in names
-alone.';
+  'A word of a query. `others` are its neighbours written together with it; `names_only`: in names alone.';
 
 create function private.complete_word(typed text, others private.search_unit[])
 returns text
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   beginning constant tsquery := private.any_term(array[typed || '*']);
@@ -294,24 +221,25 @@ begin
   return (
     select string_agg(lexeme, ' ')
     from (
-      select lexeme, min(attempt) = min(min(attempt)) over () as is_first
-      from unnest(array[
-        beginning && (select private.all_of(query) from unnest(others)), beginning
-      ]) with ordinality as attempts (query, attempt)
-      cross join lateral (select words from private.search_words where words @@ query limit 50) as sample
+      select lexeme
+      from (
+        select words
+        from private.search_words
+        where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
+        limit 50
+      ) as sample
       cross join lateral unnest(words)
       where starts_with(lexeme, typed)
       group by lexeme
-      order by min(attempt), count(*) desc, lexeme
+      order by count(*) desc, lexeme
       limit 2
     ) as likeliest
-    where is_first
   );
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished word most often stands for: in fifty profiles that have the other words, else in fifty
-that have it. By the lexicon alone, without the other words, callers with a token lose .006 nDCG on the labelled set.';
+  'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
+lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_exclusion(
   part private.query_word, phrase text[], places private.place_name[], out excluded tsquery, out lacking tsquery
@@ -324,15 +252,7 @@ declare
     from unnest(places)
     where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
-  -- smoker, smokes, smoking
-  forms constant text[] := part.variants || private.either_number(phrase[1]) || array(
-    select form
-    from unnest(ts_lexize('english_stem', phrase[1])) as stem
-    cross join lateral regexp_replace(stem, 'er?$', '') as root
-    cross join lateral unnest(array[stem, stem || 's'] || array(select root || unnest('{e,es,er,ers,ing,ed}'::text[])))
-      as form
-    where char_length(root) >= 4
-  );
+  forms constant text[] := part.variants || phrase[1] || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
@@ -351,29 +271,8 @@ begin
 end
 $$;
 comment on function private.read_exclusion(private.query_word, text[], private.place_name[]) is
-  'Finds whom a query excludes: who lives in a place, has a phrase, or has a denied word in any form and does not say to
-lack it; and who says so (private.denied_words).';
-
-create function private.rarity_of(unit private.search_unit, profiles double precision)
-returns double precision
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  holders constant double precision := case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.place is null and cardinality(unit.words) > 1
-      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-    else coalesce(
-      nullif((private.word_counts(unit.exact)).holders, 0),
-      (private.word_counts(case when unit.place is null then unit.loose end)).holders
-    )
-  end;
-begin
-  return ln(1 + profiles / greatest(1, least(profiles, holders)));
-end
-$$;
-comment on function private.rarity_of(private.search_unit, double precision) is
-  'ln(1 + profiles / who has the unit).';
+  'Finds whom a query excludes: who lives in a place, has a phrase, or a denied word in any form without saying to lack
+it; and who says so (private.denied_words).';
 
 create function private.read_query(typed jsonb)
 returns private.search_query
@@ -381,13 +280,10 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  words private.query_word[] := array(
-    select jsonb_populate_record(
-      row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word,
-      word
-    )
-    from jsonb_array_elements(typed) as word
-  );
+  unsaid constant private.query_word :=
+    row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word;
+  words private.query_word[] :=
+    array(select jsonb_populate_record(unsaid, word) from jsonb_array_elements(typed) as word);
   places constant private.place_name[] := array(
     select place
     from private.places_named(array(
@@ -397,15 +293,15 @@ declare
     )) as place
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
-  are_light constant boolean := cardinality(words) > 1 and not exists (
-    select from unnest(words) where not is_light
-  );
+  are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
   part private.query_word;
   unit private.search_unit;
   place private.search_unit;
+  term text;
   phrase text[];
   pieces text[];
   exclusion record;
+  holders double precision;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -426,17 +322,18 @@ begin
         unit := null;
         unit.words := phrase;
         unit.exact := phrase;
-        unit.loose := array_remove(array[private.romaji(array_to_string(phrase, ''))], null);
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
         unit.exact_query := private.phrase(phrase);
         unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
       elsif size is null then
+        term := part.word || case when part.unfinished then '*' else '' end;
         pieces := case
-          when not part.is_known and not private.is_begun(part) then private.split_of(part.word)
+          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
         end;
         if pieces is not null then
+          part.is_known := true;
           words := words[:at - 1] || array(
-            select jsonb_populate_record(part, jsonb_build_object('word', piece, 'is_known', true))
-            from unnest(pieces) as piece
+            select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
           ) || words[at + 1:];
           continue;
         end if;
@@ -468,7 +365,16 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := part.quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        unit.rarity := private.rarity_of(unit, profiles);
+        holders := case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.place is null and cardinality(unit.words) > 1
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end;
+        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
         asked.units := asked.units || unit;
       end if;
     end if;
@@ -477,11 +383,9 @@ begin
   part := words[cardinality(words)];
   unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
-  if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null and (
-    part.is_light or not part.is_known
-    or char_length(part.word) <= 3 and not private.is_listed(part.word)
-  ) then
-    asked.completions := asked.completions || (
+  if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null
+    and (part.is_light or not part.is_known or char_length(part.word) <= 3 and not private.is_listed(part.word)) then
+    asked.completions := (
       select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
       from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
       where meant <> part.word

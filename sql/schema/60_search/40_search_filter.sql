@@ -1,11 +1,6 @@
 -- The conditions that every hit must meet.
 
-create type private.search_filter as (
-  required tsquery,
-  excluded tsquery,
-  hidden_ids bigint[],
-  passing bigint[]
-);
+create type private.search_filter as (required tsquery, excluded tsquery, hidden_ids bigint[], passing bigint[]);
 comment on type private.search_filter is
   '`required` has facets, ages and quoted phrases, `excluded` what no hit may have; either may be null. `passing`: all
 who meet the conditions, if they are few; then the others are empty.';
@@ -21,31 +16,7 @@ as $$
     and profile_id <> all (filter.hidden_ids)
 $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
-  'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
-
-create function private.places_to_filter(kind text, value text)
-returns text[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  name constant text := array_to_string(private.words_of(value), ' ');
-begin
-  return array(
-    select '@in ' || id
-    from private.places_named(array[name]) as named
-    cross join unnest(named.ids) as id
-    join private.search_places as place using (id)
-    where not named.is_adjective
-    -- Georgia is a country, if one filters by countries.
-    order by
-      (place.kind in ('city', 'district')) = (places_to_filter.kind = 'city') desc,
-      place.kind = places_to_filter.kind desc
-    fetch first row with ties
-  );
-end
-$$;
-comment on function private.places_to_filter(text, text) is
-  'How the index says that somebody lives in the city or country of this name, in any language.';
+  'Whether a profile meets the conditions. True where the filter lists those who do.';
 
 create function private.conditions_of(request jsonb)
 returns setof text[]
@@ -54,15 +25,20 @@ as $$
 begin
   return query
     select array_agg(distinct term)
-    from (
-      values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')
-    ) as facets (kind, key)
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
     cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    cross join lateral unnest(
-      array[private.facet(kind, value)]
-        || case when kind in ('city', 'country') then private.places_to_filter(kind, value) else '{}' end
-    ) as term
-    group by kind
+    cross join lateral unnest(private.facet(facets.kind, value) || array(
+      -- Who lives in the city or country of this name.
+      select '@in ' || id
+      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where facets.kind in ('city', 'country') and not named.is_adjective
+      -- Georgia is a country, if one filters by countries.
+      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+      fetch first row with ties
+    )) as term
+    group by facets.kind
     union all
     -- Whole decades, and the years before and after them. A profile without an age is not left out.
     select array_agg(distinct '@age ' || case
@@ -89,15 +65,12 @@ begin
   return array(select profile_id from private.search_entries where user_id = any (hidden_users));
 end
 $$;
-comment on function private.hidden_profiles_of(bigint) is
-  'The caller''s own profile and those of users whom a block hides from them.';
+comment on function private.hidden_profiles_of is 'The caller''s own profile and those that a block hides from them.';
 
 create function private.list_passing(filter private.search_filter, alternatives text[], max_passing integer)
 returns bigint[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   passing constant bigint[] := array(
@@ -118,8 +91,8 @@ begin
 end
 $$;
 comment on function private.list_passing(private.search_filter, text[], integer) is
-  'The profiles that meet the conditions of a search, or null if they are more than max_passing. `alternatives` are
-lexemes of which each of them has one: one after the other they take a tenth of the time that one query takes.';
+  'The profiles that meet the conditions, or null if they are more than max_passing. Each has one of the lexemes
+`alternatives`: one after the other they take a tenth of the time that one query takes.';
 
 create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
 returns private.search_filter
@@ -146,16 +119,13 @@ begin
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);
   end loop;
-  -- The last has the fewest holders.
+  -- The last, which has the fewest holders.
   if condition.holders <= max_passing then
-    filter.passing := private.list_passing(
-      filter => filter, alternatives => condition.terms, max_passing => max_passing
-    );
+    filter.passing :=
+      private.list_passing(filter => filter, alternatives => condition.terms, max_passing => max_passing);
   end if;
-  if filter.passing is not null then
-    filter := row(null, null, '{}', filter.passing);
-  end if;
-  return filter;
+  return case when filter.passing is null then filter
+    else row(null, null, '{}', filter.passing)::private.search_filter end;
 end
 $$;
 comment on function private.read_filter(jsonb, private.search_query, bigint) is

@@ -11,26 +11,23 @@ begin
 end
 $$;
 -- A statement cannot set its own statement_timeout, whose timer has already started, and PGlite has no timer. Poolers
--- refuse a connection's own; `set local` before each search is two more round trips; transaction_timeout closes the
--- connection.
+-- refuse a connection's own; `set local` is two more round trips; transaction_timeout closes the connection.
 comment on function private.check_deadline() is
-  'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
-a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
+  'Cancels a search after api.time_limit, as Postgres cancels a statement. Called between its steps, each of which is
+bounded; within one, the statement_timeout of edge_functions applies.';
 
 create function private.keyword_candidates(
   asked private.search_query, filter private.search_filter, max_results integer
 )
 returns bigint[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();
   all_words constant tsquery := (select private.all_of(query) from unnest(asked.units));
-  -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
-  -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
+  -- The rarest words, as long as they have few enough holders: one in more than a fourth of the profiles distinguishes
+  -- none. The others only add profiles that have all the words. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
     select private.any_of(query)
     from (
@@ -43,14 +40,7 @@ declare
   );
 begin
   if cardinality(filter.passing) <= max_results then
-    return array(
-      select stored.profile_id
-      from private.search_words as stored
-      where stored.profile_id = any (filter.passing)
-        and ts_match_vq(stored.words, (
-          select private.any_of(query) from unnest(array[all_words, rare_words, asked.lacking]) as query
-        ))
-    );
+    return filter.passing;
   end if;
   return array(
     select found.profile_id
@@ -71,8 +61,8 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter: whoever has exactly this name, those
-with all the words, those with the rarest, and those who lack what is denied.';
+  'Up to max_results profiles that pass the filter: whoever has exactly this name, those with all the words, those with
+the rarest, and those who lack what is denied.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec, query_model text, filter private.search_filter, max_results integer,
@@ -95,9 +85,9 @@ begin
   return query
     select nearest.profile_id, nearest.away
     from (
+      -- A scan of few vectors is exact, and quicker than the index, in which they are far apart. Without the offset
+      -- Postgres would walk the whole index, as sorting is off.
       (
-        -- A scan of few vectors is exact, and quicker than the index, in which they are far apart. Without the offset
-        -- Postgres would walk the whole index, as sorting is off.
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (filter.passing) and model = query_model
@@ -107,18 +97,13 @@ begin
       (
         select entry.profile_id, embedding <=> query_vector
         from private.search_entries as entry
-        where filter.passing is null
-          and model = query_model
-          and entry.profile_id <> all (filter.hidden_ids)
-          and (
-            filter.required is null and filter.excluded is null
-            or exists (
-              select
-              from private.search_words as stored
-              where stored.profile_id = entry.profile_id
-                and private.matches_filter(stored.profile_id, stored.words, filter)
-            )
-          )
+        where filter.passing is null and model = query_model and entry.profile_id <> all (filter.hidden_ids)
+          and (filter.required is null and filter.excluded is null or exists (
+            select
+            from private.search_words as stored
+            where stored.profile_id = entry.profile_id
+              and private.matches_filter(stored.profile_id, stored.words, filter)
+          ))
         order by embedding <=> query_vector
         limit max_results
       )
@@ -128,8 +113,5 @@ begin
     limit max_results;
 end
 $$;
-comment on function private.nearest_profiles(
-  extensions.halfvec, text, private.search_filter, integer, double precision
-) is
-  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
-all vectors if few pass the filter.';
+comment on function private.nearest_profiles is
+  'The nearest profiles within max_distance of a vector, and their cosine distances.';

@@ -1,5 +1,4 @@
 -- The search itself. Of its functions only those of schema api are security definer; no role may call the others.
--- Functions without a search_path are inlined.
 
 create function private.shown_score(score double precision, semantic_weight double precision)
 returns double precision
@@ -14,8 +13,8 @@ as $$
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
-  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699. At .5
-half of the hits by meaning alone are wanted (bench/search/quality.ts --curve).';
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
+half of such hits are wanted (bench/search/quality.ts --curve).';
 
 create function private.weight_value(words tsvector, query tsquery)
 returns double precision
@@ -27,19 +26,23 @@ as $$
   ]
 $$;
 comment on function private.weight_value(tsvector, tsquery) is
-  'What a word that somebody has is worth, by the best of the fields that have it: name, interests, place, biography.';
+  'What a word that somebody has is worth, by the best field: name, interests, place, biography.';
 
-create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
-returns table (
-  profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
-  in_name boolean, is_name boolean, lives boolean, lacks boolean
+create function private.score_profiles(
+  ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
+  query_vector extensions.halfvec, context_vector extensions.halfvec, semantic_weight double precision
 )
-language plpgsql stable security invoker
-set search_path = ''
+returns table (
+  profile_id bigint, score double precision, keyword double precision, cosine double precision,
+  semantic double precision, context double precision, coverage double precision, words_matched bigint,
+  names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
+)
+language plpgsql stable security invoker set search_path = 'extensions'
 set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
+  has_words constant boolean := cardinality(asked.units) > 0;
   all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
   -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
   name_words constant tsquery := (
@@ -55,71 +58,46 @@ declare
     join unnest(asked.units) as other on other.number = one.number + 1
     where one.place is null and other.place is null
   );
-begin
-  return query
-    select
-      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
-    -- One after the other for each profile: a join with the units copied the words of all of them.
-    cross join lateral (
-      select
-        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
-        count(*) filter (where worth > 0) as words_matched,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
-        coalesce(min(worth), 0) as least_worth
-      from unnest(asked.units) as unit
-      cross join lateral (
-        -- A beginning or a correction says less.
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-          else 0
-        end as worth
-        -- Else once for each of the sums.
-        offset 0
-      ) as worths
-    ) as by_unit
-    cross join lateral (
-      select
-        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
-        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-        coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
-        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
-        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-      offset 0
-    ) as person
-    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
-end
-$$;
-comment on function private.match_words(bigint[], bigint[], private.search_query) is
-  'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
-share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
-in the place that the query asks for, true if it asks for none; `lacks`: says to lack something that it denies.';
-
-create function private.score_profiles(
-  ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
-  query_vector extensions.halfvec, context_vector extensions.halfvec, semantic_weight double precision
-)
-returns table (
-  profile_id bigint, score double precision, keyword double precision, cosine double precision,
-  semantic double precision, context double precision, coverage double precision, words_matched bigint,
-  names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
-)
-language plpgsql stable security invoker
-set search_path = 'extensions'
-set plan_cache_mode = 'force_generic_plan'
-as $$
-#variable_conflict use_column
-declare
-  has_words constant boolean := cardinality(asked.units) > 0;
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
+    with matches as materialized (
+      select
+        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
+      from unnest(ids) as id
+      join private.search_words as stored on stored.profile_id = id
+      -- One after the other for each profile: a join with the units copied the words of all of them.
+      cross join lateral (
+        select
+          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+          count(*) filter (where worth > 0) as words_matched,
+          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+          coalesce(min(worth), 0) as least_worth
+        from unnest(asked.units) as unit
+        cross join lateral (
+          select case
+            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+            else 0
+          end as worth
+          -- Else once for each of the sums.
+          offset 0
+        ) as worths
+      ) as by_unit
+      cross join lateral (
+        select
+          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+          coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
+          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+        offset 0
+      ) as person
+      where words_matched > 0 or lacks or id = any (neighbour_ids) or not has_words
+    ),
     compared as materialized (
       select array(
         (
@@ -192,8 +170,7 @@ begin
             when in_name then 1
             -- Whoever has all the words gets .15 of what is missing to 1. An entry without a vector (such as one whose
             -- words the model does not know) is scored by words alone.
-            else 1 - case when has_all then 0.85 else 1 end
-              * (1 - keyword - weight * (semantic - keyword))
+            else 1 - case when has_all then 0.85 else 1 end * (1 - keyword - weight * (semantic - keyword))
           end,
           semantic_weight
         ) as shown
@@ -216,12 +193,10 @@ begin
     from scored;
 end
 $$;
-comment on function private.score_profiles(
-  bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec,
-  double precision
-) is
-  'All hits of a search among these profiles, with their scores and the parts of them (docs/search.md). Nobody is
-put before those who were compared in meaning, which all neighbours are.';
+comment on function private.score_profiles is
+  'All hits among these profiles, with their scores and the parts of them (docs/search.md). `in_name`: the name has all
+the words, and with `is_name` no others; `lives`: in the place that is asked for, true if none is; `lacks`: says to lack
+what is denied. Nobody is put before those who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
   request jsonb, asked private.search_query, filter private.search_filter, query_vector extensions.halfvec,
@@ -234,15 +209,11 @@ set search_path = 'extensions'
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 100;
-  page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
   has_words constant boolean := cardinality(asked.units) > 0;
   model private.search_models;
   trust double precision;
-  weight double precision;
   neighbour_ids bigint[] := array[]::bigint[];
   candidate_ids bigint[];
   answer json;
@@ -253,8 +224,6 @@ begin
     query_vector := null;
     context_vector := null;
   end if;
-  -- (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.
-  weight := semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust);
   if not has_words and query_vector is null then
     query_vector := context_vector;
     context_vector := null;
@@ -263,7 +232,7 @@ begin
     neighbour_ids := array(
       select profile_id
       from private.nearest_profiles(
-        query_vector => query_vector, query_model => model.name, filter => filter, max_results => max_neighbours,
+        query_vector => query_vector, query_model => model.name, filter => filter, max_results => 100,
         -- Without words there is no threshold: every profile is a hit.
         max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
       )
@@ -288,7 +257,8 @@ begin
     from private.score_profiles(
       ids => array(select unnest(candidate_ids) union select unnest(neighbour_ids)), neighbour_ids => neighbour_ids,
       asked => asked, model => model, query_vector => query_vector, context_vector => context_vector,
-      semantic_weight => weight
+      -- (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.
+      semantic_weight => semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust)
     )
   ),
   page as (
@@ -297,7 +267,7 @@ begin
     ) as place
     from ranked
     order by place
-    limit greatest(0, least(page_limit, max_results - page_offset))
+    limit greatest(0, least((request ->> 'limit')::integer, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(
@@ -319,10 +289,9 @@ begin
         'words', case when words_matched > 0 then
           json_build_object('words', json_build_array(words_matched, cardinality(asked.units)))
         end,
-        'coverage', coverage, 'keyword', keyword, 'cosine', cosine,
-        'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-        'namesMissing', names_missing, 'semantic', semantic, 'ratio', semantic_ratio, 'trust', model.trust,
-        'named', in_name, 'context', context,
+        'coverage', coverage, 'keyword', keyword, 'cosine', cosine, 'similarityFloor', model.similarity_floor,
+        'similarityCeiling', model.similarity_ceiling, 'namesMissing', names_missing, 'semantic', semantic,
+        'ratio', semantic_ratio, 'trust', model.trust, 'named', in_name, 'context', context,
         'lives', case when asked.home is not null then lives end
       )) end as details
     from private.search_entries
@@ -332,11 +301,8 @@ begin
   return answer;
 end
 $$;
-comment on function private.find_profiles(
-  jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
-) is
-  'The hits of a search {model, limit, offset, explain, facets}, best first, as {hits, estimatedTotalHits,
-facetDistribution}: profiles that contain words of the query or are similar to it in meaning.';
+comment on function private.find_profiles is
+  'The hits of a search {model, limit, offset, explain, facets}, best first.';
 
 create function private.shown_spellings(spellings jsonb, hidden_ids bigint[])
 returns json
@@ -348,9 +314,7 @@ as $$
     select
     from unnest(private.words_of(spelling ->> 'to')) as word
     where not exists (
-      select
-      from private.search_words
-      where words @@ private.lexeme(word)::tsquery and profile_id <> all (hidden_ids)
+      select from private.search_words where words @@ private.lexeme(word)::tsquery and profile_id <> all (hidden_ids)
     )
   )
 $$;
@@ -395,7 +359,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  asked private.search_query := private.read_query(coalesce(request -> 'words', '[]'));
+  asked constant private.search_query := private.read_query(coalesce(request -> 'words', '[]'));
   filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
@@ -407,8 +371,7 @@ begin
   if request ->> 'like' is not null then
     select * into liked
     from private.search_entries
-    where profile_id = (request ->> 'like')::bigint
-      and user_id <> all (coalesce(private.blocked_users_of(me), '{}'));
+    where profile_id = (request ->> 'like')::bigint and user_id <> all (coalesce(private.blocked_users_of(me), '{}'));
     if liked.profile_id is null then
       raise sqlstate 'PT404' using message = 'No such profile';
     end if;
@@ -420,14 +383,6 @@ begin
         extensions.l2_normalize(query_vector) operator(extensions.+) extensions.l2_normalize(liked.embedding),
         liked.embedding, query_vector
       );
-    elsif cardinality(asked.units) = 0 then
-      -- It is not embedded yet, so who is like it is found by words.
-      asked := private.read_query((
-        select coalesce(jsonb_agg(jsonb_build_object('word', word)), '[]')
-        from (
-          select unnest(private.words_of(interest)) as word from unnest(liked.interests) as interest limit 10
-        ) as words
-      ));
     end if;
   elsif me is not null then
     select embedding into context_vector

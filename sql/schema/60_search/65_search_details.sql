@@ -2,15 +2,14 @@
 
 create function private.facet_distribution(facets text[], ids bigint[])
 returns json
-language plpgsql stable security invoker
-set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
     with spellings as materialized (
       -- Folding takes longer than counting, so each spelling is folded once.
-      select facet, value, private.facet(facet, value) as folded, array_agg(profile_id) as holder_ids
+      select facet, value, private.facet(facet, value) as folded, count(*) as holders
       from private.search_entries as entry
       cross join lateral (
         select 'interests' as facet, unnest(entry.interests) as value
@@ -20,12 +19,9 @@ begin
       where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
       group by facet, value
     ),
-    -- A profile with two spellings counts once.
     counted as (
-      select
-        facet, mode() within group (order by value collate "C") as value, count(distinct holder) as holders
+      select facet, (array_agg(value order by holders desc, value collate "C"))[1] as value, sum(holders) as holders
       from spellings
-      cross join unnest(holder_ids) as holder
       group by facet, folded
     )
     select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
@@ -40,4 +36,4 @@ end
 $$;
 comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
-in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
+in case, accents or spaces at the ends are one, printed as most of the profiles print it.';

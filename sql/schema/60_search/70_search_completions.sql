@@ -1,41 +1,20 @@
 -- What the text of a search box may go on to. Searches themselves do not use it.
 
-create function private.completion_keys(name text, city text, interests text[])
-returns tsvector
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return array_to_tsvector(array(
-    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
-    from (
-      values ('names', name), ('cities', city)
-      union all
-      select 'interests', unnest(interests)
-    ) as printed (kind, value)
-    cross join lateral (select private.words_of(value) as words) as split
-    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
-  ));
-end
-$$;
-comment on function private.completion_keys(text, text, text[]) is
-  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
-
 create table private.search_completions (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
   keys tsvector not null
 );
 comment on table private.search_completions is
-  'What each entry completes. Rejected: an index on the entries, which each saved embedding would write again (8 ms
-instead of 5.5); private.search_words, where a letter begins many words of biographies (four times as long).';
+  'What each entry completes: each value from each of its first eight words on, folded, behind its kind. Rejected: an
+index on the entries, which each saved embedding would write again (8 ms instead of 5.5); private.search_words, where a
+letter begins many words of biographies (four times as long).';
 create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
 alter table private.search_completions enable row level security;
 
 create function private.complete(parts text[], before text, hidden_ids bigint[], max_results integer)
 returns json
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
@@ -74,8 +53,8 @@ begin
 end
 $$;
 comment on function private.complete(text[], text, bigint[], integer) is
-  'Interests, cities and names that go on from each of the typed parts, at their beginning or from a later word, after
-what is written before: {interests, cities, names}. First those that begin with them, then the most frequent.';
+  'Values that go on from each of the typed parts, at their beginning or from a later word, after what is written
+before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
 create function private.complete_places(typed text, max_results integer)
 returns text[]
@@ -129,7 +108,7 @@ begin
   if (request ->> 'places')::boolean then
     return jsonb_set(none, '{cities}', to_jsonb(private.complete_places(array_to_string(words, ' '), max_results)));
   end if;
-  for attempt in 1..case when cardinality(words) > 0 then 3 else 0 end loop
+  for attempt in 1..3 loop
     if attempt = 1 then
       parts := array[array_to_string(words, ' ')];
     elsif attempt = 2 then
@@ -152,9 +131,8 @@ begin
       parts := array[array_to_string(private.words_of(substring(request ->> 'q' from '\S\s+(\S{3,})$')), ' ')];
     end if;
     exit when parts = '{""}';
-    completed := private.complete(
-      parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results
-    );
+    completed :=
+      private.complete(parts => parts, before => before, hidden_ids => hidden_ids, max_results => max_results);
     exit when completed::jsonb <> none;
   end loop;
   return completed;

@@ -12,17 +12,10 @@ create table private.embedding_queue (
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
-  'What needs an embedding: profiles (by profile id) and contexts (by user id). After 8 attempts a row is a dead letter
-until its text or the model changes.';
-comment on column private.embedding_queue.attempts is
-  'How often a worker was killed while it embedded this, or the provider refused it by itself. Other failures of the
-provider do not count, so an outage makes no dead letters, however long it lasts.';
-comment on column private.embedding_queue.failures is
-  'How often it was tried, for whatever end: the next attempt waits longer after each, and it is tried alone.';
-comment on column private.embedding_queue.queued_at is
-  'Since when the embedding is missing. Another change of the text does not reset it.';
-comment on column private.embedding_queue.model is
-  'The model of the attempts and failures, which start again at 0 for another one.';
+  'What has needed an embedding since `queued_at`: profiles (by profile id) and contexts (by user id). `attempts`: how
+often a worker was killed with it, or the provider refused it by itself (no outage makes dead letters); with 8 it is a
+dead letter until its text or the model changes. `failures`: how often it was tried, for whatever end: after each it
+waits longer, and it is tried alone. Both are of `model`, and start again at 0 for another one.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -66,7 +59,7 @@ end
 $$;
 comment on function private.adopt_model(text) is
   'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
-models are never compared. Definer, because edge_functions has no rights on the index.';
+models are never compared. Definer, as all that edge_functions may do with index and queue.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
 create function private.entry_parts(profile bigint)
@@ -74,8 +67,6 @@ returns text[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  max_parts constant integer := 32;
-  whole constant text := private.entry_text(profile);
   parts text[];
 begin
   select entry.interests || array(
@@ -88,21 +79,20 @@ begin
   into parts
   from private.search_entries as entry
   where profile_id = profile;
-  if cardinality(parts) = 1 and parts[1] = btrim(whole, ' .!?。！？') then
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
     return '{}'::text[];
   end if;
-  -- Of more, neighbours are joined.
   return array(
     select string_agg(part, '. ' order by place)
     from unnest(parts) with ordinality as listed (part, place)
-    group by (place - 1) * max_parts / greatest(cardinality(parts), max_parts)
+    group by (place - 1) * 32 / greatest(cardinality(parts), 32)
     order by min(place)
   );
 end
 $$;
 comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
-more, neighbours are joined. None if its whole text is one.';
+more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
 
 create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json
@@ -126,13 +116,10 @@ begin
     taken as (
       update private.embedding_queue
       set
-        attempts = attempts + 1,
-        failures = failures + 1,
+        attempts = attempts + 1, failures = failures + 1, last_error = null, model = wanted,
         -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
         -- outage everything is embedded within that time.
-        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
-        last_error = null,
-        model = wanted
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5)
       where (kind, id) in (
         select kind, id
         from (
@@ -156,8 +143,7 @@ begin
       and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
 
     select coalesce(json_agg(json_build_object(
-      'kind', mine.kind,
-      'id', mine.id,
+      'kind', mine.kind, 'id', mine.id,
       'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
       'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
       'content_hash', coalesce(entry.content_hash, context.content_hash)
@@ -175,7 +161,7 @@ end
 $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
   'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
-newest of those that were never tried. Definer, because edge_functions has no rights on the queue.';
+newest of those that were never tried. Definer, as adopt_model.';
 grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
@@ -220,7 +206,7 @@ end
 $$;
 comment on function private.save_embeddings(text, jsonb) is
   'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
-queued. Definer, because edge_functions has no rights on the index.';
+queued. Definer, as adopt_model.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
 create function private.calibrate_model(wanted text)
@@ -228,15 +214,12 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  sample_size constant integer := 200;
-  min_profiles constant integer := 20;
-  before integer := (select measured_profiles from private.search_models where name = wanted);
+  before constant integer := (select measured_profiles from private.search_models where name = wanted);
   limits double precision[];
 begin
   -- Called whenever the queue is empty, so it does not count: the planner's estimate grows with each analysis.
-  if before > 0 and (
-    select reltuples from pg_catalog.pg_class where oid = 'private.search_entries'::regclass
-  ) < 10 * before then
+  if before > 0
+    and (select reltuples from pg_class where oid = 'private.search_entries'::regclass) < 10 * before then
     return;
   end if;
   with texts as materialized (
@@ -244,7 +227,7 @@ begin
     from private.search_entries
     where model = wanted and embedding is not null
     order by random()
-    limit sample_size
+    limit 200
   ),
   -- Each one's first interest, because interests are as short as queries.
   queries as materialized (
@@ -259,23 +242,21 @@ begin
   into limits
   from queries
   join texts on texts.profile_id <> queries.profile_id
-  where (select count(*) from queries) >= min_profiles;
+  where (select count(*) from queries) >= 20;
   if limits[1] < limits[2] and limits[2] < limits[3] then
     update private.search_models
     set
-      similarity_floor = limits[1],
-      similarity_threshold = limits[2],
-      similarity_ceiling = limits[3],
+      similarity_floor = limits[1], similarity_threshold = limits[2], similarity_ceiling = limits[3],
       measured_profiles = (select count(*) from private.search_entries where model = wanted)
     where name = wanted;
   end if;
 end
 $$;
 comment on function private.calibrate_model(text) is
-  'Measures the similarities of a model by its own vectors, with an interest of each person for queries: the floor is
-the first percentile of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th. For
-the offline model that is what bench/search/calibrate.ts finds, which knows what is relevant. Measured with twenty
-profiles, and again when there are ten times as many. Definer, because edge_functions has no rights on the index.';
+  'Measures a model by its own vectors, with an interest of each person for queries: the floor is the first percentile
+of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
+bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
+there are ten times as many. Definer, as adopt_model.';
 grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
@@ -291,6 +272,5 @@ as $$
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it. Definer,
-because edge_functions has no rights on the queue.';
+  'Records why jobs failed. An attempt counts only if the provider refused a text by itself. Definer, as adopt_model.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;

@@ -42,9 +42,9 @@ begin
 end
 $$;
 comment on function private.message_patterns(text) is
-  'A regular expression for each of the first ten words of a query, which finds it in a folded text: with one error, but
-not in its first letter, if it has 5 to 20, and the last one also as a beginning, unless a space or quote follows. In
-scripts without spaces what is written together is one word.';
+  'A regular expression for each of the first ten words of a query, to find it in a folded text: with one error, but not
+in its first letter, if it has 5 to 20, and the last also as a beginning, unless a space or quote follows. In scripts
+without spaces what is written together is one word.';
 
 create function api.search_messages(page jsonb)
 returns json
