@@ -29,7 +29,7 @@ afterAll(() => {
 })
 
 /** Whether a bundle embeds texts, and then needs the offline model: it has the error of a provider that fails. */
-const embeds = (bundle: string): boolean => bundle.includes('texts came back as')
+const embeds = (bundle: string): boolean => bundle.includes('texts did not come back as')
 
 test('npm run deploy uploads one bundle for every function, of 1 MB at most, and the model where it is needed', () => {
   expect(deployed.code, deployed.stderr).toBe(0)
