@@ -19,7 +19,7 @@ node scripts/check_packages.mjs
 node scripts/check_paths.mjs
 # What the formatter leaves: lines of comments, text and SQL over 120 characters. URLs and patterns cannot be broken.
 written() { LC_ALL=C.UTF-8 git grep -n "$@" ':!supabase/migrations' ':!sql/seed' ':!clients/openapi.ts'; }
-if written -E '.{121}' -- '*.ts' '*.mjs' '*.sql' '*.sh' | grep -vE '[^ ]{60}'; then exit 1; fi
+if written -E -e '.{121}' --and --not -e '[^ ]{60}' -- '*.ts' '*.mjs' '*.sql' '*.sh'; then exit 1; fi
 # Words of our own where the field has a standard one: anywhere, and as names. In sentences the latter are ordinary.
 words='[d]oor|[h]urry|survive_[c]uts|[t]amed'
 if written -iE "(^|[^a-z])($words)s?([^a-z]|$)" -- '*.md' '*.ts' '*.mjs' '*.sql' '*.sh'; then exit 1; fi

@@ -57,6 +57,16 @@ export const journeyOf = (project) => {
     }
   }
 
+  /** The default is printed in the contract, so it is a recommendation and no failure. */
+  const partnerEmail = async () => {
+    const [{ token }, { email }] = pair()
+    if (!conversation) skip('without a conversation')
+    const list = await bodyOf('the list of conversations', 200, call('/conversations', { token }))
+    return JSON.stringify(list).includes(email)
+      ? 'shown at once: whoever opens a conversation reads the address; a new service sets PARTNER_EMAIL=after_reply'
+      : 'hidden until the partner has written'
+  }
+
   const ownRows = async () => {
     for (const { id, token } of pair()) {
       const own = {
@@ -91,6 +101,7 @@ export const journeyOf = (project) => {
   return [
     ['write: accounts', accounts],
     ['write: message and event', messageAndEvent],
+    ['write: partner email', partnerEmail],
     ['write: own rows', ownRows],
     ['write: erased', erased],
   ]

@@ -28,8 +28,9 @@ const open = () => {
   const { SUPABASE_PUBLISHABLE_KEY: publishableKey = '', SUPABASE_SECRET_KEY: secretKey = '' } = process.env
   failIf({ '--remote is missing': !remote, [`"${remote}" is not a URL`]: !URL.canParse(remote) })
   const project = openProject({ url: new URL(remote), publishableKey, secretKey, timeout: timeout * 1000 })
-  const { protocol } = project.url
+  const { protocol, username, password } = project.url
   failIf({
+    'The URL must not have a password': username || password,
     'The URL must begin with https:, because the keys are sent to it': protocol !== 'https:' &&
       !(protocol === 'http:' && project.isLocal),
     'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,

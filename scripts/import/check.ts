@@ -61,15 +61,16 @@ export const check = async (folder: string, query: Query, found: (error: LineErr
       const reason = refuseUser(user_id)
       if (reason) return `user_id: ${reason}`
       if (unknown.length > 0) return `interests: ${unknown.join(', ')}: in neither interests nor this service's list`
-      return take(profileOf, user_id, id, (other) => `user_id: user ${user_id} has profile ${other}`) ??
-        take(ownerOf, id, user_id, (other) => `id: is the profile of user ${other}`)
+      return take(ownerOf, id, user_id, (other) => `id: is the profile of user ${other}`) ??
+        take(profileOf, user_id, id, (other) => `user_id: user ${user_id} has profile ${other}`)
     },
     conversations: ({ id, voyager_id, local_id }) => {
       const people = [voyager_id, local_id]
+      const pair = pairOf(people)
+      const isOfOthers = pairOf(participants.get(id) ?? people) !== pair
       const reason = refuseUser(voyager_id) ?? refuseUser(local_id) ??
-        take(pairs, pairOf(people), id, (other) => `is another conversation of the two of ${other}`)
-      const known = participants.get(id) ?? people
-      if (!reason && pairOf(known) !== pairOf(people)) return `id: conversation ${id} is that of other people`
+        (isOfOthers ? `id: conversation ${id} is that of other people` : undefined) ??
+        take(pairs, pair, id, (other) => `is another conversation of the two of ${other}`)
       if (!reason) participants.set(id, people)
       return reason
     },

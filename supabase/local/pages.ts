@@ -55,7 +55,8 @@ const openPage = (title: string, more: Policy, referrer = {}) => {
   page.use(async (c, next) => {
     await next()
     const unversioned = c.res.headers.has('ETag') ? 'no-cache' : 'no-store'
-    c.header('Cache-Control', c.req.query('v') && c.res.ok ? 'public, max-age=31536000, immutable' : unversioned)
+    const isVersioned = c.req.query('v') && (c.res.ok || c.res.status === 304)
+    c.header('Cache-Control', isVersioned ? 'public, max-age=31536000, immutable' : unversioned)
   })
   return page
 }

@@ -57,8 +57,9 @@ test('browsers keep the files of a page, by addresses that change with them, and
   const { headers } = await fetch(origin + script, { headers: { 'Accept-Encoding': 'gzip' } })
   expect(headers.get('Content-Encoding') ?? 'gzip').toBe('gzip')
   const ETag = (await fetch(`${origin}/demo/picture.webp`)).headers.get('ETag')!
-  const again = await fetch(`${origin}/demo/picture.webp`, { headers: { 'If-None-Match': ETag } })
+  const again = await fetch(`${origin}/demo/picture.webp?v=1`, { headers: { 'If-None-Match': ETag } })
   expect([again.status, await again.text()]).toEqual([304, ''])
+  expect(again.headers.get('Cache-Control')).toContain('immutable')
 })
 
 test('the page has the publishable key and no secret, and less than 107 kB of compressed scripts', async () => {

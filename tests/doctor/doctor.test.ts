@@ -56,9 +56,10 @@ describe('--write', () => {
   test('two people exchange a message and are erased, also for who asks for one check of it', async () => {
     const { code, lines, output } = await runDoctor([...write, 'write: accounts'])
     expect(code, output).toBe(0)
-    for (const what of ['accounts', 'message and event', 'own rows', 'erased']) {
+    for (const what of ['accounts', 'message and event', 'partner email', 'own rows', 'erased']) {
       expect(lines[`write: ${what}`]).toMatch(/^ok /)
     }
+    expect(lines['write: partner email']).toContain('PARTNER_EMAIL=after_reply')
     const [, ids] = /users (\d+ and \d+)/.exec(lines['write: accounts']!)!
     const users = (await asAdmin('GET', `users?id=in.(${ids!.replace(' and ', ',')})&select=name,is_active`)).body
     expect(users).toEqual([1, 2].map(() => ({ name: 'Deleted user', is_active: false })))
@@ -171,6 +172,7 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
     ['no value', ['--remote'], {}, /--remote/],
     ['an unknown option', [...remote, '--wrong'], {}, /--wrong/],
     ['no URL but a reference', ['--remote', 'abcdefghijklmnopqrst'], {}, /is not a URL/],
+    ['a password', ['--remote', 'https://a:b@project.invalid'], {}, /password/],
     ['no TLS', ['--remote', 'http://project.invalid'], {}, /https:/],
     ['a loopback name that is none', ['--remote', 'http://127.0.0.1.project.invalid'], {}, /https:/],
     ['another protocol', ['--remote', 'ftp://127.0.0.1'], {}, /https:/],

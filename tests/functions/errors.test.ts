@@ -56,6 +56,7 @@ const general = [
   /^PT400 using message = (?!.*you cannot (have|pin|block) more than)/,
   /^PT401 using message = 'This account no longer exists'/,
   /^PT409 using\s+message = (format\('This reservation is|case\s+when step = 'complete'|'Only the other participant)/,
+  /^PT40[39] using message = 'This message (was taken back|cannot be)/,
   // Only admins read these.
   /^PT409 using message = (case|format\( ?'This report|'This account was erased before')/,
 ]

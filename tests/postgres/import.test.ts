@@ -168,6 +168,9 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   const write = (file: string, lines: unknown[]) =>
     writeFileSync(join(bad, file), lines.map((one) => typeof one === 'string' ? one : JSON.stringify(one)).join('\n'))
   const here = (await ask('refused', 'select min(id) as id from public.users'))[0]!.id as string
+  const [{ id: theirs }] = await ask('refused', `select id from public.profiles where user_id = ${here}`) as [
+    { id: string },
+  ]
   const person = (id: number, fields: object = {}) => ({ id, name: 'A', email: `a${id}@x.example`, ...fields })
   const two = person(104, { name: 'Two\nlines' })
   const taken = [person(105, { email: 'A101@x.example' }), person(106, { password_hash: 'md5' })]
@@ -175,12 +178,15 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   write('users.jsonl', [person(101), person(102), person(103), person(101), '{', two, ...taken, ...others])
   write('profiles.csv', [
     'id,user_id,age,image_url,is_searchable,interests',
-    '1,101,17,,true,',
+    '11,101,17,,true,',
     '2,102,30,http://x.example/a.png,false,',
     '3,103,,,true,"[""Gliding""]"',
     '4,999,,,,',
     '5,103,40,,true,"[""Hiking""]"',
     `6,${here},40,,true,`,
+    // What another line was refused is free.
+    `${theirs},102,40,,true,`,
+    '7,102,40,,true,',
   ])
   const talk = (id: number, voyager_id: number, local_id: number) => ({ id, voyager_id, local_id })
   write('conversations.jsonl', [
@@ -189,6 +195,8 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     talk(3, 101, 101),
     talk(4, 101, 999),
     talk(5, 101, +here),
+    talk(9, 101, 103),
+    talk(6, 103, 101),
   ])
   const message = (id: number, user_id: number, content: string) => ({ id, conversation_id: 1, user_id, content })
   const [long, elsewhere] = [message(4, 101, 'x'.repeat(5001)), { ...message(5, 101, 'x'), conversation_id: 77 }]
@@ -218,10 +226,12 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     "profiles.csv:4: interests: Gliding: in neither interests nor this service's list",
     'profiles.csv:5: user_id: there is no user 999',
     `profiles.csv:7: user_id: user ${here} is another account of this service`,
+    `profiles.csv:8: id: is the profile of user ${here}`,
     'conversations.jsonl:2: is another conversation of the two of 1',
     'conversations.jsonl:3: local_id: is the voyager',
     'conversations.jsonl:4: there is no user 999',
     `conversations.jsonl:5: user ${here} is another account of this service`,
+    'conversations.jsonl:6: id: conversation 9 is that of other people',
     'messages.jsonl:2: user_id: user 103 does not take part in the conversation',
     'messages.jsonl:3: content: must not be blank without an attachment',
     'messages.jsonl:4: content: must have at most 5000 characters',
@@ -229,8 +239,8 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     'messages.jsonl:1: id: 1 is there already, and is not this one',
     'reservations.jsonl:2: date: user 102 has agreed on another then',
     'reservations.jsonl:3: status: must be pending or accepted or declined or cancelled or completed',
-    '11 users, 0 interests, 6 profiles, 5 conversations, 5 messages, 3 reservations',
-    '24 lines do not fit; nothing was written',
+    '11 users, 0 interests, 8 profiles, 7 conversations, 5 messages, 3 reservations',
+    '26 lines do not fit; nothing was written',
     '',
   ])
   expect(await ask('refused', 'select count(*) from public.users')).toEqual([{ count: '2' }])
