@@ -269,6 +269,7 @@ test('a city of the world is completed by any of its names, with its region wher
     'sao pau': ['São Paulo, Brazil', 'São Paulo de Olivença, Brazil'],
     'portland': ['Portland, Oregon, United States', 'Portland, Maine, United States'],
     'Αθήν': ['Athens, Greece'],
+    'plymouth': ['Plymouth, United Kingdom', 'Plymouth, United States'],
     'isbon': [],
     '%': [],
     '': [],

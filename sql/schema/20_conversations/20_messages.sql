@@ -83,10 +83,10 @@ begin
   return array(
     select row_to_json(shown)
     from (
-      select (listed[place]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
-      from generate_subscripts(listed, 1) as place
-      join public.messages on messages.id = listed[place].id
-      order by place
+      select (listed[ordinality]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
+      from unnest(listed) with ordinality as entry
+      join public.messages on messages.id = entry.id
+      order by ordinality
     ) as shown
   );
 end

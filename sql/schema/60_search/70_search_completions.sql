@@ -71,7 +71,7 @@ begin
       from private.search_places
       where kind = 'city' and name is not null
         and typed <> '' and '|' || array_to_string(names, '|') like '%|' || typed || '%'
-      order by population desc, id
+      order by population desc nulls last, id
       limit max_results
     ) as found
     left join lateral (
@@ -84,7 +84,7 @@ begin
     left join lateral (
       select name from private.search_places where id = any (found.parents) and kind = 'country' limit 1
     ) as country on true
-    order by population desc, id
+    order by population desc nulls last, id
   );
 end
 $$;

@@ -2251,7 +2251,7 @@ begin
       from private.search_places
       where kind = 'city' and name is not null
         and typed <> '' and '|' || array_to_string(names, '|') like '%|' || typed || '%'
-      order by population desc, id
+      order by population desc nulls last, id
       limit max_results
     ) as found
     left join lateral (
@@ -2264,7 +2264,7 @@ begin
     left join lateral (
       select name from private.search_places where id = any (found.parents) and kind = 'country' limit 1
     ) as country on true
-    order by population desc, id
+    order by population desc nulls last, id
   );
 end
 $function$;
@@ -5703,10 +5703,10 @@ begin
   return array(
     select row_to_json(shown)
     from (
-      select (listed[place]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
-      from generate_subscripts(listed, 1) as place
-      join public.messages on messages.id = listed[place].id
-      order by place
+      select (listed[ordinality]).*, private.iso(edited_at) as "editedAt", private.iso(deleted_at) as "deletedAt"
+      from unnest(listed) with ordinality as entry
+      join public.messages on messages.id = entry.id
+      order by ordinality
     ) as shown
   );
 end
