@@ -26,7 +26,7 @@ playAll([
   ['a block counts while the list fails, and the list is shown while blocks fail', withoutPolling,
     intercept((_, __, path) => path === 'conversations' ? refusal('unavailable', 'Busy') : null), hear('Hello'), 60_000,
     block(1), 100, { blocked: true, topics: ['user:1'] },
-    intercept((_, __, path) => path.includes('blocks') ? refusal('unavailable', 'Busy') : null), block(1, false), 60_000,
+    intercept((_, __, path) => /blocks/.test(path) ? refusal('unavailable', 'Busy') : null), block(1, false), 60_000,
     { unread: 1, blocked: true }, intercept(null), 60_000, { blocked: false, inbox: { status: 'live' } }],
   ...[null, { conversation_id: 7, id: 'x' }].map((payload): Row => [
     `an event with ${JSON.stringify(payload)} does nothing`, withoutPolling,

@@ -67,7 +67,7 @@ playAll([
     const { inbox, pages: [page] } = whole as unknown as { inbox: object; pages: object[] }
     const damaged = [
       ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
-      ...[{ conversations: [{ id: 1 }] }, { me: null }, { asOf: 'never' }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
+      ...[{ conversations: [{}] }, { me: null }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
       ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
     ]
     for (const value of damaged) {
