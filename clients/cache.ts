@@ -24,9 +24,17 @@ const saveInterval = 1000
 // What has not changed is written only to say so.
 const confirmInterval = 5 * 60_000
 
+/** Whether this has what the page would fail without, at each start. Throws if it has not even lists. */
+const isWhole = ({ inbox: { me, conversations, cursor, asOf }, pages }: Cached): boolean => {
+  const listed = conversations.flatMap((one) => [one, one.Voyager, one.Local, ...one.Messages])
+  const shown = pages.flatMap((page) => [page, ...page.messages, ...page.reservations])
+  const areRows = [me, ...listed, ...shown].every(({ id }) => Number.isInteger(id))
+  return areRows && typeof cursor === 'string' && Date.parse(asOf) > 0
+}
+
 const parse = (stored: unknown, owner: string): Cached | null => {
   const cached = stored as Cached & { version: number; owner: string } | null | undefined
-  return cached?.version === version && cached.owner === owner ? cached : null
+  return cached?.version === version && cached.owner === owner && isWhole(cached) ? cached : null
 }
 
 /** Deletes what whoever was here last has seen, where nobody is signed in. */

@@ -26,6 +26,8 @@ const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
   const closed = new AbortController()
   const queue = inbox.outbox.of(id)
+  // What was answered meanwhile is among the messages that are read now, or was taken back.
+  for (const { client_id, message } of queue.all()) if (message) queue.discard(client_id)
   const status = channel.join() ? 'catching up' : 'offline'
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
   const setResult = (error = store.view.error) =>

@@ -74,6 +74,8 @@ export const createFeed = (
   }, (error) => {
     if (isOut && !error) onBack()
     isOut = error?.code === 'offline'
+    // A list of an earlier page does not wait for what has changed.
+    if (error && store.view.asOf) list.reader.run()
     // Otherwise the list is being read, and has the result.
     if (error || list.reader.isDone()) setResult(error)
   })

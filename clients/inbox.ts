@@ -53,7 +53,9 @@ export interface Options {
 
 /** What the events of the user's channel do. */
 const handlersOf = ({ channel, list, conversations }: InboxParts) => {
-  const handlerOf = (event: EventName) => (payload: EventPayload) => {
+  const handlerOf = (event: EventName) => (payload: EventPayload | null) => {
+    // What is not the database's has no ids to compare with.
+    if (!payload || ![payload.conversation_id, payload.id].every(Number.isInteger)) return
     const { conversation_id, id } = payload
     if (event === 'message.created') {
       channel.delivery.seen(conversation_id, id)
@@ -68,7 +70,7 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
     'block.changed'() {
       channel.arrived()
       list.blocksChanged()
-      list.reader.run()
+      list.reader.runNow()
     },
   }
 }

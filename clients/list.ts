@@ -1,5 +1,5 @@
 import type { Api } from './api.ts'
-import type { ServiceError } from './errors.ts'
+import { type ServiceError, toServiceError } from './errors.ts'
 import type { InboxChannel } from './inbox_channel.ts'
 import { createReader } from './reader.ts'
 import type { Store } from './store.ts'
@@ -27,14 +27,21 @@ export const createList = (
   const read = async (signal: AbortSignal, awaits: (message: number) => boolean) => {
     const isFollowed = reader.watch()
     const [expected, blocksExpected] = [[...told], blocksTold]
-    const [listed, { total, conversations: counts }, blocks] = await Promise.all([
+    // Where the list fails, blocks count all the same; where they fail, the list is shown, and both are read again.
+    const readBlocks = async () => {
+      const users = await api.blockedUsers(signal)
+      // A later read may have overtaken this one, whose list failed.
+      if (blocksExpected < blocksRead) return
+      blocked = new Set(users)
+      blocksRead = blocksExpected
+      onRead()
+    }
+    const [listed, { total, conversations: counts }, failure] = await Promise.all([
       api.conversations(signal),
       api.unread(signal),
-      blocksExpected === blocksRead ? blocked : api.blockedUsers(signal).then((users) => new Set(users)),
+      blocksExpected === blocksRead ? null : readBlocks().catch(toServiceError),
     ])
     if (signal.aborted) return false
-    blocked = blocks
-    blocksRead = blocksExpected
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
     const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
     store.set({ conversations, unread: total, loaded: true, asOf: null })
@@ -44,6 +51,7 @@ export const createList = (
     const note = isFollowed() ? delivery.expect : delivery.seen
     for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
     onRead()
+    if (failure) throw failure
     return !isAwaited
   }
   const reader = createReader(join, read, onResult, interval)

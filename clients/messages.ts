@@ -113,7 +113,8 @@ export const createMessages = (
     }
     onRead()
     if (awaits(expected > lastKnown() ? expected : 0)) return false
-    setReadUpTo(Math.max(lastKnown(), expected))
+    // Ids begin again after a restore, of which may have been told during the read.
+    setReadUpTo(isReplaced ? 0 : Math.max(lastKnown(), expected))
     pages.update()
     return isComplete()
   }, onResult)

@@ -27,7 +27,7 @@ export const createReadMarkers = (
   const send = async (conversation: number, upTo: number, signal: AbortSignal) => {
     try {
       await api.markRead(conversation, upTo, signal)
-      confirmed.set(conversation, upTo)
+      confirmed.set(conversation, Math.max(upTo, confirmed.get(conversation) ?? 0))
       onResult(conversation, null)
     } catch (thrown) {
       const error = toServiceError(thrown)

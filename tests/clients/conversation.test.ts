@@ -129,6 +129,10 @@ playAll([
     // As after a restore: nothing tells what is gone.
     ({ table, service }) => (table.splice(60, 50), service.oldestCursor = Infinity), 5000,
     reads('changes', 2), showsLast(50), { hasOlder: true, status: 'live', inbox: { status: 'live', error: null } }],
+  ['after a restore new messages are shown at once, also if one from before it was still being read',
+    { ...untilResync, messages: 1 }, network({ latency: 5000 }), hear('Lost'), isAsked('messages?after_id'), network(),
+    disconnect, ({ table, service }) => (table.pop(), service.oldestCursor = Infinity), 9000,
+    ({ table: [one], table }) => table.push({ ...one!, id: one!.id + 1 }), tell(idAt(1), idAt(0)), 100, showsLast(2)],
   ['a cursor is never that of somebody else: each inbox starts with its own', { messages: 3 },
     ({ simulator }) => void openAs(simulator, 2), 1000, ({ requestsWith }) =>
       expect(requestsWith('2 GET conversations/changes')[0]).toBe('2 GET conversations/changes?limit=100')],

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
-import { advance, closeChat, forget, hear, leave, markRead, network, openAs, openFixture } from './fixture.ts'
-import { playAll, repeat, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
+import { advance, block, closeChat, forget, hear, intercept, leave, markRead, network, openAs } from './fixture.ts'
+import { openFixture, playAll, repeat, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
+import { refusal } from './simulated_service.ts'
 
 useFakeTime()
 
@@ -22,6 +23,15 @@ playAll([
   ['the list is throttled: a hundred events cause a few reads', {},
     repeat(100, hear('Hello'), 10), 2000, { unread: 100 },
     ({ requestsWith }) => expect(requestsWith('1 GET conversations/unread').length).toBeLessThan(6)],
+  ['a block counts while the list fails, and the list is shown while blocks fail', withoutPolling,
+    intercept((_, __, path) => path === 'conversations' ? refusal('unavailable', 'Busy') : null), hear('Hello'), 60_000,
+    block(1), 100, { blocked: true, topics: ['user:1'] },
+    intercept((_, __, path) => /blocks/.test(path) ? refusal('unavailable', 'Busy') : null), block(1, false), 60_000,
+    { unread: 1, blocked: true }, intercept(null), 60_000, { blocked: false, inbox: { status: 'live' } }],
+  ...[null, { conversation_id: 7, id: 'x' }].map((payload): Row => [
+    `an event with ${JSON.stringify(payload)} does nothing`, withoutPolling,
+    ({ deliver }) => deliver('user:1', 'message.created', payload), 5000, { inbox: { status: 'live' } },
+    hear('Hello'), 5000, { isComplete: true, status: 'live' }]),
   ['openWith returns the existing conversation with a user', {},
     async ({ inbox }) => expect((await Promise.all([inbox.openWith(2), advance(100)]))[0].id).toBe(7)],
 

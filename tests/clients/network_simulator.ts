@@ -334,5 +334,5 @@ export const createSimulator = (seed = 1) => {
     return client as unknown as Client & typeof client
   }
 
-  return { ...service, service, server, setNetwork, requests, requestsWith, random, openClient }
+  return { ...service, service, server, deliver, setNetwork, requests, requestsWith, random, openClient }
 }

@@ -57,12 +57,20 @@ playAll([
       return refusal('invalid', 'No such cursor')
     })(scene),
     openPage, fresh, { status: 'live', texts: ['Message 1', 'Message 3'], unread: 2 }],
+  ['the list is read also while the service cannot say what has changed', inBrowser, 1100, leave, hear('Next'),
+    intercept((_, __, path) => /changes/.test(path) ? refusal('unavailable', 'Busy') : null), openPage, { unread: 4 }],
   ['another user sees nothing of it, and it is gone, also if the one before was not there to delete it', inBrowser,
     1100, leave, (scene) => expect(JSON.stringify(seen(scene))).toContain('Message 3'),
     offline, ({ openPage }) => openPage(2), unknown, (scene) => expect(seen(scene)).toBe(undefined)],
-  ['what is of another version is thrown away', inBrowser, 1100, leave, async (scene) => {
+  ['what is damaged, or of another version, is thrown away', inBrowser, 1100, leave, async (scene) => {
     const whole = seen(scene)!
-    for (const value of ['text', 7, {}, { ...whole, version: 0 }]) {
+    const { inbox, pages: [page] } = whole as unknown as { inbox: object; pages: object[] }
+    const damaged = [
+      ...['text', 7, {}, { ...whole, version: 0 }, { ...whole, inbox: null }, { ...whole, pages: [null] }],
+      ...[{ conversations: [{}] }, { me: null }].map((part) => ({ ...whole, inbox: { ...inbox, ...part } })),
+      ...[{ messages: [{}] }, { reservations: null }].map((part) => ({ ...whole, pages: [{ ...page, ...part }] })),
+    ]
+    for (const value of damaged) {
       scene.origin.values.set('voyagers-and-locals:seen', value)
       scene.setNetwork({ requestLoss: 1 })
       await scene.openPage()

@@ -1,6 +1,6 @@
 // Messages that their sender corrects or takes back.
 import { expect } from 'vitest'
-import { block, disconnect, hear, network, offline, playAll, type Scene } from './fixture.ts'
+import { block, closeChat, disconnect, hear, network, offline, playAll, type Scene } from './fixture.ts'
 import { send, useFakeTime, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
 
@@ -50,6 +50,9 @@ playAll([
     network({ eventLoss: 1 }), bobEdits(1), bobUnsends(2), 61_000,
     { isComplete: true, texts: ['Message 1', 'Better', ''] },
     disconnect, bobUnsends(0), hear('New'), 5000, { isComplete: true, unread: 2, status: 'live' }],
+  ['what was sent just before its conversation was closed, and then taken back, is not shown again', open,
+    send('Mine'), closeChat, 1000, ({ table, unsendMessage }) => void unsendMessage(1, table[0]!.id),
+    (scene) => scene.chat = scene.inbox.open(7), { outgoing: [] }],
   ['an event that overtakes its commit is made up for', { ...open, messages: 3 },
     // It is read while the old text is still to be seen.
     ({ table, tell }) => tell([1], 'message.changed', { id: table[0]!.id, previous_id: null, user_id: 2 }), 1000,
