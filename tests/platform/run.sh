@@ -2,8 +2,7 @@
 # Runs the contracts of Auth and Storage (tests/contract) on Supabase's own servers, built from their public sources.
 #   usage: SUPABASE_AUTH=../auth SUPABASE_STORAGE=../storage tests/platform/run.sh [arguments of vitest]
 # These are checkouts of https://github.com/supabase/auth and https://github.com/supabase/storage. Auth needs Go, and
-# Storage the Node that its package.json names: the first in the PATH, or STORAGE_NODE. Not part of CI, which does not
-# reach GitHub.
+# Storage the Node that its package.json names: the first in the PATH, or STORAGE_NODE. Not part of CI.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${SUPABASE_AUTH:?Set it to a checkout}" "${SUPABASE_STORAGE:?Set it to a checkout}"

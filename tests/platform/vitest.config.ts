@@ -1,16 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
-const project = (EMAIL_CONFIRMATION: 'on' | 'off', include: string[]) => ({
-  test: {
-    name: `confirmation ${EMAIL_CONFIRMATION}`,
-    include,
-    env: { EMAIL_CONFIRMATION },
-    globalSetup: ['tests/platform/project.ts'],
-    expect: { requireAssertions: true },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-  },
-})
+const common = { expect: { requireAssertions: true }, testTimeout: 60_000, hookTimeout: 120_000 }
+const project = (EMAIL_CONFIRMATION: 'on' | 'off', include: string[]) => {
+  const own = { name: `confirmation ${EMAIL_CONFIRMATION}`, include, env: { EMAIL_CONFIRMATION } }
+  return { test: { ...own, ...common, globalSetup: ['tests/platform/project.ts'] } }
+}
 
 export default defineConfig({
   test: {

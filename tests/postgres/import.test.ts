@@ -168,9 +168,7 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   const write = (file: string, lines: unknown[]) =>
     writeFileSync(join(bad, file), lines.map((one) => typeof one === 'string' ? one : JSON.stringify(one)).join('\n'))
   const here = (await ask('refused', 'select min(id) as id from public.users'))[0]!.id as string
-  const [{ id: theirs }] = await ask('refused', `select id from public.profiles where user_id = ${here}`) as [
-    { id: string },
-  ]
+  const [profile] = await ask('refused', `select id from public.profiles where user_id = ${here}`)
   const person = (id: number, fields: object = {}) => ({ id, name: 'A', email: `a${id}@x.example`, ...fields })
   const two = person(104, { name: 'Two\nlines' })
   const taken = [person(105, { email: 'A101@x.example' }), person(106, { password_hash: 'md5' })]
@@ -185,7 +183,7 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     '5,103,40,,true,"[""Hiking""]"',
     `6,${here},40,,true,`,
     // What another line was refused is free.
-    `${theirs},102,40,,true,`,
+    `${profile!.id},102,40,,true,`,
     '7,102,40,,true,',
   ])
   const talk = (id: number, voyager_id: number, local_id: number) => ({ id, voyager_id, local_id })

@@ -1,4 +1,3 @@
-// What our own Realtime's protocol and filters refuse, as tables.
 import { expect, test } from 'vitest'
 import { readFilter } from '../../supabase/local/realtime/filters.ts'
 import { decode } from '../../supabase/local/realtime/protocol.ts'

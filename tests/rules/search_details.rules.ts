@@ -262,18 +262,15 @@ test('a box completes interests, cities and displayed names, and words of a sent
 
 test('a city of the world is completed by any of its names, with its region where its country has two', async () => {
   const [ana] = await people('ana')
-  const complete = async (q: string, limit = 2) =>
-    (await ana.get(`/users/search/complete?${new URLSearchParams({ q, limit: `${limit}`, places: 'true' })}`)).cities
+  const complete = async (q: string) =>
+    (await ana.get(`/users/search/complete?${new URLSearchParams({ q, limit: '2', places: 'true' })}`)).cities
   const named = {
     'LISS': ['Lisbon, Portugal', 'Lissone, Italy'],
     'sao pau': ['São Paulo, Brazil', 'São Paulo de Olivença, Brazil'],
     'portland': ['Portland, Oregon, United States', 'Portland, Maine, United States'],
     'Αθήν': ['Athens, Greece'],
     'plymouth': ['Plymouth, United Kingdom', 'Plymouth, United States'],
-    'isbon': [],
-    '%': [],
-    '': [],
+    'isbon %': [],
   }
   for (const [q, cities] of Object.entries(named)) equal(await complete(q), cities, q)
-  equal((await complete('s', 20)).length, 20)
 })

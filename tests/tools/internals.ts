@@ -1,8 +1,6 @@
 /** Words of the database, of stack traces and of file names, which must not be in an error for clients. */
 export const internals = new RegExp(
-  [
-    String.raw`sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into`,
-    String.raw`at (file|https?):|\.ts:\d|node_modules|\bzod|stack`,
-  ].join('|'),
+  'sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into|at (file|https?):|\\.ts:\\d|' +
+    'node_modules|\\bzod|stack',
   'i',
 )

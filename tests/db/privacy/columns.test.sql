@@ -43,7 +43,7 @@ from (
     ('private.search_sentences', 'erase', 'profile_id place embedding'),
     ('private.loaded_data', 'none', 'name checksum'),
     ('private.search_places', 'none', 'id kind parents names ambiguous adjectives latitude longitude population'),
-    ('private.search_places', 'none', 'time_zone'),
+    ('private.search_places', 'none', 'time_zone name'),
     ('private.search_words', 'erase', 'profile_id words'),
     ('private.sign_ups', 'erase', 'ticket user_id profile_id address_hash name fields begun_at is_accepted'),
     ('private.silences', 'erase', 'user_id steps'),

@@ -2,11 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: [
-      'tests/platform/realtime/*.test.ts',
-      'tests/clients/live.test.ts',
-      'tests/contract/realtime*.test.ts',
-    ],
+    include: ['tests/platform/realtime/*.test.ts', 'tests/clients/live.test.ts', 'tests/contract/realtime*.test.ts'],
     globalSetup: ['tests/platform/realtime/project.ts'],
     expect: { requireAssertions: true },
     testTimeout: 120_000,

@@ -2,9 +2,7 @@ import { expect } from 'vitest'
 import type { Races } from './fixture.ts'
 import { admin, by, device } from './sides.ts'
 
-export const workerRaces = (
-  { ask, askAs, queue, overtake, people, openTalk, pair, profileOf }: Races,
-) => {
+export const workerRaces = ({ ask, askAs, queue, overtake, people, openTalk, pair, profileOf }: Races) => {
   const rewrite = (profile: number, biography: string) =>
     admin`update public.profiles set biography = ${biography} where id = ${profile}`
   const show = (profile: number, is: boolean) =>
