@@ -130,8 +130,9 @@ export const createMessages = (
     changed(message: number, isRemoved = false) {
       told++
       const { messages: [first], hasOlder } = store.view
-      if (message <= lastKnown()) { if (!hasOlder || first && message >= first.id) reread(message - 1) }
-      else if (!isRemoved) expect(message)
+      if (message > lastKnown()) {
+        if (!isRemoved) expect(message)
+      } else if (!hasOlder || first && message >= first.id) reread(message - 1)
     },
     /** A read marker has moved; `isShown`: without consequences for what is shown. */
     marked(isShown = false) {
