@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
 
-// FUZZ_COST is the seconds of the long run (npm run test:fuzz:cost), with 10,000 profiles and a seed of its own, where
-// six times were seen before the search was rewritten. The short run tries the same every time: 3.4 times. Without
-// facets and nearness it found 3.0, and with twice as many tries the same.
+// FUZZ_COST is the seconds of the long run (npm run test:fuzz:cost), with 10,000 profiles and a seed of its own. The
+// short run tries the same every time: 3.4 times.
 const seconds = Number(process.env.FUZZ_COST ?? 0)
 const maxRatio = 10
 const options = seconds > 0

@@ -60,7 +60,9 @@ test('every text is stored as sent, or refused naming the content', async () => 
   }
   const before = await ben.get(`${ab}/messages`)
   // deno-fmt-ignore
-  const others = [undefined, '', ' ', '\n\t\r\n ', '\u00a0\u3000\u2003', 'é'.repeat(5001), '🚶'.repeat(5001)]
+  const others = [
+    undefined, '', ' ', '\n\t\r\n ', '\u00a0\u3000\u2003', 'é'.repeat(5001), '🚶'.repeat(5001),
+  ]
   for (const content of others) await send(ana, ab, { content, attachment: null }, 400, 'content')
   equal(await ben.get(`${ab}/messages`), before)
 })
