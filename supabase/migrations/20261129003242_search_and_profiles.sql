@@ -3386,7 +3386,15 @@ declare
   );
 begin
   if cardinality(filter.passing) <= max_results then
-    return filter.passing;
+    -- Scoring all of them instead takes a fifth longer.
+    return array(
+      select stored.profile_id
+      from private.search_words as stored
+      where stored.profile_id = any (filter.passing)
+        and ts_match_vq(stored.words, (
+          select private.any_of(query) from unnest(array[all_words, rare_words, asked.lacking]) as query
+        ))
+    );
   end if;
   return array(
     select found.profile_id
