@@ -28,21 +28,16 @@ $$;
 comment on function private.weight_value(tsvector, tsquery) is
   'What a word that somebody has is worth, by the best field: name, interests, place, biography.';
 
-create function private.score_profiles(
-  ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
-  query_vector extensions.halfvec, context_vector extensions.halfvec, semantic_weight double precision
-)
+create function private.match_words(ids bigint[], neighbour_ids bigint[], asked private.search_query)
 returns table (
-  profile_id bigint, score double precision, keyword double precision, cosine double precision,
-  semantic double precision, context double precision, coverage double precision, words_matched bigint,
-  names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
+  profile_id bigint, coverage double precision, words_matched bigint, names_missing double precision, has_all boolean,
+  in_name boolean, is_name boolean, lives boolean, lacks boolean
 )
-language plpgsql stable security invoker set search_path = 'extensions'
+language plpgsql stable security invoker set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
-  has_words constant boolean := cardinality(asked.units) > 0;
   all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
   -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
   name_words constant tsquery := (
@@ -58,46 +53,69 @@ declare
     join unnest(asked.units) as other on other.number = one.number + 1
     where one.place is null and other.place is null
   );
+begin
+  return query
+    select
+      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+        count(*) filter (where worth > 0) as words_matched,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+        coalesce(min(worth), 0) as least_worth
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as worths
+    ) as by_unit
+    cross join lateral (
+      select
+        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
+        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+      offset 0
+    ) as person
+    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+end
+$$;
+comment on function private.match_words is
+  'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
+share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
+in the place that is asked for, true if none is; `lacks`: says to lack what is denied.';
+
+create function private.score_profiles(
+  ids bigint[], neighbour_ids bigint[], asked private.search_query, model private.search_models,
+  query_vector extensions.halfvec, context_vector extensions.halfvec, semantic_weight double precision
+)
+returns table (
+  profile_id bigint, score double precision, keyword double precision, cosine double precision,
+  semantic double precision, context double precision, coverage double precision, words_matched bigint,
+  names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
+)
+language plpgsql stable security invoker set search_path = 'extensions'
+set plan_cache_mode = 'force_generic_plan'
+as $$
+#variable_conflict use_column
+declare
+  has_words constant boolean := cardinality(asked.units) > 0;
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (
-      select
-        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
-      from unnest(ids) as id
-      join private.search_words as stored on stored.profile_id = id
-      -- One after the other for each profile: a join with the units copied the words of all of them.
-      cross join lateral (
-        select
-          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
-          count(*) filter (where worth > 0) as words_matched,
-          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
-          coalesce(min(worth), 0) as least_worth
-        from unnest(asked.units) as unit
-        cross join lateral (
-          select case
-            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-            else 0
-          end as worth
-          -- Else once for each of the sums.
-          offset 0
-        ) as worths
-      ) as by_unit
-      cross join lateral (
-        select
-          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
-          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
-          coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
-          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-        offset 0
-      ) as person
-      where words_matched > 0 or lacks or id = any (neighbour_ids) or not has_words
-    ),
+    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
     compared as materialized (
       select array(
         (
@@ -194,9 +212,8 @@ begin
 end
 $$;
 comment on function private.score_profiles is
-  'All hits among these profiles, with their scores and the parts of them (docs/search.md). `in_name`: the name has all
-the words, and with `is_name` no others; `lives`: in the place that is asked for, true if none is; `lacks`: says to lack
-what is denied. Nobody is put before those who were compared in meaning, which all neighbours are.';
+  'All hits among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put before those
+who were compared in meaning, which all neighbours are.';
 
 create function private.find_profiles(
   request jsonb, asked private.search_query, filter private.search_filter, query_vector extensions.halfvec,

@@ -90,7 +90,7 @@ end
 $$;
 comment on function private.complete_places(text, integer) is
   'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
-them have one name. It reads all places, in 10 to 30 ms: an index of the beginnings would be larger than the table.';
+them have one name. It reads all places, which took PGlite 33 ms: too seldom asked for an index.';
 
 create function api.complete_search(request jsonb)
 returns json

@@ -3693,6 +3693,82 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.match_words (
+  ids           bigint[],
+  neighbour_ids bigint[],
+  asked         private.search_query
+)
+  RETURNS TABLE (
+    profile_id    bigint,
+    coverage      double precision,
+    words_matched bigint,
+    names_missing double precision,
+    has_all       boolean,
+    in_name       boolean,
+    is_name       boolean,
+    lives         boolean,
+    lacks         boolean
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+#variable_conflict use_column
+declare
+  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
+  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
+  name_words constant tsquery := (
+    select case when count(*) > 1 and asked.home is null then private.all_of((
+      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
+    )::tsquery) end
+    from unnest(asked.units) as unit
+    cross join unnest(unit.words) as word
+  );
+  neighbours constant tsquery := (
+    select private.all_of(one.exact_query <-> other.query)
+    from unnest(asked.units) as one
+    join unnest(asked.units) as other on other.number = one.number + 1
+    where one.place is null and other.place is null
+  );
+begin
+  return query
+    select
+      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+      least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
+    from unnest(ids) as id
+    join private.search_words as stored on stored.profile_id = id
+    -- One after the other for each profile: a join with the units copied the words of all of them.
+    cross join lateral (
+      select
+        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+        count(*) filter (where worth > 0) as words_matched,
+        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+        coalesce(min(worth), 0) as least_worth
+      from unnest(asked.units) as unit
+      cross join lateral (
+        select case
+          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
+          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+          else 0
+        end as worth
+        -- Else once for each of the sums.
+        offset 0
+      ) as worths
+    ) as by_unit
+    cross join lateral (
+      select
+        coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
+        coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
+        coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
+        coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
+        not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
+      offset 0
+    ) as person
+    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.measure_answers()
   RETURNS void
   LANGUAGE sql
@@ -5249,61 +5325,12 @@ CREATE OR REPLACE FUNCTION private.score_profiles (
 #variable_conflict use_column
 declare
   has_words constant boolean := cardinality(asked.units) > 0;
-  all_rarity constant double precision := (select sum(unit.rarity) from unnest(asked.units) as unit);
-  -- Of more than one word, and where no place is asked for, so that the name of a place is not one of a person.
-  name_words constant tsquery := (
-    select case when count(*) > 1 and asked.home is null then private.all_of((
-      private.lexeme(word) || ':A' || case when word || '*' = any (unit.loose) then '*' else '' end
-    )::tsquery) end
-    from unnest(asked.units) as unit
-    cross join unnest(unit.words) as word
-  );
-  neighbours constant tsquery := (
-    select private.all_of(one.exact_query <-> other.query)
-    from unnest(asked.units) as one
-    join unnest(asked.units) as other on other.number = one.number + 1
-    where one.place is null and other.place is null
-  );
   -- So many of those with the words are compared in meaning, beside the neighbours; the others follow by words alone.
   -- With 60 the labelled sets have the same order.
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (
-      select
-        id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
-        least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
-      from unnest(ids) as id
-      join private.search_words as stored on stored.profile_id = id
-      -- One after the other for each profile: a join with the units copied the words of all of them.
-      cross join lateral (
-        select
-          coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
-          count(*) filter (where worth > 0) as words_matched,
-          coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
-          coalesce(min(worth), 0) as least_worth
-        from unnest(asked.units) as unit
-        cross join lateral (
-          select case
-            when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-            when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
-            else 0
-          end as worth
-          -- Else once for each of the sums.
-          offset 0
-        ) as worths
-      ) as by_unit
-      cross join lateral (
-        select
-          coalesce(ts_match_vq(stored.words, asked.called_so), false) as is_name,
-          coalesce(ts_match_vq(stored.words, name_words), false) as has_name_words,
-          coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
-          coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
-          not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-        offset 0
-      ) as person
-      where words_matched > 0 or lacks or id = any (neighbour_ids) or not has_words
-    ),
+    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
     compared as materialized (
       select array(
         (
@@ -6246,7 +6273,7 @@ COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Va
 before: {interests, cities, names}. First those that begin with them, then the most frequent.';
 
 COMMENT ON FUNCTION "private"."complete_places"(text, integer) IS 'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
-them have one name. It reads all places, in 10 to 30 ms: an index of the beginnings would be larger than the table.';
+them have one name. It reads all places, which took PGlite 33 ms: too seldom asked for an index.';
 
 COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
 lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
@@ -6411,6 +6438,10 @@ COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a res
 
 COMMENT ON FUNCTION "private"."log_moderation"(text, bigint, bigint, text) IS 'Appends to the log; 400 without a reason.';
 
+COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
+share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
+in the place that is asked for, true if none is; `lacks`: says to lack what is denied.';
+
 COMMENT ON FUNCTION "private"."matches_filter"(bigint, tsvector, private.search_filter) IS 'Whether a profile meets the conditions. True where the filter lists those who do.';
 
 COMMENT ON FUNCTION "private"."message_patterns"(text) IS 'A regular expression for each of the first ten words of a query, to find it in a folded text: with one error, but not
@@ -6531,9 +6562,8 @@ COMMENT ON FUNCTION "private"."save_embeddings"(text, jsonb) IS 'Saves embedding
 queued. Definer, as adopt_model.';
 
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
-  'All hits among these profiles, with their scores and the parts of them (docs/search.md). `in_name`: the name has all
-the words, and with `is_name` no others; `lives`: in the place that is asked for, true if none is; `lacks`: says to lack
-what is denied. Nobody is put before those who were compared in meaning, which all neighbours are.';
+  'All hits among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put before those
+who were compared in meaning, which all neighbours are.';
 
 COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
@@ -6778,6 +6808,10 @@ GRANT EXECUTE ON FUNCTION "private"."latin_spelling"(text) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."lock_reservation"(bigint, bigint) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."lock_reservation"(bigint, bigint) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
