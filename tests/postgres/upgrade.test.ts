@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rateNames } from '../../functions/_shared/setting_rules.ts'
-import { call, openConversation, type Person, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { checkOutRelease } from '../tools/release.ts'
 import { pause } from '../tools/wait.ts'
 import { commands } from './walked_page.ts'
@@ -122,14 +122,20 @@ test('an upgrade of a project in use keeps nobody waiting for long, and no reque
     ['GET', '/users/me'],
   ]
   const failures: string[] = []
-  const sent = new Set<number>()
-  let [answered, slowest, isOver] = [0, 0, false]
+  // Whoever has no answer yet may send three.
+  const sent = new Set<number>([(await sendMessage(ben, conversation, 'Hello')).id])
+  let [answered, slowest, waited, isOver] = [0, 0, 0, false]
   const keepAsking = async ({ token }: Person, start: number): Promise<void> => {
     for (let round = start; !isOver; round++) {
       const [method, path, body] = requests[round % requests.length]!
       const began = performance.now()
       const sentBody = body?.()
-      const ask = () => call(method, base + path, sentBody, { token })
+      const ask = () =>
+        call(method, base + path, sentBody, { token }).catch(({ cause }) => ({
+          status: 599,
+          text: `${cause}`,
+          body: {},
+        }))
       const first = await ask()
       // A busy machine: whoever repeats it is answered.
       const { status, text, body: answer } = first.status === 503 ? await ask() : first
@@ -156,27 +162,30 @@ test('an upgrade of a project in use keeps nobody waiting for long, and no reque
     await pause(1000)
     counts.push(answered)
   }
-  for (const line of pageLines(/^npx supabase (link|db push --include-seed)/)) await current.succeed(line)
-  await goOn()
-  for (const line of pageLines(/^DATABASE_URL=.*npm run data$|^npm run deploy$/)) await current.succeed(line)
-  await project.startFunctions()
-  await goOn()
-  // Back to the functions of the release: they have no state, and the schema stays.
-  const upgraded = [...uploads]
-  for (const versions of [released, upgraded]) {
-    for (const [name, upload] of versions) uploads.set(name, upload)
+  try {
+    for (const line of pageLines(/^npx supabase (link|db push --include-seed)/)) await current.succeed(line)
+    await goOn()
+    for (const line of pageLines(/^DATABASE_URL=.*npm run data$|^npm run deploy$/)) await current.succeed(line)
     await project.startFunctions()
     await goOn()
+    // Back to the functions of the release: they have no state, and the schema stays.
+    const upgraded = [...uploads]
+    for (const versions of [released, upgraded]) {
+      for (const [name, upload] of versions) uploads.set(name, upload)
+      await project.startFunctions()
+      await goOn()
+    }
+  } finally {
+    isOver = true
+    await Promise.all(clients)
+    waited = await locks()
   }
-  isOver = true
-  await Promise.all(clients)
-  const waited = await locks()
   const figures = { messages, waited, answered, slowest, failed: failures.length }
   console.log(`upgrade, in milliseconds: ${JSON.stringify(figures)}`)
 
   expect([...new Set(failures)]).toEqual([])
-  // Ten times lock_timeout: the machine may be busy.
-  expect(waited).toBeLessThan(5000)
+  // Ten times what it takes on a quiet machine.
+  expect(waited).toBeLessThan(12_000)
   // During each step.
   counts.slice(1).forEach((count, i) => expect(count - counts[i]!).toBeGreaterThan(5))
   const versions = await project.sql`select version from supabase_migrations.schema_migrations order by version`

@@ -1,5 +1,20 @@
 set local lock_timeout = '500ms';
 select '[1]'::extensions.vector;
+do $$
+begin
+  for attempt in 1..20 loop
+    begin
+      lock table private.outbox, private.search_entries, private.search_places, private.silences, private.stored_replies, public.hidden_profiles, public.moderation_log, public.profiles, public.reports in access exclusive mode;
+      exit;
+    exception when lock_not_available then
+      if attempt = 20 then
+        raise;
+      end if;
+      perform pg_sleep(.1);
+    end;
+  end loop;
+end
+$$;
 
 SET local check_function_bodies = off;
 
