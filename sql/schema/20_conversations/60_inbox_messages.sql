@@ -44,38 +44,13 @@ end
 $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
-and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
-admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
-because nobody has a grant on inbox and log, and callers may not send events.';
+and broadcasts message.created. Refuses a sender who is not a participant, whom only an admin could name. One trigger,
+because the rest needs what the update returns. Definer, because nobody has a grant on inbox and log.';
 
 create trigger handle_new_message
   after insert on public.messages
   for each row
   execute function private.handle_new_message();
-
-create function private.require_sender_to_participate()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if not exists (
-    select from public.conversations where id = new.conversation_id and new.user_id in (voyager_id, local_id)
-  ) then
-    raise check_violation using
-      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
-  end if;
-  return null;
-end
-$$;
-comment on function private.require_sender_to_participate() is
-  'An admin may give a message to the other participant or move it to another conversation of its sender. Definer,
-because under row level security an admin''s role may not see the conversation.';
-
-create trigger require_sender_to_participate
-  after update of user_id, conversation_id on public.messages
-  for each row
-  when (new.user_id <> old.user_id or new.conversation_id <> old.conversation_id)
-  execute function private.require_sender_to_participate();
 
 create function private.add_unread(conversation bigint, sender bigint, amount bigint)
 returns void
@@ -86,8 +61,8 @@ begin
 end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
-  'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
-written: a count of what one transaction sees would miss what another has not committed.';
+  'Counts a sender''s messages as unread, or no more. Only differences are ever written: a count of what one transaction
+sees would miss what another has not committed.';
 
 create function private.handle_changed_messages()
 returns trigger
@@ -116,6 +91,16 @@ begin
     where old_rows.id is null or new_rows.id is null
   ) as moved
   order by conversation_id;
+  -- An admin may give a message to the other participant, or move it to another conversation of its sender.
+  if found and exists (
+    select from new_rows
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
   -- Always in the order of ids, so that two such statements do not wait for each other.
   perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
   from (
@@ -203,5 +188,4 @@ begin
 end
 $$;
 comment on function private.rebuild_inbox() is
-  'Makes the inboxes anew from conversations and messages, after a load without triggers; what people have arranged
-stays. For operators, while the functions are stopped: what is sent meanwhile may be missing.';
+  'Makes the inboxes anew after a load without triggers, while the functions are stopped. What is arranged stays.';

@@ -5,6 +5,14 @@ SET local check_function_bodies = off;
 
 REVOKE ALL ON FUNCTION "private"."describe_outbox"() FROM "edge_functions";
 
+REVOKE ALL ON FUNCTION "private"."present"() FROM "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."reservation_at"(public.reservations, timestamp WITH time zone) FROM "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) FROM "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."to_reservation_view"(public.reservations) FROM "authenticated";
+
 COMMENT ON COLUMN "private"."changes"."user_id" IS NULL;
 
 COMMENT ON COLUMN "private"."embedding_queue"."attempts" IS NULL;
@@ -29,9 +37,15 @@ COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS NULL;
 
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
 
+COMMENT ON COLUMN "private"."sign_ups"."fields" IS NULL;
+
 COMMENT ON COLUMN "private"."silences"."steps" IS NULL;
 
 COMMENT ON COLUMN "private"."stored_replies"."metadata" IS NULL;
+
+COMMENT ON COLUMN "private"."stored_replies"."noun" IS NULL;
+
+COMMENT ON COLUMN "public"."messages"."client_id" IS NULL;
 
 COMMENT ON COLUMN "public"."messages"."edited_at" IS NULL;
 
@@ -44,6 +58,8 @@ COMMENT ON COLUMN "public"."reports"."shares_messages" IS NULL;
 COMMENT ON INDEX "private"."changes_other_id_idx" IS NULL;
 
 COMMENT ON INDEX "private"."inbox_entries_arranged_idx" IS NULL;
+
+COMMENT ON INDEX "private"."inbox_entries_pinned_idx" IS NULL;
 
 COMMENT ON INDEX "private"."inbox_entries_unread_idx" IS NULL;
 
@@ -71,9 +87,17 @@ COMMENT ON TYPE "private"."conversation_state" IS NULL;
 
 COMMENT ON TYPE "private"."reservation_view" IS NULL;
 
+DROP POLICY "users read their own interests" ON "public"."profile_interests";
+
+DROP TRIGGER "require_sender_to_participate" ON "public"."messages";
+
 DROP TRIGGER "protect_moderation_log_from_truncate" ON "public"."moderation_log";
 
 DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
+
+DROP TRIGGER "protect_history_from_truncate" ON "public"."reservation_history";
+
+DROP TRIGGER "protect_history" ON "public"."reservation_history";
 
 DROP INDEX "private"."search_entries_unembedded_idx";
 
@@ -86,6 +110,8 @@ ALTER TABLE "private"."stored_replies"
 
 ALTER TABLE "public"."hidden_profiles"
   DROP CONSTRAINT "hidden_profiles_report_id_fkey";
+
+DROP FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer);
 
 DROP FUNCTION "private"."any_term"(text[]);
 
@@ -129,7 +155,11 @@ DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 
 DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text);
 
+DROP FUNCTION "private"."my_profile_id"();
+
 DROP FUNCTION "private"."parse_ids"(jsonb);
+
+DROP FUNCTION "private"."participants_of"(bigint[], text);
 
 DROP FUNCTION "private"."phrase"(text[]);
 
@@ -145,11 +175,15 @@ DROP FUNCTION "private"."refusal_code"(bigint, bigint);
 
 DROP FUNCTION "private"."registrable_name"(text);
 
+DROP FUNCTION "private"."remove_pending_account"(text);
+
 DROP FUNCTION "private"."replace_interests"(bigint, bigint[]);
 
 DROP FUNCTION "private"."require_participant"(bigint);
 
 DROP FUNCTION "private"."require_revision"(public.reservations, integer);
+
+DROP FUNCTION "private"."require_sender_to_participate"();
 
 DROP FUNCTION "private"."reservations_of"(bigint);
 
@@ -160,6 +194,8 @@ DROP FUNCTION "private"."schedule_purge"(bigint);
 DROP FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision);
 
 DROP FUNCTION "private"."settle"(public.reservations, timestamp WITH time zone);
+
+DROP FUNCTION "private"."shown_email"(bigint, text, bigint);
 
 DROP FUNCTION "private"."step_notice"(bigint, bigint, bigint);
 
@@ -303,28 +339,11 @@ CREATE OR REPLACE FUNCTION api.counter_reservation (
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-declare
-  me constant bigint := private.my_id();
-  partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(conversation, reservation);
-  moment constant timestamptz := private.present();
-  current public.reservations := private.reservation_at(locked, moment);
-  wanted public.reservations := jsonb_populate_record(current, changes);
 begin
-  perform private.require_partner(partner);
-  if current.revision is distinct from counter_reservation.revision then
-    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif current.status <> 'pending' then
-    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif wanted.date <= moment then
-    raise sqlstate 'PT400' using message = 'date: must be in the future';
-  end if;
-  if wanted is distinct from current then
-    perform private.require_first_contact(conversation, partner, first_contact_limit);
-    wanted.offered_by := me;
-    current := private.write_reservation(reservation => wanted, by_id => me, note => null, moment => moment);
-  end if;
-  return to_json(private.to_reservation_view(current));
+  return api.step_reservation(
+    conversation => conversation, reservation => reservation, step => 'counter', note => null, revision => revision,
+    first_contact_limit => first_contact_limit, changes => changes
+  );
 end
 $function$;
 
@@ -498,8 +517,7 @@ begin
   end if;
   return json_build_object(
     'id', participants.id,
-    'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
-    'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
+    'Voyager', participants.voyager, 'Local', participants.local,
     'Reservations', (
       select coalesce(
         json_agg(
@@ -781,11 +799,7 @@ begin
     limit 1
     offset skipped - 1;
   end if;
-  -- format, because json_build_object took a fifth of a page of 50.
-  select format('{"id" : %s, "name" : %s, "email" : %s}', me, to_json(name), to_json(email))
-  into myself
-  from public.users
-  where id = me;
+  select private.to_contact(users, 0, 'always', '{}') into myself from public.users where id = me;
   with entries as materialized (
     select *, true as is_shown_first
     from private.inbox_entries
@@ -811,23 +825,9 @@ begin
       '{"id" : %s, "voyager_id" : %s, "local_id" : %s, "Voyager" : %s, "Local" : %s, "Messages" : [%s], '
       '"createdAt" : "%s"%s}',
       page.id, page.voyager_id, page.local_id,
-      case me when page.voyager_id then myself else other.printed end,
-      case me when page.local_id then myself else other.printed end,
-      case
-        when messages.id is not null then format(
-          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
-          messages.id, to_json(messages.content), messages.user_id, to_json(messages.read),
-          private.iso(messages.created_at),
-          case
-            when with_states then format(
-              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
-              coalesce(messages.attachment::text, 'null'),
-              coalesce(to_json(private.iso(messages.edited_at))::text, 'null'),
-              coalesce(to_json(private.iso(messages.deleted_at))::text, 'null')
-            )
-          end
-        )
-      end,
+      case me when page.voyager_id then myself else printed end,
+      case me when page.local_id then myself else printed end,
+      case when messages.id is not null then private.print_latest(messages, with_states) end,
       private.iso(page.created_at),
       case
         when with_partner then format(
@@ -848,17 +848,7 @@ begin
   from page
   join public.users as partner
     on partner.id = page.partner_id and partner.id = any (array(select partner_id from page))
-  cross join lateral (
-    select format(
-      '{"id" : %s, "name" : %s, "email" : %s}', partner.id, to_json(partner.name),
-      to_json(case
-        when partner.id = any (cut_off) then ''
-        when emails = 'always' then partner.email
-        -- A call for each of them made the list a tenth dearer.
-        else private.shown_email(partner.id, partner.email, page.id)
-      end)
-    ) as printed
-  ) as other
+  cross join lateral (select private.to_contact(partner, page.id, emails, cut_off)) as other (printed)
   left join public.profiles
     on profiles.user_id = partner.id and profiles.is_searchable
     and partner.is_active and partner.id <> all (cut_off)
@@ -914,22 +904,18 @@ declare
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
   oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
-  participants record;
-  voyager json;
-  local json;
+  pair record;
   listed private.message_view[];
 begin
   -- Empty for non-participants, so the second query runs only before a refusal.
-  select * into participants from private.participants_of(array[conversation]);
+  select * into pair from private.participants_of(array[conversation]);
   if not found then
     perform private.require_participant(conversation);
   end if;
-  voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
-  local := json_build_object('id', participants.local_id, 'name', participants.local_name);
-  -- One row more than the page, to know whether another page follows.
+  -- One row more than the page, to know whether another page follows. One query for both orders was a tenth dearer.
   if oldest_first then
     select array_agg(
-      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
       order by entry.id
     )
     into listed
@@ -943,7 +929,7 @@ begin
     ) as entry;
   else
     select array_agg(
-      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
       order by entry.id desc
     )
     into listed
@@ -998,6 +984,7 @@ CREATE OR REPLACE FUNCTION api.list_my_reservations (
   RETURNS json
   LANGUAGE plpgsql
   STABLE
+  SECURITY DEFINER
   SET search_path TO ''
   AS $function$
 declare
@@ -1021,12 +1008,7 @@ begin
     limit page_limit + 1
   ),
   entries as (
-    select
-      view.*,
-      case (select private.my_id())
-        when voyager_id then json_build_object('id', local_id, 'name', local_name)
-        else json_build_object('id', voyager_id, 'name', voyager_name)
-      end as partner
+    select view.*, case (select private.my_id()) when voyager_id then local else voyager end as partner
     from mine
     cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
@@ -1426,7 +1408,8 @@ CREATE OR REPLACE FUNCTION api.step_reservation (
   step                text,
   note                text,
   revision            integer DEFAULT NULL::integer,
-  first_contact_limit integer DEFAULT NULL::integer
+  first_contact_limit integer DEFAULT NULL::integer,
+  changes             jsonb   DEFAULT '{}'::jsonb
 )
   RETURNS json
   LANGUAGE plpgsql
@@ -1436,40 +1419,54 @@ CREATE OR REPLACE FUNCTION api.step_reservation (
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
+  is_answer constant boolean := step in ('accept', 'decline');
   moment timestamptz;
-  next_status constant text :=
-    '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
+  current public.reservations;
   wanted public.reservations;
 begin
-  if step = 'accept' then
+  select * into current
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  elsif step = 'accept' then
     perform private.lock_host(current.host_id);
   end if;
   moment := private.present();
   current := private.reservation_at(current, moment);
+  wanted := jsonb_populate_record(current, changes);
+  wanted.status := case step
+    when 'counter' then 'pending' when 'accept' then 'accepted' when 'decline' then 'declined'
+    when 'cancel' then 'cancelled' when 'complete' then 'completed'
+  end;
   if step <> 'cancel' then
     perform private.require_partner(partner);
   elsif private.is_blocked_between(me, partner) then
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if step in ('accept', 'decline') and current.revision is distinct from step_reservation.revision then
+  if (is_answer or step = 'counter') and current.revision is distinct from step_reservation.revision then
     perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif current.status = next_status then
+  elsif wanted is not distinct from current then
     return to_json(private.to_reservation_view(current));
   -- Nobody completes a reservation before its end, and at its end the clock does.
   elsif step = 'complete' and current.status = 'accepted' then
     perform private.raise_conflict('This reservation has not ended yet', current.status);
   elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
     perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif step in ('accept', 'decline') and current.offered_by = me then
+  elsif is_answer and current.offered_by = me then
     perform private.raise_conflict('Only the other participant can answer this offer', current.status);
   end if;
-  if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
+  if step = 'counter' then
+    if wanted.date <= moment then
+      raise sqlstate 'PT400' using message = 'date: must be in the future';
+    end if;
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+    wanted.offered_by := me;
+  elsif note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
     note := null;
   end if;
-  wanted := current;
-  wanted.status := next_status;
   begin
     current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
@@ -1584,9 +1581,10 @@ CREATE OR REPLACE FUNCTION api.update_profile (
   AS $function$
 declare
   me bigint := private.my_id();
+  my_profile bigint;
 begin
   -- First, as every change of a profile does, so that concurrent ones queue and never deadlock.
-  perform from public.profiles where user_id = me for no key update;
+  select id into my_profile from public.profiles where user_id = me for no key update;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
@@ -1608,7 +1606,7 @@ begin
     where user_id = me;
   end if;
   if changes ? 'interest_ids' then
-    perform private.replace_interests(private.my_profile_id(), changes -> 'interest_ids');
+    perform private.replace_interests(my_profile, changes -> 'interest_ids');
   end if;
   return api.get_me();
 end
@@ -1648,8 +1646,7 @@ begin
     end if;
   end if;
   is_set := set_config('api.caller', coalesce(me::text, ''), true);
-  -- As the platform limits anonymous callers of the Data API. Unlike a statement_timeout it applies to the statement
-  -- that sets it; it closes the connection.
+  -- As the platform limits anonymous callers. Unlike a statement_timeout it applies to the statement that sets it.
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
     is_set := set_config('transaction_timeout', '3s', true);
   end if;
@@ -1994,20 +1991,17 @@ CREATE OR REPLACE FUNCTION private.cancel_reservations_of (
   SET search_path TO ''
   AS $function$
 declare
+  moment constant timestamptz := private.present();
   reservation public.reservations;
-  moment timestamptz;
 begin
   for reservation in
     select *
     from public.reservations
     where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
-      and status in ('pending', 'accepted')
+      and due_at > moment
     order by id
     for no key update
   loop
-    moment := private.present();
-    reservation := private.reservation_at(reservation, moment);
-    continue when reservation.status not in ('pending', 'accepted');
     reservation.status := 'cancelled';
     perform private.write_reservation(
       reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
@@ -2032,20 +2026,34 @@ declare
 begin
   update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
   select * into holder from public.users where lower(email) = lower(address) and email <> '';
-  return to_json(case
-    -- Also without a row, which is deleted after an hour: Auth answers long before.
-    when sign_up.name is null then 'made'
-    when holder.confirmed_at is not null then 'taken'
-    -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
-    -- none is left.
-    when exists (
-      select from private.sign_ups
-      where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
-    ) then 'superseded'
-    when accepted and private.remove_pending_account(address) then 'retry'
-    when holder.id is not null then 'taken'
-    else 'not made'
-  end);
+  -- Also without a row, which is deleted after an hour: Auth answers long before.
+  if sign_up.name is null then
+    return '"made"';
+  elsif holder.confirmed_at is not null then
+    return '"taken"';
+  -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
+  -- none is left.
+  elsif exists (
+    select from private.sign_ups
+    where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
+  ) then
+    return '"superseded"';
+  elsif accepted then
+    -- With the account go the links that were mailed. If it is being confirmed concurrently, this waits and checks the
+    -- condition again. An invited account, which an admin created and which has no password, stays.
+    begin
+      delete from auth.users
+      where id = holder.auth_id and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
+      if found then
+        return '"retry"';
+      end if;
+    exception
+      -- An admin has created a conversation with this user, so the account stays.
+      when foreign_key_violation then
+        null;
+    end;
+  end if;
+  return to_json(case when holder.id is null then 'not made' else 'taken' end);
 end
 $function$;
 
@@ -2800,14 +2808,13 @@ CREATE OR REPLACE FUNCTION private.export_conversations (
   SET search_path TO ''
   AS $function$
   select
-    pair.id, pair.voyager_id, json_build_object('id', voyager_id, 'name', voyager_name),
-    json_build_object('id', local_id, 'name', local_name),
+    pair.id, pair.voyager_id, pair.voyager, pair.local,
     json_build_object(
-      'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
-      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name, 'email', voyager_email),
-      'Local', json_build_object('id', local_id, 'name', local_name, 'email', local_email),
+      'id', pair.id, 'voyager_id', pair.voyager_id, 'local_id', pair.local_id,
+      'Voyager', private.to_contact(voyagers, pair.id, emails, cut_off)::json,
+      'Local', private.to_contact(locals, pair.id, emails, cut_off)::json,
       'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
-      'createdAt', private.iso(created_at),
+      'createdAt', private.iso(pair.created_at),
       'state', (
         select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
         from private.inbox_entries as mine
@@ -2815,7 +2822,10 @@ CREATE OR REPLACE FUNCTION private.export_conversations (
         where mine.conversation_id = pair.id and mine.user_id = private.my_id()
       )
     )::text
-  from private.participants_of(ids, emails => emails) as pair
+  from private.participants_of(ids) as pair
+  join public.users as voyagers on voyagers.id = pair.voyager_id
+  join public.users as locals on locals.id = pair.local_id
+  cross join coalesce(private.blocked_users_of(private.my_id()), '{}') as cut_off
 $function$;
 
 CREATE OR REPLACE FUNCTION private.facet (
@@ -3123,6 +3133,16 @@ begin
     where old_rows.id is null or new_rows.id is null
   ) as moved
   order by conversation_id;
+  -- An admin may give a message to the other participant, or move it to another conversation of its sender.
+  if found and exists (
+    select from new_rows
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
   -- Always in the order of ids, so that two such statements do not wait for each other.
   perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
   from (
@@ -3643,28 +3663,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.lock_reservation (
-  conversation bigint,
-  reservation  bigint
-)
-  RETURNS public.reservations
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  locked public.reservations;
-begin
-  select * into locked
-  from public.reservations
-  where id = reservation and conversation_id = conversation
-  for no key update;
-  if not found then
-    raise sqlstate 'PT404' using message = 'Reservation not found';
-  end if;
-  return locked;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.log_moderation (
   action text,
   report bigint,
@@ -3830,18 +3828,6 @@ begin
     select id from public.conversations where voyager_id = me
     union all
     select id from public.conversations where local_id = me;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.my_profile_id()
-  RETURNS bigint
-  LANGUAGE plpgsql
-  STABLE
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-begin
-  return (select id from public.profiles where user_id = (select private.my_id()));
 end
 $function$;
 
@@ -4083,18 +4069,15 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.participants_of (
-  conversations bigint[],
-  emails        text     DEFAULT NULL::text
+  conversations bigint[]
 )
   RETURNS TABLE (
-    id            bigint,
-    voyager_id    bigint,
-    voyager_name  text,
-    voyager_email text,
-    local_id      bigint,
-    local_name    text,
-    local_email   text,
-    created_at    timestamp with time zone
+    id         bigint,
+    voyager_id bigint,
+    voyager    json,
+    local_id   bigint,
+    local      json,
+    created_at timestamp with time zone
   )
   LANGUAGE plpgsql
   STABLE
@@ -4105,24 +4088,11 @@ CREATE OR REPLACE FUNCTION private.participants_of (
   AS $function$
 declare
   me bigint := private.my_id();
-  cut_off constant bigint[] := case when emails is not null then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
-      mine.id,
-      voyager.id, voyager.name,
-      case
-        when emails is null or voyager.id = any (cut_off) then ''
-        when emails = 'always' then voyager.email
-        else private.shown_email(voyager.id, voyager.email, mine.id)
-      end,
-      local.id, local.name,
-      case
-        when emails is null or local.id = any (cut_off) then ''
-        when emails = 'always' then local.email
-        else private.shown_email(local.id, local.email, mine.id)
-      end,
-      mine.created_at
+      mine.id, voyager.id, json_build_object('id', voyager.id, 'name', voyager.name),
+      local.id, json_build_object('id', local.id, 'name', local.name), mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id
@@ -4376,6 +4346,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.print_latest (
+  message     public.messages,
+  with_states boolean
+)
+  RETURNS text
+  LANGUAGE sql
+  STABLE
+  AS $function$
+  select pg_catalog.format(
+    '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
+    message.id, pg_catalog.to_json(message.content), message.user_id, pg_catalog.to_json(message.read),
+    private.iso(message.created_at),
+    case
+      when with_states then pg_catalog.format(
+        ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
+        coalesce(message.attachment::text, 'null'),
+        coalesce(pg_catalog.to_json(private.iso(message.edited_at))::text, 'null'),
+        coalesce(pg_catalog.to_json(private.iso(message.deleted_at))::text, 'null')
+      )
+    end
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION private.print_message (
   shown       private.message_view,
   with_states boolean
@@ -4387,6 +4380,19 @@ CREATE OR REPLACE FUNCTION private.print_message (
   AS $function$
 begin
   return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.protect_history()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise sqlstate '42501' using message = 'The history of reservations is append-only';
 end
 $function$;
 
@@ -5229,23 +5235,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.require_sender_to_participate()
-  RETURNS TRIGGER
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-begin
-  if not exists (
-    select from public.conversations where id = new.conversation_id and new.user_id in (voyager_id, local_id)
-  ) then
-    raise check_violation using
-      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
-  end if;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.reservations_with_history (
   conversation bigint,
   reservation  bigint
@@ -5451,21 +5440,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.shown_email (
-  person       bigint,
-  email        text,
-  conversation bigint
-)
-  RETURNS text
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-begin
-  return case when person = private.my_id() or private.has_written(person, conversation) then email else '' end;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.shown_score (
   score           double precision,
   semantic_weight double precision
@@ -5571,6 +5545,28 @@ begin
     limit 1
   );
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.to_contact (
+  person       public.users,
+  conversation bigint,
+  emails       text,
+  cut_off      bigint[]
+)
+  RETURNS text
+  LANGUAGE sql
+  STABLE
+  AS $function$
+  select pg_catalog.format(
+    '{"id" : %s, "name" : %s, "email" : %s}', person.id, pg_catalog.to_json(person.name),
+    pg_catalog.to_json(case
+      when person.id = any (cut_off) then ''
+      -- A call for each of them made the list a tenth dearer.
+      when emails = 'always' or person.id = private.my_id() or private.has_written(person.id, conversation)
+        then person.email
+      else ''
+    end)
+  )
 $function$;
 
 CREATE OR REPLACE FUNCTION private.to_message_view (
@@ -6028,6 +6024,18 @@ CREATE TRIGGER protect_moderation_log
   FOR EACH STATEMENT
   EXECUTE FUNCTION private.protect_moderation_log();
 
+CREATE TRIGGER protect_history
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON public.reservation_history
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION private.protect_history();
+
+CREATE POLICY "users read their own interests" ON "public"."profile_interests"
+  FOR SELECT
+  TO "authenticated"
+  USING ((profile_id IN ( SELECT profiles.id
+   FROM public.profiles
+  WHERE (profiles.user_id = ( SELECT private.my_id() AS my_id)))));
+
 COMMENT ON AGGREGATE "private"."all_of"(tsquery) IS 'Ignores null.';
 
 COMMENT ON AGGREGATE "private"."any_of"(tsquery) IS 'Ignores null.';
@@ -6052,17 +6060,11 @@ COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays t
 
 COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address in lower case, to tell which began last.';
 
-COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/profile. Null as name.';
-
 COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 
-COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null once the account is made. Without a row it came from Auth, and supersedes none.';
-
-COMMENT ON COLUMN "public"."messages"."client_id" IS 'The sender''s idempotency key.';
+COMMENT ON COLUMN "private"."sign_ups"."name" IS 'Null, as fields, once the account is made. Without a row it came from Auth, and supersedes none.';
 
 COMMENT ON COLUMN "public"."messages"."deleted_at" IS 'When its sender took it back. It is read then, for the counts.';
-
-COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speaks, in their own words.';
 
 COMMENT ON COLUMN "public"."reports"."is_told" IS 'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 
@@ -6070,8 +6072,8 @@ COMMENT ON COLUMN "public"."reports"."purge_at" IS 'When private.purge_evidence(
 
 COMMENT ON COLUMN "public"."reservation_history"."conversation_id" IS 'At that time. If an admin moves the reservation, its new participants do not read earlier steps.';
 
-COMMENT ON COLUMN "public"."reservations"."due_at" IS 'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
-as completed, whether or not private.settle_reservations() has written that.';
+COMMENT ON COLUMN "public"."reservations"."due_at" IS 'When the clock changes the status. From then on a pending reservation counts as cancelled and an accepted one as
+completed, whether or not private.settle_reservations() has written that.';
 
 COMMENT ON COLUMN "public"."reservations"."host_id" IS 'Who receives the other, by default the local.';
 
@@ -6094,9 +6096,7 @@ find; with places: true, {cities} of the world. Definer, as api.search_profiles.
 
 COMMENT ON FUNCTION "api"."count_unread"() IS 'Unread messages, in all and by conversation. Definer, because callers cannot read the inbox.';
 
-COMMENT ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) IS 'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
-answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
-Definer, as that.';
+COMMENT ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) IS 'Takes the step counter. Definer, as step_reservation.';
 
 COMMENT ON FUNCTION "api"."delete_device"(uuid) IS 'Removes a caller''s device, if it is there. Definer, as list_devices.';
 
@@ -6112,8 +6112,7 @@ one; emails as in list_conversations. Definer, because callers have no grant on 
 
 COMMENT ON FUNCTION "api"."get_conversation"(bigint) IS 'A conversation with its two participants and its reservations by date. Definer, as list_messages.';
 
-COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, with the caller''s choices and what the moderators warned of. Definer, because callers cannot call
-get_me.';
+COMMENT ON FUNCTION "api"."get_me_and_choices"() IS 'As get_me, with the caller''s choices and warnings. Definer, because callers cannot call get_me.';
 
 COMMENT ON FUNCTION "api"."get_notification_settings"() IS 'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
 
@@ -6131,35 +6130,33 @@ COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for
 present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
 
 COMMENT ON FUNCTION "api"."list_conversation_states"(jsonb) IS 'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
-without a limit. The response metadata holds the last id if another page follows. Definer, as set_conversation_state.';
+without a limit. Definer, as set_conversation_state.';
 
 COMMENT ON FUNCTION "api"."list_conversations"(integer, bigint, text, boolean, boolean, boolean, boolean) IS 'A page of the caller''s conversations with their latest message, latest activity first; all of them if the limit is
-null. archived null takes archived ones and others; pinned_first lists the pinned ones first; with_partner adds the
-other participant, with their public profile unless there is a block; with_states says what is attached to a message,
-and when it was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
-response metadata holds the offset of the next page if there is one. Definer, because callers cannot read inbox_entries
-and other users, and the policy on messages would gather all conversations of the caller.';
+null. archived null takes archived ones and others; with_partner adds the other participant, with their public profile
+unless there is a block; with_states says what is attached to a message, and when it was corrected or taken back; emails
+is always or after_reply. Definer, because callers cannot read inbox_entries and other users.';
 
 COMMENT ON FUNCTION "api"."list_devices"() IS 'The caller''s devices, newest first. Definer, as callers have no grant.';
 
 COMMENT ON FUNCTION "api"."list_messages"(bigint, jsonb) IS 'A page {limit, offset, before_id, after_id, order, states} of a conversation: newest first; oldest first with
-after_id or order asc. The response metadata holds the last id of the page if another page follows. Definer, because the
-policy on messages gathers the whole inbox, 100 µs for one of 246, where a page takes 300.';
+after_id or order asc. Definer, because the policy on messages gathers the whole inbox, 100 µs for one of 246, where a
+page takes 300.';
 
 COMMENT ON FUNCTION "api"."list_my_reports"(jsonb) IS 'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
 
 COMMENT ON FUNCTION "api"."list_my_reservations"(jsonb) IS 'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner; from <= date < to. The response metadata holds the last id if another page follows.';
+with the partner; from <= date < to. Definer, as list_messages.';
 
-COMMENT ON FUNCTION "api"."mark_read"(bigint, bigint, boolean) IS 'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
-own, and what is read already, stays unchanged. Definer, because no caller has a grant to update messages.';
+COMMENT ON FUNCTION "api"."mark_read"(bigint, bigint, boolean) IS 'Marks a message that the caller has received as read; with and_before, all received before it as well. Definer,
+because no caller has a grant to update messages.';
 
-COMMENT ON FUNCTION "api"."offer_reservation"(bigint, jsonb, integer) IS 'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
-first answer again. Raises 403 if the partner is blocked, deactivated or erased, or has not answered yet and the limit
-is reached. Definer, because no caller has a grant to write reservations.';
+COMMENT ON FUNCTION "api"."offer_reservation"(bigint, jsonb, integer) IS 'Offers {title, price, date, ends_at, host_id, client_id} to the partner, once for each client_id. Raises 403 if the
+partner is blocked, deactivated or erased, or at the limit of first contact. Definer, because no caller has a grant to
+write reservations.';
 
-COMMENT ON FUNCTION "api"."open_conversation"(bigint) IS 'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
-two has blocked the other. Definer, because no caller has a grant to insert conversations.';
+COMMENT ON FUNCTION "api"."open_conversation"(bigint) IS 'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, 403 across a block.
+Definer, because no caller has a grant to insert conversations.';
 
 COMMENT ON FUNCTION "api"."put_device"(uuid, jsonb) IS 'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
 
@@ -6174,47 +6171,45 @@ must be made of what is meant. `like` is a profile that takes the place of the c
 no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
 
 COMMENT ON FUNCTION "api"."send_message"(bigint, jsonb) IS 'Sends {content, attachment, client_id, first_contact_limit} as the caller. A client_id that was used before returns
-that message again, unread or as it was changed since, and sets replayed in the response metadata. Raises 403 if one of
-the two has blocked the other or the partner is erased, without saying which, or if the partner has not written yet and
-the limit is reached. Definer, because no caller has a grant to insert messages.';
+that message again, unread or as it was changed since. Raises 403 across a block or if the partner is erased, without
+saying which, or at the limit of first contact. Definer, because no caller has a grant to insert messages.';
 
-COMMENT ON FUNCTION "api"."set_conversation_state"(bigint, jsonb) IS 'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
-stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
-inbox_entries.';
+COMMENT ON FUNCTION "api"."set_conversation_state"(bigint, jsonb) IS 'Arranges a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays. Tells their
+other devices. Definer, because no caller has a grant on inbox_entries.';
 
 COMMENT ON FUNCTION "api"."set_interests"(jsonb) IS 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
 
-COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search, or not. Definer, as update_profile.';
+COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search, or not. As update_profile.';
 
-COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer) IS 'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
-with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
-is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
+COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer, jsonb) IS 'Takes a step: accept, decline, cancel or complete, with a note, or counter, which changes a pending offer by {title,
+price, date, ends_at}, so that the partner has to answer. Accept, decline and counter name the revision of the terms
+that were read. A step that changes nothing does nothing; one that is not possible is 409 with the status. With a
+partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note is left out across a
+block, and where nothing more may reach the partner. Definer, as offer_reservation.';
 
-COMMENT ON FUNCTION "api"."unsend_message"(bigint, bigint, integer) IS 'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
-nothing. The response metadata holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as
-edit_message.';
+COMMENT ON FUNCTION "api"."unsend_message"(bigint, bigint, integer) IS 'Leaves a stone of a message that the caller has sent in the last hours, also across a block; the response metadata
+holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as edit_message.';
 
 COMMENT ON FUNCTION "api"."unsubscribe"(text, boolean) IS 'Turns off the mails of the user whom the token names, if that is confirmed, because mail programs follow links before
 anybody reads the mail. Returns whether they get any, as {email}. Definer, because it is called without log-in.';
 
 COMMENT ON FUNCTION "api"."update_notification_settings"(jsonb) IS 'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
 
-COMMENT ON FUNCTION "api"."update_profile"(jsonb) IS 'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
-other keys are ignored. Definer, because no caller has a grant to write: the Data API only reads.';
+COMMENT ON FUNCTION "api"."update_profile"(jsonb) IS 'Changes the fields of these keys, all or none; null clears one, others are ignored. Definer, because no caller has a
+grant to write.';
 
 COMMENT ON FUNCTION "private"."account_status"() IS 'active or inactive; null without a confirmed account. Definer, because inactive callers cannot read their row.';
 
-COMMENT ON FUNCTION "private"."act_as"(jsonb, boolean) IS 'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
-caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
-the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
+COMMENT ON FUNCTION "private"."act_as"(jsonb, boolean) IS 'Makes the rest of the transaction run as the caller; null claims are an anonymous one. With strict, unknown accounts
+(401) and deactivated ones (403) are refused; without, they count as anonymous. In the API function''s statement, as
+begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 
 COMMENT ON FUNCTION "private"."add_block"(bigint, bigint, text) IS 'Blocks a user for the caller. Errors name this field.';
 
 COMMENT ON FUNCTION "private"."add_place"(text[], text, integer[], text[], real, real, integer) IS 'For operators: adds a place, indexes its people anew, and returns its id.';
 
-COMMENT ON FUNCTION "private"."add_unread"(bigint, bigint, bigint) IS 'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
-written: a count of what one transaction sees would miss what another has not committed.';
+COMMENT ON FUNCTION "private"."add_unread"(bigint, bigint, bigint) IS 'Counts a sender''s messages as unread, or no more. Only differences are ever written: a count of what one transaction
+sees would miss what another has not committed.';
 
 COMMENT ON FUNCTION "private"."adopt_model"(text) IS 'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
 models are never compared. Definer, as all that edge_functions may do with index and queue.';
@@ -6226,9 +6221,9 @@ COMMENT ON FUNCTION "private"."apply_restriction"(bigint, text) IS 'Hides or sus
 COMMENT ON FUNCTION "private"."back_off"(integer) IS 'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
 row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
 
-COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
-fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
+COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
+whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
+400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
 
 COMMENT ON FUNCTION "private"."blocked_users_of"(bigint) IS 'Whom this user has blocked or was blocked by; null without any. Only for definer functions.';
 
@@ -6247,7 +6242,7 @@ there, without uploads in progress. Definer, because a policy cannot query its o
 
 COMMENT ON FUNCTION "private"."cancel_reservations_of"(bigint, bigint) IS 'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';
 
-COMMENT ON FUNCTION "private"."cap_interests"() IS 'Limits a profile to 50, for every role; a constraint cannot count rows.';
+COMMENT ON FUNCTION "private"."cap_interests"() IS 'Limits a profile to 50, which a constraint cannot, for every role.';
 
 COMMENT ON FUNCTION "private"."check_attachment"() IS 'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
 Storage has recorded. Definer, because the sender may not read all of storage.objects.';
@@ -6278,8 +6273,8 @@ them have one name. It reads all places, which took PGlite 33 ms: too seldom ask
 COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
 lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
-COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
-so. Definer, because Auth updates the account as its own role.';
+COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account when its address is confirmed. Only once: who was deactivated since stays so. Definer, as
+sync_auth_email.';
 
 COMMENT ON FUNCTION "private"."consonants"(text) IS 'What a name in Arabic or Hebrew letters and its Latin spelling have in common, behind a sign of the script.';
 
@@ -6331,14 +6326,12 @@ in case, accents or spaces at the ends are one, printed as most of the profiles 
 
 COMMENT ON FUNCTION "private"."fail_embeddings"(jsonb, text, boolean) IS 'Records why jobs failed. An attempt counts only if the provider refused a text by itself. Definer, as adopt_model.';
 
-COMMENT ON FUNCTION "private"."find_me"() IS 'The user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users calls
-it.';
+COMMENT ON FUNCTION "private"."find_me"() IS 'The user id of the claims; null for anonymous and deactivated callers. Definer: the policy on users calls it.';
 
 COMMENT ON FUNCTION "private"."find_profiles"(jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision) IS
   'The hits of a search {model, limit, offset, explain, facets}, best first.';
 
-COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, with its response metadata; null without one or without a key.
-Raises 422 if the key was used for another request.';
+COMMENT ON FUNCTION "private"."find_reply"(text, uuid, jsonb) IS 'The stored answer to this request of the caller, if any. Raises 422 if the key was used for another request.';
 
 COMMENT ON FUNCTION "private"."finish_outbox"(jsonb) IS 'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
 device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
@@ -6351,16 +6344,15 @@ COMMENT ON FUNCTION "private"."fold"(text) IS 'Folds case, accents, compatibilit
 
 COMMENT ON FUNCTION "private"."folded_parts"(text) IS 'A city or country as it is written, and its parts: Lisbon, Portugal.';
 
-COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
-archived it after that message. message is null for anything but a message: then what is archived now counts.';
+COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a user wants to hear of a message (null: of anything else) in a conversation: they take part in it, have not
+muted it, and have not archived it since.';
 
-COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403; its X-Error-Code says blocked only to who has blocked.';
+COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403; its code says blocked only to who has blocked.';
 
 COMMENT ON FUNCTION "private"."forget_changes"() IS 'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';
 
-COMMENT ON FUNCTION "private"."forget_pending_password"() IS 'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
-confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
-keep its password.';
+COMMENT ON FUNCTION "private"."forget_pending_password"() IS 'Removes the password of a pending account when a recovery link is requested or its address is invited: the owner of
+the address, which the link confirms, need not have signed up. A trigger, so that no sign-up in between keeps its own.';
 
 COMMENT ON FUNCTION "private"."forget_words"(tsvector) IS 'Deletes those of the words that nobody has. An erasure does not wait for the count.';
 
@@ -6370,17 +6362,15 @@ Definer, as handle_new_message.';
 COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
 to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
 
-COMMENT ON FUNCTION "private"."handle_deleted_user"() IS 'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer,
-because Auth deletes the account as its own role.';
+COMMENT ON FUNCTION "private"."handle_deleted_user"() IS 'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer, as
+sync_auth_email.';
 
 COMMENT ON FUNCTION "private"."handle_new_message"() IS 'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
-and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
-admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
-because nobody has a grant on inbox and log, and callers may not send events.';
+and broadcasts message.created. Refuses a sender who is not a participant, whom only an admin could name. One trigger,
+because the rest needs what the update returns. Definer, because nobody has a grant on inbox and log.';
 
-COMMENT ON FUNCTION "private"."handle_new_user"() IS 'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
-sign-up in progress, or a name. The user is inactive until the address is confirmed. Definer, because Auth inserts the
-account as its own role.';
+COMMENT ON FUNCTION "private"."handle_new_user"() IS 'Creates a user and a profile with the Auth account, whose metadata may hold the ticket of a sign-up in progress, or a
+name. The user is inactive until the address is confirmed. Definer, as sync_auth_email.';
 
 COMMENT ON FUNCTION "private"."has_written"(bigint, bigint) IS 'Whether a person has ever written in this conversation.';
 
@@ -6396,6 +6386,9 @@ COMMENT ON FUNCTION "private"."is_blocked_between"(bigint, bigint) IS 'Whether e
 
 COMMENT ON FUNCTION "private"."is_in_message"(text) IS 'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
 
+COMMENT ON FUNCTION "private"."is_line"(text) IS 'Whether the text can be a name or title: one line, no control characters, no overrides of the direction of writing,
+and something that shows, or nothing at all. Null for null.';
+
 COMMENT ON FUNCTION "private"."is_own_photo"(text) IS 'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
 replaces this function (supabase/local/own_photos.ts). Null for null.';
 
@@ -6403,17 +6396,15 @@ COMMENT ON FUNCTION "private"."is_upload"() IS 'Whether Storage checks a file th
 it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
 not apply.';
 
-COMMENT ON FUNCTION "private"."is_web_address"(text) IS 'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
-bracket, backslash, white space, control or invisible character. Null for null.';
+COMMENT ON FUNCTION "private"."is_web_address"(text) IS 'Whether the text is an https URL without user info that is safe in HTML without escaping. Null for null.';
 
 COMMENT ON FUNCTION "private"."iso"(timestamp with time zone) IS 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 
 COMMENT ON FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer) IS 'Up to max_results profiles that pass the filter: whoever has exactly this name, those with all the words, those with
 the rarest, and those who lack what is denied.';
 
-COMMENT ON FUNCTION "private"."latest_entries_of"(bigint, boolean, bigint[], timestamp with time zone, bigint, bigint) IS 'At least the max_rows entries of an inbox after this time and id, if there are as many: that many of what is archived
-and of what is not, because Postgres does not merge parts of a union that have a condition each. Without `set
-search_path`, so that it is inlined.';
+COMMENT ON FUNCTION "private"."latest_entries_of"(bigint, boolean, bigint[], timestamp with time zone, bigint, bigint) IS 'At least the max_rows entries of an inbox after this time and id, if there are as many: so many archived ones and so
+many others, because Postgres does not merge parts of a union that have a condition each. Inlined, as to_state.';
 
 COMMENT ON FUNCTION "private"."latin_spelling"(text) IS 'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
 
@@ -6426,15 +6417,12 @@ COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but th
 
 COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
-COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
-deactivation waits, or has happened by now, which raises 401. So do the caller''s other writes, except those that share
-it.';
+COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that does not
+share the lock waits, or has happened by now. Raises 401 if the caller is not active.';
 
 COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of caller and partner, and returns the partner.';
 
 COMMENT ON FUNCTION "private"."lock_person"(bigint) IS 'Locks a person, so that a change of theirs happens before or after what an admin does.';
-
-COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a reservation, and returns it as it is stored.';
 
 COMMENT ON FUNCTION "private"."log_moderation"(text, bigint, bigint, text) IS 'Appends to the log; 400 without a reason.';
 
@@ -6448,12 +6436,11 @@ COMMENT ON FUNCTION "private"."message_patterns"(text) IS 'A regular expression 
 in its first letter, if it has 5 to 20, and the last also as a beginning, unless a space or quote follows. In scripts
 without spaces what is written together is one word.';
 
-COMMENT ON FUNCTION "private"."my_conversations"() IS 'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set: on
-5,000 messages it costs nothing measurable, a function of the row''s column ten times as much as no policy.';
+COMMENT ON FUNCTION "private"."my_conversations"() IS 'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set, which
+costs nothing measurable; a function of the row''s column cost ten times as much as no policy.';
 
-COMMENT ON FUNCTION "private"."my_id"() IS 'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it, because looking it up six
-times a request was a fifth of some statements; for Data API and Realtime it is looked up. Callers cannot send SQL, so
-only act_as can set it.';
+COMMENT ON FUNCTION "private"."my_id"() IS 'The caller''s user id; null for anonymous and deactivated callers. act_as alone stores it, because looking it up six
+times a request was a fifth of some statements; for Data API and Realtime it is looked up.';
 
 COMMENT ON FUNCTION "private"."my_writable_conversations"() IS 'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 
@@ -6472,8 +6459,8 @@ whoever draws the later one has waited for the lock on the conversation or the r
 
 COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
-COMMENT ON FUNCTION "private"."participants_of"(bigint[], text) IS 'The names of both participants of each of these conversations, if the caller is one of them; with emails (always or
-after_reply) their e-mail addresses, too. Definer, because users can read only their own row of users.';
+COMMENT ON FUNCTION "private"."participants_of"(bigint[]) IS 'Both participants, as {id, name}, of those of these conversations that are the caller''s. Definer, because callers
+read only their own row of users.';
 
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
@@ -6489,12 +6476,14 @@ COMMENT ON FUNCTION "private"."plan_person"(bigint, bigint[], boolean, boolean, 
 
 COMMENT ON FUNCTION "private"."postpone_quiet"(bigint[], timestamp with time zone) IS 'Lets those rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns the others.';
 
-COMMENT ON FUNCTION "private"."prepare_reservation"() IS 'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
-due: any update writes it. Definer, because callers cannot write the history.';
+COMMENT ON FUNCTION "private"."prepare_reservation"() IS 'Fills in the host, revision and updated_at, and takes the step of the clock that is due first, dated when it was due.
+Definer, because callers cannot write the history.';
 
 COMMENT ON FUNCTION "private"."present"() IS 'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
 
-COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
+COMMENT ON FUNCTION "private"."print_latest"(public.messages, boolean) IS 'The JSON of a message in the list of conversations. As to_contact.';
+
+COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change, by its owner too, but what a trigger deletes: that of a foreign key, with the reservation.';
 
 COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';
 
@@ -6519,6 +6508,8 @@ COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, fr
 
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query. `others` are its neighbours written together with it; `names_only`: in names alone.';
 
+COMMENT ON FUNCTION "private"."rebuild_inbox"() IS 'Makes the inboxes anew after a load without triggers, while the functions are stopped. What is arranged stays.';
+
 COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
 the pair''s typing: topic. Definer, as record_conversation.';
 
@@ -6526,8 +6517,7 @@ COMMENT ON FUNCTION "private"."record_conversation"() IS 'A conversation was ope
 because nobody has a grant on the log.';
 
 COMMENT ON FUNCTION "private"."record_own_change"() IS 'A sender has corrected a message or taken it back: keeps a hash of what was sent, logs it, broadcasts
-message.changed, across a block for the sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer,
-as handle_new_message.';
+message.changed, across a block to the sender alone, and tells the webhook. Definer, as handle_new_message.';
 
 COMMENT ON FUNCTION "private"."record_reservation"() IS 'Appends every new and changed reservation to the history, and logs what was offered, changed, moved to another
 conversation or removed. Definer, because callers can write neither.';
@@ -6541,9 +6531,6 @@ COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'For `npm run
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
 COMMENT ON FUNCTION "private"."refresh_search_entry"(bigint) IS 'Inserts, updates or deletes the entry of a profile. Definer, because users may not write the index.';
-
-COMMENT ON FUNCTION "private"."remove_pending_account"(text) IS 'Deletes the unconfirmed account with this address, and with it the links that were mailed; returns whether there was
-one. Never an invited one, which an admin created and which has no password.';
 
 COMMENT ON FUNCTION "private"."replace_interests"(bigint, jsonb) IS 'Replaces a profile''s interests by a JSON array of ids, or raises 400 and changes nothing. The caller has locked the
 profile: concurrent replacements would end with the union of both sets.';
@@ -6565,9 +6552,9 @@ COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.searc
   'All hits among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put before those
 who were compared in meaning, which all neighbours are.';
 
-COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
+COMMENT ON FUNCTION "private"."set_response_metadata"(jsonb) IS 'Stores what an API function returns besides its answer: {next: cursor}, {replayed: true}, {place} or {file}.';
 
-COMMENT ON FUNCTION "private"."shown_email"(bigint, text, bigint) IS 'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';
+COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
 COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
 half of such hits are wanted (bench/search/quality.ts --curve).';
@@ -6582,16 +6569,18 @@ COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that s
 
 COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a profile''s place by its IANA name; null if it is unknown.';
 
+COMMENT ON FUNCTION "private"."to_contact"(public.users, bigint, text, bigint[]) IS 'A participant as list and export show them: the address always or after_reply, and never across a block (cut_off).
+With format, because json_build_object took a fifth of a page of 50, and without `set search_path`, to be inlined.';
+
 COMMENT ON FUNCTION "private"."to_latin"(text) IS 'Lower-case Greek and Cyrillic letters in their usual Latin spelling, as functions/_shared/fold.ts.';
 
 COMMENT ON FUNCTION "private"."to_message_view"(public.messages, json) IS 'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined.';
 
-COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
-response metadata. A limit of null takes all.';
+COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'A page of what was listed, with a row more than the limit if another follows: then next goes into the metadata.';
 
 COMMENT ON FUNCTION "private"."to_reservation_view"(public.reservations) IS 'A settled reservation as its own endpoints show it.';
 
-COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
+COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'Without `set search_path`, so that it is inlined.';
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing, too many, or swapped. Null above the budget.';
 
@@ -6613,8 +6602,8 @@ COMMENT ON FUNCTION "private"."words_of"(text) IS 'The folded words of a text, i
 
 COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS 'The private.search_words of a profile.';
 
-COMMENT ON FUNCTION "private"."write_reservation"(public.reservations, bigint, text, timestamp with time zone) IS 'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due during it.';
+COMMENT ON FUNCTION "private"."write_reservation"(public.reservations, bigint, text, timestamp with time zone) IS 'Writes a new reservation or a step of a locked one, and returns it. by_id and note go into its history; moment is the
+time of the whole step, so that nothing becomes due during it.';
 
 COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
 
@@ -6639,15 +6628,14 @@ COMMENT ON INDEX "private"."inbox_entries_order_idx" IS 'Archived ones apart: no
 
 COMMENT ON INDEX "private"."search_lexicon_deletions_idx" IS 'To compare a mistyped word with each of 80,000 that has its first letter took 5.5 ms.';
 
-COMMENT ON INDEX "public"."messages_one_per_client_id" IS 'A client_id of a sender identifies one message, for ever. Those without one are in it too, for the foreign key of
-user_id: an index less saves 3 of the 79 pages of a send.';
+COMMENT ON INDEX "public"."messages_one_per_client_id" IS 'A client_id of a sender is of one message, for ever. It serves the foreign key of user_id, too: an index less saves 3
+of the 79 pages of a send.';
 
 COMMENT ON INDEX "public"."users_email_key" IS 'An address belongs to one account, regardless of case.';
 
 COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing.';
 
-COMMENT ON TABLE "private"."blocks" IS 'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
-finds the other in a search.';
+COMMENT ON TABLE "private"."blocks" IS 'Across a block nobody opens a conversation, sends messages, or finds the other in a search.';
 
 COMMENT ON TABLE "private"."devices" IS 'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 
@@ -6656,9 +6644,8 @@ often a worker was killed with it, or the provider refused it by itself (no outa
 dead letter until its text or the model changes. `failures`: how often it was tried, for whatever end: after each it
 waits longer, and it is tried alone. Both are of `model`, and start again at 0 for another one.';
 
-COMMENT ON TABLE "private"."inbox_entries" IS 'A conversation in the inbox of one participant: what the list is ordered by, the unread count, and what they have
-archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it, whoever
-writes those; set_conversation_state and the erasing write how it is arranged.';
+COMMENT ON TABLE "private"."inbox_entries" IS 'A conversation in the inbox of one participant: its order, the unread count, and what they have archived, muted and
+pinned, of which the partner never learns. Triggers on conversations and messages keep the rest, whoever writes those.';
 
 COMMENT ON TABLE "private"."loaded_data" IS 'Which data files were loaded: the MD5 of each.';
 
@@ -6705,15 +6692,14 @@ COMMENT ON TABLE "private"."search_words" IS 'The words of each entry with their
 values of filters and the places of residence, after ~ names in other scripts and what biographies deny.';
 
 COMMENT ON TABLE "private"."sign_ups" IS 'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
-returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
-of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
+returns one and uses up as many, whether or not the address is taken. Name and fields (of PATCH /users/profile) wait
+here and not in the metadata of the Auth account, which Auth copies into every access token. Kept for an hour.';
 
 COMMENT ON TABLE "private"."silences" IS 'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
 mail.';
 
-COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
-with what it describes.';
+COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, byte for byte. Each noun has
+keys of its own; one that can be deleted adds a column, by which the answer goes with it.';
 
 COMMENT ON TABLE "public"."conversations" IS 'A pair of users: the voyager, who opened the conversation, and the local. Erasing a user keeps the row.';
 
@@ -6756,6 +6742,10 @@ who has the first, and of a place who lives there, `query` who has either. `plac
 is about its people only. `is_named`: above all a name of people or places.';
 
 COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
+
+REVOKE ALL ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer, jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer, jsonb) TO "edge_functions", "postgres";
 
 REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
 
@@ -6805,17 +6795,21 @@ REVOKE ALL ON FUNCTION "private"."latin_spelling"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."latin_spelling"(text) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."lock_reservation"(bigint, bigint) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."lock_reservation"(bigint, bigint) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."participants_of"(bigint[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."participants_of"(bigint[]) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."print_latest"(public.messages, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."print_latest"(public.messages, boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."purge_evidence"() FROM PUBLIC;
 
@@ -6856,6 +6850,10 @@ GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."time_zone_of"(text, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."time_zone_of"(text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."to_contact"(public.users, bigint, text, bigint[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."to_contact"(public.users, bigint, text, bigint[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."unseen_by"(bigint) FROM PUBLIC;
 
