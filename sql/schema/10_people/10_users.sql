@@ -31,7 +31,6 @@ comment on column public.users.confirmed_at is 'When the account was confirmed. 
 comment on column public.users.erased_at is 'When the user was erased. The row stays for the conversations.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
-comment on index public.users_email_key is 'An address belongs to one account, regardless of case.';
 alter table public.users enable row level security;
 
 create function private.find_me()
@@ -126,8 +125,7 @@ sync_auth_email.';
 
 create trigger handle_deleted_user
   before delete on auth.users
-  for each row
-  execute function private.handle_deleted_user();
+  for each row execute function private.handle_deleted_user();
 
 create function private.account_status()
 returns text

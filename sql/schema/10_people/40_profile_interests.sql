@@ -37,8 +37,7 @@ comment on function private.cap_interests() is 'Limits a profile to 50, which a 
 create trigger cap_interests
   after insert on public.profile_interests
   referencing new table as added
-  for each statement
-  execute function private.cap_interests();
+  for each statement execute function private.cap_interests();
 
 create function private.interests_of(profile bigint)
 returns json

@@ -1,6 +1,5 @@
--- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
--- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account and asks Auth again, once Auth has accepted the CAPTCHA of whoever asks.
+-- Sign-up: how an Auth account becomes a user with a profile. Auth keeps the first sign-up of an unconfirmed address,
+-- password included. So the Edge Function removes that account and asks Auth again, once Auth has accepted a CAPTCHA.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -67,8 +66,7 @@ name. The user is inactive until the address is confirmed. Definer, as sync_auth
 
 create trigger handle_new_user
   after insert on auth.users
-  for each row
-  execute function private.handle_new_user();
+  for each row execute function private.handle_new_user();
 
 create function private.confirm_user()
 returns trigger
@@ -137,8 +135,7 @@ begin
   )
   returning * into begun;
   return json_build_object(
-    'ticket', begun.ticket,
-    'user_id', begun.user_id,
+    'ticket', begun.ticket, 'user_id', begun.user_id,
     'pending', exists (
       select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
     )
@@ -163,16 +160,16 @@ begin
   select * into holder from public.users where lower(email) = lower(address) and email <> '';
   -- Also without a row, which is deleted after an hour: Auth answers long before.
   if sign_up.name is null then
-    return '"made"';
+    return to_json('made'::text);
   elsif holder.confirmed_at is not null then
-    return '"taken"';
+    return to_json('taken'::text);
   -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
   -- none is left.
   elsif exists (
     select from private.sign_ups
     where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
   ) then
-    return '"superseded"';
+    return to_json('superseded'::text);
   elsif accepted then
     -- With the account go the links that were mailed. If it is being confirmed concurrently, this waits and checks the
     -- condition again. An invited account, which an admin created and which has no password, stays.
@@ -180,7 +177,7 @@ begin
       delete from auth.users
       where id = holder.auth_id and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
       if found then
-        return '"retry"';
+        return to_json('retry'::text);
       end if;
     exception
       -- An admin has created a conversation with this user, so the account stays.
@@ -192,8 +189,7 @@ begin
 end
 $$;
 comment on function private.check_sign_up(text, uuid, boolean) is
-  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address that Auth has accepted; retry, because an account that was pending had the address and has been removed, which
-needs an accepted CAPTCHA; taken, by an account that stays; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later one with the address
+that Auth has accepted; retry, because this has removed a pending account with the address; taken, by an account that
+stays; not made, for another reason. Definer, because it deletes from auth.users.';
 grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;

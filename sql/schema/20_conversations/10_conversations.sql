@@ -146,31 +146,28 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  participants record;
   moment constant timestamptz := private.present();
 begin
-  -- Empty for non-participants, as in list_messages.
-  select * into participants from private.participants_of(array[conversation]);
-  if not found then
-    perform private.require_participant(conversation);
-  end if;
-  return json_build_object(
-    'id', participants.id,
-    'Voyager', participants.voyager, 'Local', participants.local,
-    'Reservations', (
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'id', id, 'title', title, 'price', price, 'date', private.iso(date),
-            'status', (private.reservation_at(reservations, moment)).status
-          )
-          order by date, id
-        ),
-        '[]'
+  perform private.require_participant(conversation);
+  return (
+    select json_build_object(
+      'id', id, 'Voyager', voyager, 'Local', local,
+      'Reservations', (
+        select coalesce(
+          json_agg(
+            json_build_object(
+              'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+              'status', (private.reservation_at(reservations, moment)).status
+            )
+            order by date, id
+          ),
+          '[]'
+        )
+        from public.reservations
+        where conversation_id = conversation
       )
-      from public.reservations
-      where conversation_id = conversation
     )
+    from private.participants_of(array[conversation])
   );
 end
 $$;

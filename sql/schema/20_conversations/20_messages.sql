@@ -1,5 +1,4 @@
--- Messages: inserted by send_message, marked as read by their recipient, and corrected or taken back by their sender
--- (25_own_messages.sql).
+-- Messages: sent, listed, and marked as read by their recipient.
 create function private.is_attachment(value jsonb)
 returns boolean
 -- Strict, so that a message without an attachment does not pay the 95 µs of planning.

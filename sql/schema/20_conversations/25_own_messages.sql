@@ -1,5 +1,4 @@
--- What senders do with their messages afterwards: correct them, and take them back, which leaves a stone, so that ids,
--- pages and keys stay what they were.
+-- What senders do afterwards: correct messages, and take them back, which leaves a stone for ids, pages and keys.
 create function private.own_message_for_update(conversation bigint, message bigint)
 returns public.messages
 language plpgsql volatile security invoker set search_path = ''

@@ -1,6 +1,6 @@
--- The inbox: for each conversation a row for each of its two participants. A page reads this table through an index in
--- its order, so it costs the same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain
--- instead of a check, whose text Postgres would parse again at each statement: 2 % of a send.
+-- The inbox: a row for each participant of each conversation. A page reads it by an index in its order, so it costs the
+-- same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain, because the text of a check
+-- would be parsed again at each statement: 2 % of a send.
 create domain private.unread_count as integer
   constraint "the unread count is not negative" check (value >= 0);
 
@@ -115,5 +115,4 @@ to take away somebody whose message or reservation is in it. Definer, because no
 -- Before record_conversation, by its name: whoever is told finds it.
 create trigger handle_conversation
   after insert or update of voyager_id, local_id, created_at on public.conversations
-  for each row
-  execute function private.handle_conversation();
+  for each row execute function private.handle_conversation();

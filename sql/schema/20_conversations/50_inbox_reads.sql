@@ -1,4 +1,4 @@
--- Reading the inbox: a page of conversations, and the unread counts.
+-- Reading the inbox: a page of conversations.
 create function private.latest_entries_of(
   person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
 )
@@ -65,7 +65,6 @@ set enable_nestloop = off
 as $$
 declare
   me constant bigint := private.my_id();
-  -- The rule of participants_of.
   cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
   -- One more than the page, as in list_messages.
   max_rows constant bigint := page_limit + 1;

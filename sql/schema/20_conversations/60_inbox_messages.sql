@@ -49,8 +49,7 @@ because the rest needs what the update returns. Definer, because nobody has a gr
 
 create trigger handle_new_message
   after insert on public.messages
-  for each row
-  execute function private.handle_new_message();
+  for each row execute function private.handle_new_message();
 
 create function private.add_unread(conversation bigint, sender bigint, amount bigint)
 returns void
@@ -151,14 +150,12 @@ Definer, as handle_new_message.';
 create trigger handle_changed_messages
   after update on public.messages
   referencing old table as old_rows new table as new_rows
-  for each statement
-  execute function private.handle_changed_messages();
+  for each statement execute function private.handle_changed_messages();
 
 create trigger handle_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
-  for each statement
-  execute function private.handle_changed_messages();
+  for each statement execute function private.handle_changed_messages();
 
 create function private.rebuild_inbox()
 returns void

@@ -104,8 +104,7 @@ comment on function private.protect_history() is
 
 create trigger protect_history
   before update or delete or truncate on public.reservation_history
-  for each statement
-  execute function private.protect_history();
+  for each statement execute function private.protect_history();
 
 alter table private.stored_replies
   add column reservation_id bigint generated always as (case noun when 'reservation' then subject_id end) stored

@@ -113,8 +113,7 @@ Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
-  for each row
-  execute function private.prepare_reservation();
+  for each row execute function private.prepare_reservation();
 
 create function private.record_reservation()
 returns trigger
@@ -144,8 +143,7 @@ conversation or removed. Definer, because callers can write neither.';
 
 create trigger record_reservation
   after insert or update or delete on public.reservations
-  for each row
-  execute function private.record_reservation();
+  for each row execute function private.record_reservation();
 
 create function private.write_reservation(reservation public.reservations, by_id bigint, note text, moment timestamptz)
 returns public.reservations

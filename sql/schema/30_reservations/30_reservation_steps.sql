@@ -48,17 +48,6 @@ end
 $$;
 comment on function private.require_partner(bigint) is 'Raises 403 across a block, and if the account is not active.';
 
-create function private.raise_conflict(message text, status text, code text default 'conflict')
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  raise sqlstate 'PT409' using
-    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
-end
-$$;
-comment on function private.raise_conflict(text, text, text) is 'Raises 409 with the status of the reservation.';
-
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -109,10 +98,11 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  is_answer constant boolean := step in ('accept', 'decline');
   moment timestamptz;
   current public.reservations;
   wanted public.reservations;
+  is_stale boolean;
+  conflict text;
 begin
   select * into current
   from public.reservations
@@ -136,17 +126,23 @@ begin
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if (is_answer or step = 'counter') and current.revision is distinct from step_reservation.revision then
-    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif wanted is not distinct from current then
+  is_stale := step in ('accept', 'decline', 'counter') and current.revision is distinct from step_reservation.revision;
+  if wanted is not distinct from current and not is_stale then
     return to_json(private.to_reservation_view(current));
-  -- Nobody completes a reservation before its end, and at its end the clock does.
-  elsif step = 'complete' and current.status = 'accepted' then
-    perform private.raise_conflict('This reservation has not ended yet', current.status);
-  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
-    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif is_answer and current.offered_by = me then
-    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
+  end if;
+  conflict := case
+    when is_stale then 'This offer has changed since it was read'
+    -- Nobody completes a reservation before its end, and at its end the clock does.
+    when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+    when step = 'complete' or current.status <> 'pending' and (step <> 'cancel' or current.status <> 'accepted')
+      then format('This reservation is %s', current.status)
+    when step in ('accept', 'decline') and current.offered_by = me
+      then 'Only the other participant can answer this offer'
+  end;
+  if conflict is not null then
+    raise sqlstate 'PT409' using
+      message = conflict, detail = json_build_object('status', current.status),
+      hint = case when is_stale then 'stale_revision' else 'conflict' end;
   end if;
   if step = 'counter' then
     if wanted.date <= moment then
@@ -161,7 +157,9 @@ begin
     current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
-      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status), hint = 'overlap';
   end;
   return to_json(private.to_reservation_view(current));
 end

@@ -83,6 +83,8 @@ COMMENT ON INDEX "public"."reports_open_idx" IS NULL;
 
 COMMENT ON INDEX "public"."reservations_due_at_idx" IS NULL;
 
+COMMENT ON INDEX "public"."users_email_key" IS NULL;
+
 COMMENT ON TYPE "private"."conversation_state" IS NULL;
 
 COMMENT ON TYPE "private"."reservation_view" IS NULL;
@@ -507,31 +509,28 @@ CREATE OR REPLACE FUNCTION api.get_conversation (
   SET search_path TO ''
   AS $function$
 declare
-  participants record;
   moment constant timestamptz := private.present();
 begin
-  -- Empty for non-participants, as in list_messages.
-  select * into participants from private.participants_of(array[conversation]);
-  if not found then
-    perform private.require_participant(conversation);
-  end if;
-  return json_build_object(
-    'id', participants.id,
-    'Voyager', participants.voyager, 'Local', participants.local,
-    'Reservations', (
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'id', id, 'title', title, 'price', price, 'date', private.iso(date),
-            'status', (private.reservation_at(reservations, moment)).status
-          )
-          order by date, id
-        ),
-        '[]'
+  perform private.require_participant(conversation);
+  return (
+    select json_build_object(
+      'id', id, 'Voyager', voyager, 'Local', local,
+      'Reservations', (
+        select coalesce(
+          json_agg(
+            json_build_object(
+              'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+              'status', (private.reservation_at(reservations, moment)).status
+            )
+            order by date, id
+          ),
+          '[]'
+        )
+        from public.reservations
+        where conversation_id = conversation
       )
-      from public.reservations
-      where conversation_id = conversation
     )
+    from private.participants_of(array[conversation])
   );
 end
 $function$;
@@ -767,7 +766,6 @@ CREATE OR REPLACE FUNCTION api.list_conversations (
   AS $function$
 declare
   me constant bigint := private.my_id();
-  -- The rule of participants_of.
   cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
   -- One more than the page, as in list_messages.
   max_rows constant bigint := page_limit + 1;
@@ -1419,10 +1417,11 @@ CREATE OR REPLACE FUNCTION api.step_reservation (
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  is_answer constant boolean := step in ('accept', 'decline');
   moment timestamptz;
   current public.reservations;
   wanted public.reservations;
+  is_stale boolean;
+  conflict text;
 begin
   select * into current
   from public.reservations
@@ -1446,17 +1445,23 @@ begin
     -- Whoever is in a reservation can leave it, but no words cross a block.
     note := null;
   end if;
-  if (is_answer or step = 'counter') and current.revision is distinct from step_reservation.revision then
-    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif wanted is not distinct from current then
+  is_stale := step in ('accept', 'decline', 'counter') and current.revision is distinct from step_reservation.revision;
+  if wanted is not distinct from current and not is_stale then
     return to_json(private.to_reservation_view(current));
-  -- Nobody completes a reservation before its end, and at its end the clock does.
-  elsif step = 'complete' and current.status = 'accepted' then
-    perform private.raise_conflict('This reservation has not ended yet', current.status);
-  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
-    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif is_answer and current.offered_by = me then
-    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
+  end if;
+  conflict := case
+    when is_stale then 'This offer has changed since it was read'
+    -- Nobody completes a reservation before its end, and at its end the clock does.
+    when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+    when step = 'complete' or current.status <> 'pending' and (step <> 'cancel' or current.status <> 'accepted')
+      then format('This reservation is %s', current.status)
+    when step in ('accept', 'decline') and current.offered_by = me
+      then 'Only the other participant can answer this offer'
+  end;
+  if conflict is not null then
+    raise sqlstate 'PT409' using
+      message = conflict, detail = json_build_object('status', current.status),
+      hint = case when is_stale then 'stale_revision' else 'conflict' end;
   end if;
   if step = 'counter' then
     if wanted.date <= moment then
@@ -1471,7 +1476,9 @@ begin
     current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
-      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status), hint = 'overlap';
   end;
   return to_json(private.to_reservation_view(current));
 end
@@ -1857,8 +1864,7 @@ begin
   )
   returning * into begun;
   return json_build_object(
-    'ticket', begun.ticket,
-    'user_id', begun.user_id,
+    'ticket', begun.ticket, 'user_id', begun.user_id,
     'pending', exists (
       select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
     )
@@ -2028,16 +2034,16 @@ begin
   select * into holder from public.users where lower(email) = lower(address) and email <> '';
   -- Also without a row, which is deleted after an hour: Auth answers long before.
   if sign_up.name is null then
-    return '"made"';
+    return to_json('made'::text);
   elsif holder.confirmed_at is not null then
-    return '"taken"';
+    return to_json('taken'::text);
   -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
   -- none is left.
   elsif exists (
     select from private.sign_ups
     where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
   ) then
-    return '"superseded"';
+    return to_json('superseded'::text);
   elsif accepted then
     -- With the account go the links that were mailed. If it is being confirmed concurrently, this waits and checks the
     -- condition again. An invited account, which an admin created and which has no password, stays.
@@ -2045,7 +2051,7 @@ begin
       delete from auth.users
       where id = holder.auth_id and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
       if found then
-        return '"retry"';
+        return to_json('retry'::text);
       end if;
     exception
       -- An admin has created a conversation with this user, so the account stays.
@@ -4510,21 +4516,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.raise_conflict (
-  message text,
-  status  text,
-  code    text DEFAULT 'conflict'::text
-)
-  RETURNS void
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-begin
-  raise sqlstate 'PT409' using
-    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.rate_limit_key (
   kind text,
   who  text
@@ -6179,7 +6170,7 @@ other devices. Definer, because no caller has a grant on inbox_entries.';
 
 COMMENT ON FUNCTION "api"."set_interests"(jsonb) IS 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
 
-COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search, or not. As update_profile.';
+COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search. Definer, as update_profile.';
 
 COMMENT ON FUNCTION "api"."step_reservation"(bigint, bigint, text, text, integer, integer, jsonb) IS 'Takes a step: accept, decline, cancel or complete, with a note, or counter, which changes a pending offer by {title,
 price, date, ends_at}, so that the partner has to answer. Accept, decline and counter name the revision of the terms
@@ -6250,10 +6241,9 @@ Storage has recorded. Definer, because the sender may not read all of storage.ob
 COMMENT ON FUNCTION "private"."check_deadline"() IS 'Cancels a search after api.time_limit, as Postgres cancels a statement. Called between its steps, each of which is
 bounded; within one, the statement_timeout of edge_functions applies.';
 
-COMMENT ON FUNCTION "private"."check_sign_up"(text, uuid, boolean) IS 'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address that Auth has accepted; retry, because an account that was pending had the address and has been removed, which
-needs an accepted CAPTCHA; taken, by an account that stays; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+COMMENT ON FUNCTION "private"."check_sign_up"(text, uuid, boolean) IS 'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later one with the address
+that Auth has accepted; retry, because this has removed a pending account with the address; taken, by an account that
+stays; not made, for another reason. Definer, because it deletes from auth.users.';
 
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, as adopt_model.';
@@ -6493,8 +6483,6 @@ want it any more. id is a message''s or a reservation''s; title and text are nul
 COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
 has one may have any number, or by its IP address.';
 
-COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Raises 409 with the status of the reservation.';
-
 COMMENT ON FUNCTION "private"."rate_limit_key"(text, text) IS 'Today''s key of a user or address for one kind of request.';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or a denied word in any form without saying to lack
@@ -6630,8 +6618,6 @@ COMMENT ON INDEX "private"."search_lexicon_deletions_idx" IS 'To compare a misty
 
 COMMENT ON INDEX "public"."messages_one_per_client_id" IS 'A client_id of a sender is of one message, for ever. It serves the foreign key of user_id, too: an index less saves 3
 of the 79 pages of a send.';
-
-COMMENT ON INDEX "public"."users_email_key" IS 'An address belongs to one account, regardless of case.';
 
 COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing.';
 
@@ -6814,10 +6800,6 @@ GRANT EXECUTE ON FUNCTION "private"."print_latest"(public.messages, boolean) TO 
 REVOKE ALL ON FUNCTION "private"."purge_evidence"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."purge_evidence"() TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."raise_conflict"(text, text, text) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."raise_conflict"(text, text, text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
 
