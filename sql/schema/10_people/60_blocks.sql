@@ -6,8 +6,7 @@ create table private.blocks (
   primary key (blocker_id, blocked_id),
   constraint "nobody blocks themselves" check (blocker_id <> blocked_id)
 );
-comment on table private.blocks is
-  'Across a block nobody opens a conversation, sends messages, or finds the other in a search.';
+comment on table private.blocks is 'Across a block nobody opens a conversation, writes or finds the other in a search.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 

@@ -1,6 +1,6 @@
 -- The inbox: a row for each participant of each conversation. A page reads it by an index in its order, so it costs the
--- same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain, because the text of a check
--- would be parsed again at each statement: 2 % of a send.
+-- same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain, as the text of a
+-- check would be parsed again at each statement: 2 % of a send.
 create domain private.unread_count as integer
   constraint "the unread count is not negative" check (value >= 0);
 

@@ -11,7 +11,7 @@ as $$
   )::private.conversation_state
 $$;
 comment on function private.to_state(private.inbox_entries) is
-  'Without `set search_path`, so that it is inlined.';
+  'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 create function private.follows(person bigint, conversation bigint, message bigint)
 returns boolean

@@ -163,19 +163,14 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
-  with written as materialized (
-    select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
-    from public.messages
-    group by conversation_id, user_id
-  )
   select
-    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
-    coalesce(theirs.unread, 0), mine.user_id is not null
+    conversations.id, person, coalesce(max(messages.id), 0),
+    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
+    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
   from public.conversations
-  cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
-  left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
-  left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
+  cross join unnest(array[voyager_id, local_id]) as person
+  left join public.messages on conversation_id = conversations.id
+  group by conversations.id, person
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,

@@ -18,8 +18,7 @@ begin
   )::private.reservation_view;
 end
 $$;
-comment on function private.to_reservation_view(public.reservations) is
-  'A settled reservation as its own endpoints show it.';
+comment on function private.to_reservation_view(public.reservations) is 'A settled reservation as endpoints show it.';
 
 create function private.lock_pair(conversation bigint)
 returns bigint
@@ -29,7 +28,7 @@ declare
   partner constant bigint := private.require_participant(conversation);
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => partner, shared => true);
+  perform private.lock_me(beside => partner);
   return partner;
 end
 $$;

@@ -151,6 +151,8 @@ DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
 DROP FUNCTION "private"."is_begun"(private.query_word);
 
+DROP FUNCTION "private"."lock_me"(bigint, boolean);
+
 DROP FUNCTION "private"."lock_reservation"(bigint, bigint, boolean);
 
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
@@ -1100,7 +1102,7 @@ declare
   opened public.conversations;
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => other_user, shared => true);
+  perform private.lock_me(beside => other_user);
   if other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
@@ -3653,6 +3655,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.lock_me (
+  beside bigint DEFAULT NULL::bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- In the order of ids, so that two who lock each other do not wait for one another.
+  perform from public.users where id in (me, beside) order by id for no key update;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.lock_pair (
   conversation bigint
 )
@@ -3664,7 +3684,7 @@ declare
   partner constant bigint := private.require_participant(conversation);
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => partner, shared => true);
+  perform private.lock_me(beside => partner);
   return partner;
 end
 $function$;
@@ -4062,7 +4082,7 @@ declare
   own public.messages;
 begin
   -- An erasure or a report waits, or has happened by now.
-  perform private.lock_me(shared => true);
+  perform private.lock_me();
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
@@ -4870,19 +4890,14 @@ CREATE OR REPLACE FUNCTION private.rebuild_inbox()
   AS $function$
 begin
   insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
-  with written as materialized (
-    select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
-    from public.messages
-    group by conversation_id, user_id
-  )
   select
-    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
-    coalesce(theirs.unread, 0), mine.user_id is not null
+    conversations.id, person, coalesce(max(messages.id), 0),
+    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
+    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
   from public.conversations
-  cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
-  left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
-  left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
+  cross join unnest(array[voyager_id, local_id]) as person
+  left join public.messages on conversation_id = conversations.id
+  group by conversations.id, person
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
@@ -6407,8 +6422,8 @@ COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but th
 
 COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
-COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that does not
-share the lock waits, or has happened by now. Raises 401 if the caller is not active.';
+COMMENT ON FUNCTION "private"."lock_me"(bigint) IS 'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that locks
+either waits, or has happened by now. Raises 401 if the caller is not active.';
 
 COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of caller and partner, and returns the partner.';
 
@@ -6566,9 +6581,9 @@ COMMENT ON FUNCTION "private"."to_message_view"(public.messages, json) IS 'A mes
 
 COMMENT ON FUNCTION "private"."to_page"(anyarray, bigint, bigint) IS 'A page of what was listed, with a row more than the limit if another follows: then next goes into the metadata.';
 
-COMMENT ON FUNCTION "private"."to_reservation_view"(public.reservations) IS 'A settled reservation as its own endpoints show it.';
+COMMENT ON FUNCTION "private"."to_reservation_view"(public.reservations) IS 'A settled reservation as endpoints show it.';
 
-COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'Without `set search_path`, so that it is inlined.';
+COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing, too many, or swapped. Null above the budget.';
 
@@ -6621,7 +6636,7 @@ of the 79 pages of a send.';
 
 COMMENT ON TABLE "private"."answer_spans" IS 'All that is kept of how soon a person answers; without a row nothing.';
 
-COMMENT ON TABLE "private"."blocks" IS 'Across a block nobody opens a conversation, sends messages, or finds the other in a search.';
+COMMENT ON TABLE "private"."blocks" IS 'Across a block nobody opens a conversation, writes or finds the other in a search.';
 
 COMMENT ON TABLE "private"."devices" IS 'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
 
@@ -6780,6 +6795,10 @@ GRANT EXECUTE ON FUNCTION "private"."interest_ids"(jsonb) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."latin_spelling"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."latin_spelling"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."lock_me"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."lock_me"(bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
