@@ -61,7 +61,7 @@ comment on function private.my_id() is
 times a request was a fifth of some statements; for Data API and Realtime it is looked up.';
 grant execute on function private.my_id() to anon, authenticated;
 
-create function private.lock_me(beside bigint default null)
+create function private.lock_me(beside bigint default null, shared boolean default false)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -69,15 +69,19 @@ declare
   me constant bigint := private.my_id();
 begin
   -- In the order of ids, so that two who lock each other do not wait for one another.
-  perform from public.users where id in (me, beside) order by id for no key update;
+  if shared then
+    perform from public.users where id in (me, beside) order by id for share;
+  else
+    perform from public.users where id in (me, beside) order by id for no key update;
+  end if;
   if not exists (select from public.users where id = me and is_active) then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
 end
 $$;
-comment on function private.lock_me(bigint) is
-  'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that locks
-either waits, or has happened by now. Raises 401 if the caller is not active.';
+comment on function private.lock_me(bigint, boolean) is
+  'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that does not
+share the lock waits, or has happened by now. Raises 401 if the caller is not active.';
 
 create policy "users read their own row" on public.users
   for select to authenticated

@@ -109,7 +109,7 @@ declare
   opened public.conversations;
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => other_user);
+  perform private.lock_me(beside => other_user, shared => true);
   if other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;

@@ -8,7 +8,7 @@ declare
   own public.messages;
 begin
   -- An erasure or a report waits, or has happened by now.
-  perform private.lock_me();
+  perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;

@@ -28,7 +28,7 @@ declare
   partner constant bigint := private.require_participant(conversation);
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => partner);
+  perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
 $$;

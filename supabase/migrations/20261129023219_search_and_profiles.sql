@@ -151,8 +151,6 @@ DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
 DROP FUNCTION "private"."is_begun"(private.query_word);
 
-DROP FUNCTION "private"."lock_me"(bigint, boolean);
-
 DROP FUNCTION "private"."lock_reservation"(bigint, bigint, boolean);
 
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
@@ -1102,7 +1100,7 @@ declare
   opened public.conversations;
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => other_user);
+  perform private.lock_me(beside => other_user, shared => true);
   if other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
@@ -3655,24 +3653,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.lock_me (
-  beside bigint DEFAULT NULL::bigint
-)
-  RETURNS void
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  me constant bigint := private.my_id();
-begin
-  -- In the order of ids, so that two who lock each other do not wait for one another.
-  perform from public.users where id in (me, beside) order by id for no key update;
-  if not exists (select from public.users where id = me and is_active) then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.lock_pair (
   conversation bigint
 )
@@ -3684,7 +3664,7 @@ declare
   partner constant bigint := private.require_participant(conversation);
 begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => partner);
+  perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
 $function$;
@@ -4082,7 +4062,7 @@ declare
   own public.messages;
 begin
   -- An erasure or a report waits, or has happened by now.
-  perform private.lock_me();
+  perform private.lock_me(shared => true);
   -- As a send does, so that the events of a conversation are in the order in which they happened (private.notify), and
   -- of two at once the second sees what the first has done.
   perform from public.conversations where id = conversation and me in (voyager_id, local_id) for no key update;
@@ -6422,8 +6402,8 @@ COMMENT ON FUNCTION "private"."load_places"(text) IS 'Replaces all places but th
 
 COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
 
-COMMENT ON FUNCTION "private"."lock_me"(bigint) IS 'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that locks
-either waits, or has happened by now. Raises 401 if the caller is not active.';
+COMMENT ON FUNCTION "private"."lock_me"(bigint, boolean) IS 'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that does not
+share the lock waits, or has happened by now. Raises 401 if the caller is not active.';
 
 COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of caller and partner, and returns the partner.';
 
@@ -6795,10 +6775,6 @@ GRANT EXECUTE ON FUNCTION "private"."interest_ids"(jsonb) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."latin_spelling"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."latin_spelling"(text) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."lock_me"(bigint) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."lock_me"(bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
