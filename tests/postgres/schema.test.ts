@@ -56,7 +56,7 @@ const tolerated = {
     // deno-fmt-ignore
     ...[
       'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming',
-      'shown_score', 'to_message_view', 'to_state', 'weight_value',
+      'print_latest', 'shown_score', 'to_contact', 'to_message_view', 'to_state', 'weight_value',
     ],
   ],
 }

@@ -1,13 +1,11 @@
 -- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
--- The Data API and the dashboard show public, and none of the others. A function without a grant is only called by
--- definer functions.
+-- The Data API and the dashboard show public alone. A function without a grant is only called by definer functions.
 create schema api;
 create schema private;
 comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
 comment on schema private is 'Helpers of policies and API functions, and tables that no caller can access.';
 
--- The platform grants everything on new tables to the API roles, and Postgres grants execute on new functions to
--- public. Here only the explicit grants of these files count.
+-- Only the explicit grants of these files count, not those of the platform on new tables and of Postgres on functions.
 alter default privileges in schema public revoke all on tables from anon, authenticated;
 alter default privileges in schema public revoke all on sequences from anon, authenticated;
 alter default privileges in schema public revoke all on functions from anon, authenticated;
@@ -22,8 +20,7 @@ end
 $$;
 comment on role edge_functions is 'The Edge Functions: may only call functions and become anon or authenticated.';
 grant anon, authenticated to edge_functions;
--- A statement that takes longer is answered with 503. Callers of the Data API have the platform's limits: 3 s
--- anonymous, 8 s with a token.
+-- A statement that takes longer is answered with 503.
 alter role edge_functions set statement_timeout = '5s';
 -- Lets a connection that logs in as postgres start as edge_functions (see functions/_shared/rpc.ts).
 grant edge_functions to postgres;
@@ -61,8 +58,7 @@ begin
     end if;
   end if;
   is_set := set_config('api.caller', coalesce(me::text, ''), true);
-  -- As the platform limits anonymous callers of the Data API. Unlike a statement_timeout it applies to the statement
-  -- that sets it; it closes the connection.
+  -- As the platform limits anonymous callers. Unlike a statement_timeout it applies to the statement that sets it.
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
     is_set := set_config('transaction_timeout', '3s', true);
   end if;
@@ -72,9 +68,9 @@ begin
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
-  'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
-caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous. In
-the API function''s statement, as begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
+  'Makes the rest of the transaction run as the caller; null claims are an anonymous one. With strict, unknown accounts
+(401) and deactivated ones (403) are refused; without, they count as anonymous. In the API function''s statement, as
+begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
@@ -86,8 +82,7 @@ begin
 end
 $$;
 comment on function private.set_response_metadata(jsonb) is
-  'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
-true}, {place: of the next piece} or {file: to remove}.';
+  'Stores what an API function returns besides its answer: {next: cursor}, {replayed: true}, {place} or {file}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
 create function private.to_page(listed anyarray, page_limit bigint, next bigint)
@@ -103,9 +98,7 @@ begin
 end
 $$;
 comment on function private.to_page(anyarray, bigint, bigint) is
-  'The page of what was listed, with one row more than the limit if another page follows, of which next goes into the
-response metadata. A limit of null takes all.';
-grant execute on function private.to_page(anyarray, bigint, bigint) to authenticated;
+  'A page of what was listed, with a row more than the limit if another follows: then next goes into the metadata.';
 
 create function private.present()
 returns timestamptz
@@ -117,7 +110,6 @@ end
 $$;
 comment on function private.present() is
   'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
-grant execute on function private.present() to authenticated;
 
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
@@ -143,8 +135,8 @@ begin
 end
 $$;
 comment on function private.is_line(text) is
-  'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
-overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
+  'Whether the text can be a name or title: one line, no control characters, no overrides of the direction of writing,
+and something that shows, or nothing at all. Null for null.';
 grant execute on function private.is_line(text) to service_role;
 
 -- The same pattern as webAddress in functions/_shared/validate.ts.
@@ -157,8 +149,7 @@ begin
 end
 $$;
 comment on function private.is_web_address(text) is
-  'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
-bracket, backslash, white space, control or invisible character. Null for null.';
+  'Whether the text is an https URL without user info that is safe in HTML without escaping. Null for null.';
 grant execute on function private.is_web_address(text) to service_role;
 
 create function private.is_own_photo(value text)

@@ -31,7 +31,6 @@ comment on column public.users.confirmed_at is 'When the account was confirmed. 
 comment on column public.users.erased_at is 'When the user was erased. The row stays for the conversations.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
-comment on index public.users_email_key is 'An address belongs to one account, regardless of case.';
 alter table public.users enable row level security;
 
 create function private.find_me()
@@ -47,8 +46,7 @@ begin
 end
 $$;
 comment on function private.find_me() is
-  'The user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users calls
-it.';
+  'The user id of the claims; null for anonymous and deactivated callers. Definer: the policy on users calls it.';
 grant execute on function private.find_me() to edge_functions, anon, authenticated;
 
 -- Without `set search_path`, which would prevent inlining.
@@ -59,9 +57,8 @@ as $$
   select coalesce(nullif(pg_catalog.current_setting('api.caller', true), '')::bigint, private.find_me())
 $$;
 comment on function private.my_id() is
-  'The caller''s user id; null for anonymous and deactivated callers. act_as has stored it, because looking it up six
-times a request was a fifth of some statements; for Data API and Realtime it is looked up. Callers cannot send SQL, so
-only act_as can set it.';
+  'The caller''s user id; null for anonymous and deactivated callers. act_as alone stores it, because looking it up six
+times a request was a fifth of some statements; for Data API and Realtime it is looked up.';
 grant execute on function private.my_id() to anon, authenticated;
 
 create function private.lock_me(beside bigint default null, shared boolean default false)
@@ -83,9 +80,8 @@ begin
 end
 $$;
 comment on function private.lock_me(bigint, boolean) is
-  'Locks the caller''s account, and that of somebody beside them, until the transaction ends: a concurrent erasure or
-deactivation waits, or has happened by now, which raises 401. So do the caller''s other writes, except those that share
-it.';
+  'Locks the accounts of the caller and somebody beside them: a concurrent erasure, deactivation or write that does not
+share the lock waits, or has happened by now. Raises 401 if the caller is not active.';
 
 create policy "users read their own row" on public.users
   for select to authenticated
@@ -124,13 +120,12 @@ begin
 end
 $$;
 comment on function private.handle_deleted_user() is
-  'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer,
-because Auth deletes the account as its own role.';
+  'Deleting an Auth account deactivates the user and frees the address; who was never confirmed is deleted. Definer, as
+sync_auth_email.';
 
 create trigger handle_deleted_user
   before delete on auth.users
-  for each row
-  execute function private.handle_deleted_user();
+  for each row execute function private.handle_deleted_user();
 
 create function private.account_status()
 returns text
@@ -153,4 +148,3 @@ as $$
   where id = (select private.my_id())
 $$;
 comment on function api.get_account() is 'The caller as sign-up and log-in return them: {id, name, email, role}.';
-grant execute on function api.get_account() to edge_functions;

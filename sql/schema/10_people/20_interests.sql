@@ -45,4 +45,3 @@ as $$
   select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]') from public.interests
 $$;
 comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
-grant execute on function api.list_interests() to edge_functions;

@@ -29,7 +29,6 @@ create table public.profiles (
 );
 comment on table public.profiles is 'Others see one only while is_searchable is true and the user active.';
 comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
-comment on column public.profiles.languages is 'Those that the owner speaks, in their own words.';
 alter table public.profiles enable row level security;
 
 create policy "users read their own profile" on public.profiles
@@ -38,18 +37,6 @@ create policy "users read their own profile" on public.profiles
 
 grant select on public.profiles to authenticated;
 grant all on public.profiles to service_role;
-
-create function private.my_profile_id()
-returns bigint
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (select id from public.profiles where user_id = (select private.my_id()));
-end
-$$;
-comment on function private.my_profile_id() is
-  'The caller''s profile id. Definer, so that the policies of one table do not run the policies of another.';
-grant execute on function private.my_profile_id() to authenticated;
 
 create function api.get_me()
 returns json
@@ -74,7 +61,6 @@ begin
 end
 $$;
 comment on function api.get_me() is 'The caller with profile and interests.';
-grant execute on function api.get_me() to edge_functions;
 
 create function api.update_profile(changes jsonb)
 returns json
@@ -82,9 +68,10 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
+  my_profile bigint;
 begin
   -- First, as every change of a profile does, so that concurrent ones queue and never deadlock.
-  perform from public.profiles where user_id = me for no key update;
+  select id into my_profile from public.profiles where user_id = me for no key update;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
@@ -106,15 +93,14 @@ begin
     where user_id = me;
   end if;
   if changes ? 'interest_ids' then
-    perform private.replace_interests(private.my_profile_id(), changes -> 'interest_ids');
+    perform private.replace_interests(my_profile, changes -> 'interest_ids');
   end if;
   return api.get_me();
 end
 $$;
 comment on function api.update_profile(jsonb) is
-  'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
-other keys are ignored. Definer, because no caller has a grant to write: the Data API only reads.';
-grant execute on function api.update_profile(jsonb) to edge_functions;
+  'Changes the fields of these keys, all or none; null clears one, others are ignored. Definer, because no caller has a
+grant to write.';
 
 create function api.set_searchable(searchable boolean)
 returns json
@@ -125,9 +111,7 @@ begin
   return json_build_object('is_searchable', set_searchable.searchable);
 end
 $$;
-comment on function api.set_searchable(boolean) is
-  'Lists the caller in the search, or not. Definer, as update_profile.';
-grant execute on function api.set_searchable(boolean) to edge_functions;
+comment on function api.set_searchable(boolean) is 'Lists the caller in the search. Definer, as update_profile.';
 
 create function api.get_public_profile(profile bigint)
 returns json
@@ -160,4 +144,3 @@ end
 $$;
 comment on function api.get_public_profile(bigint) is
   'The public view of a profile, the only way to see another user''s. Definer, because row level security hides it.';
-grant execute on function api.get_public_profile(bigint) to edge_functions;

@@ -11,7 +11,7 @@ alter table public.profile_interests enable row level security;
 
 create policy "users read their own interests" on public.profile_interests
   for select to authenticated
-  using (profile_id = (select private.my_profile_id()));
+  using (profile_id in (select id from public.profiles where user_id = (select private.my_id())));
 
 grant select on public.profile_interests to authenticated;
 grant all on public.profile_interests to service_role;
@@ -32,14 +32,12 @@ begin
   return null;
 end
 $$;
-comment on function private.cap_interests() is
-  'Limits a profile to 50, for every role; a constraint cannot count rows.';
+comment on function private.cap_interests() is 'Limits a profile to 50, which a constraint cannot, for every role.';
 
 create trigger cap_interests
   after insert on public.profile_interests
   referencing new table as added
-  for each statement
-  execute function private.cap_interests();
+  for each statement execute function private.cap_interests();
 
 create function private.interests_of(profile bigint)
 returns json
@@ -85,4 +83,3 @@ begin
 end
 $$;
 comment on function api.set_interests(jsonb) is 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
-grant execute on function api.set_interests(jsonb) to edge_functions;

@@ -1,6 +1,5 @@
--- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
--- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account and asks Auth again, once Auth has accepted the CAPTCHA of whoever asks.
+-- Sign-up: how an Auth account becomes a user with a profile. Auth keeps the first sign-up of an unconfirmed address,
+-- password included. So the Edge Function removes that account and asks Auth again, once Auth has accepted a CAPTCHA.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -13,12 +12,11 @@ create table private.sign_ups (
 );
 comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get: drawn before Auth is called, so that every sign-up
-returns one and uses up as many, whether or not the address is taken. Name and fields wait here and not in the metadata
-of the Auth account, which Auth copies into every access token. A row is deleted after an hour.';
+returns one and uses up as many, whether or not the address is taken. Name and fields (of PATCH /users/profile) wait
+here and not in the metadata of the Auth account, which Auth copies into every access token. Kept for an hour.';
 comment on column private.sign_ups.address_hash is 'SHA-256 of the address in lower case, to tell which began last.';
 comment on column private.sign_ups.name is
-  'Null once the account is made. Without a row it came from Auth, and supersedes none.';
-comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile. Null as name.';
+  'Null, as fields, once the account is made. Without a row it came from Auth, and supersedes none.';
 comment on column private.sign_ups.is_accepted is 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
@@ -63,14 +61,12 @@ begin
 end
 $$;
 comment on function private.handle_new_user() is
-  'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
-sign-up in progress, or a name. The user is inactive until the address is confirmed. Definer, because Auth inserts the
-account as its own role.';
+  'Creates a user and a profile with the Auth account, whose metadata may hold the ticket of a sign-up in progress, or a
+name. The user is inactive until the address is confirmed. Definer, as sync_auth_email.';
 
 create trigger handle_new_user
   after insert on auth.users
-  for each row
-  execute function private.handle_new_user();
+  for each row execute function private.handle_new_user();
 
 create function private.confirm_user()
 returns trigger
@@ -82,8 +78,8 @@ begin
 end
 $$;
 comment on function private.confirm_user() is
-  'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
-so. Definer, because Auth updates the account as its own role.';
+  'Activates a pending account when its address is confirmed. Only once: who was deactivated since stays so. Definer, as
+sync_auth_email.';
 
 create trigger confirm_user
   after update of email_confirmed_at, phone_confirmed_at on auth.users
@@ -104,9 +100,8 @@ begin
 end
 $$;
 comment on function private.forget_pending_password() is
-  'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
-confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
-keep its password.';
+  'Removes the password of a pending account when a recovery link is requested or its address is invited: the owner of
+the address, which the link confirms, need not have signed up. A trigger, so that no sign-up in between keeps its own.';
 
 create trigger forget_pending_password
   before update of recovery_token, invited_at on auth.users
@@ -119,30 +114,6 @@ create trigger forget_pending_password
     and new.email_confirmed_at is null and new.phone_confirmed_at is null
   )
   execute function private.forget_pending_password();
-
-create function private.remove_pending_account(address text)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  account constant uuid := (
-    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
-  );
-begin
-  -- If the account is being confirmed concurrently, the delete waits and checks the condition again. If the delete
-  -- comes first, the account can no longer be confirmed.
-  delete from auth.users
-  where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
-  return found;
-exception
-  -- An admin has created a conversation with this user, so the account stays.
-  when foreign_key_violation then
-    return false;
-end
-$$;
-comment on function private.remove_pending_account(text) is
-  'Deletes the unconfirmed account with this address, and with it the links that were mailed; returns whether there was
-one. Never an invited one, which an admin created and which has no password.';
 
 create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
@@ -164,8 +135,7 @@ begin
   )
   returning * into begun;
   return json_build_object(
-    'ticket', begun.ticket,
-    'user_id', begun.user_id,
+    'ticket', begun.ticket, 'user_id', begun.user_id,
     'pending', exists (
       select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
     )
@@ -173,9 +143,9 @@ begin
 end
 $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
-  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
-fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
-yet seen the CAPTCHA. Raises 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
+  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
+whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
+400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
@@ -188,25 +158,38 @@ declare
 begin
   update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
   select * into holder from public.users where lower(email) = lower(address) and email <> '';
-  return to_json(case
-    -- Also without a row, which is deleted after an hour: Auth answers long before.
-    when sign_up.name is null then 'made'
-    when holder.confirmed_at is not null then 'taken'
-    -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
-    -- none is left.
-    when exists (
-      select from private.sign_ups
-      where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
-    ) then 'superseded'
-    when accepted and private.remove_pending_account(address) then 'retry'
-    when holder.id is not null then 'taken'
-    else 'not made'
-  end);
+  -- Also without a row, which is deleted after an hour: Auth answers long before.
+  if sign_up.name is null then
+    return to_json('made'::text);
+  elsif holder.confirmed_at is not null then
+    return to_json('taken'::text);
+  -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
+  -- none is left.
+  elsif exists (
+    select from private.sign_ups
+    where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
+  ) then
+    return to_json('superseded'::text);
+  elsif accepted then
+    -- With the account go the links that were mailed. If it is being confirmed concurrently, this waits and checks the
+    -- condition again. An invited account, which an admin created and which has no password, stays.
+    begin
+      delete from auth.users
+      where id = holder.auth_id and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
+      if found then
+        return to_json('retry'::text);
+      end if;
+    exception
+      -- An admin has created a conversation with this user, so the account stays.
+      when foreign_key_violation then
+        null;
+    end;
+  end if;
+  return to_json(case when holder.id is null then 'not made' else 'taken' end);
 end
 $$;
 comment on function private.check_sign_up(text, uuid, boolean) is
-  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address that Auth has accepted; retry, because an account that was pending had the address and has been removed, which
-needs an accepted CAPTCHA; taken, by an account that stays; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later one with the address
+that Auth has accepted; retry, because this has removed a pending account with the address; taken, by an account that
+stays; not made, for another reason. Definer, because it deletes from auth.users.';
 grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;

@@ -6,9 +6,7 @@ create table private.blocks (
   primary key (blocker_id, blocked_id),
   constraint "nobody blocks themselves" check (blocker_id <> blocked_id)
 );
-comment on table private.blocks is
-  'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
-finds the other in a search.';
+comment on table private.blocks is 'Across a block nobody opens a conversation, writes or finds the other in a search.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 
@@ -36,8 +34,7 @@ begin
     );
 end
 $$;
-comment on function private.forbid_writing(bigint) is
-  'Raises 403; its X-Error-Code says blocked only to who has blocked.';
+comment on function private.forbid_writing(bigint) is 'Raises 403; its code says blocked only to who has blocked.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -74,7 +71,6 @@ as $$
 $$;
 comment on function api.list_blocks() is
   'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';
-grant execute on function api.list_blocks() to edge_functions;
 
 create function private.add_block(me bigint, other_user bigint, field text)
 returns void
@@ -108,7 +104,6 @@ end
 $$;
 comment on function api.block_person(bigint) is
   'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks.';
-grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)
 returns void
@@ -128,4 +123,3 @@ end
 $$;
 comment on function api.unblock_person(bigint) is
   'Removes the caller''s block of a user; a repeat changes nothing. Definer, as block_person.';
-grant execute on function api.unblock_person(bigint) to edge_functions;

@@ -11,11 +11,8 @@ create table private.stored_replies (
   primary key (user_id, noun, client_id)
 );
 comment on table private.stored_replies is
-  'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
-for byte. Of messages only a hash is kept. The file of a noun that can be deleted adds a column that makes the answer go
-with what it describes.';
-comment on column private.stored_replies.noun is
-  'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
+  'What was created with an idempotency key: a hash of the request, and its first answer, byte for byte. Each noun has
+keys of its own; one that can be deleted adds a column, by which the answer goes with it.';
 alter table private.stored_replies enable row level security;
 
 create function private.hash_request(request jsonb)
@@ -54,8 +51,7 @@ begin
 end
 $$;
 comment on function private.find_reply(text, uuid, jsonb) is
-  'The stored answer to this request of the caller, with its response metadata; null without one or without a key.
-Raises 422 if the key was used for another request.';
+  'The stored answer to this request of the caller, if any. Raises 422 if the key was used for another request.';
 
 create function private.store_reply(
   noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'

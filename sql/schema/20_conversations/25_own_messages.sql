@@ -1,5 +1,4 @@
--- What senders do with their messages afterwards: correct them, and take them back, which leaves a stone, so that ids,
--- pages and keys stay what they were.
+-- What senders do afterwards: correct messages, and take them back, which leaves a stone for ids, pages and keys.
 create function private.own_message_for_update(conversation bigint, message bigint)
 returns public.messages
 language plpgsql volatile security invoker set search_path = ''
@@ -65,7 +64,6 @@ comment on function api.edit_message(bigint, bigint, text, boolean, integer, int
   'Replaces the text of a message that the caller has sent in the last minutes; the same text again changes nothing,
 whenever. is_blank is whether the text shows nothing, which the Edge Function knows by Unicode. Raises 409 for a stone,
 403 as a send does, and when it is too late. Definer, because no caller has a grant to update messages.';
-grant execute on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) to edge_functions;
 
 create function api.unsend_message(conversation bigint, message bigint, hours integer)
 returns void
@@ -89,10 +87,8 @@ begin
 end
 $$;
 comment on function api.unsend_message(bigint, bigint, integer) is
-  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; repeated, it changes
-nothing. The response metadata holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as
-edit_message.';
-grant execute on function api.unsend_message(bigint, bigint, integer) to edge_functions;
+  'Leaves a stone of a message that the caller has sent in the last hours, also across a block; the response metadata
+holds the file to be removed from Storage. Raises 403 when it is too late. Definer, as edit_message.';
 
 create function private.record_own_change()
 returns trigger
@@ -116,8 +112,7 @@ end
 $$;
 comment on function private.record_own_change() is
   'A sender has corrected a message or taken it back: keeps a hash of what was sent, logs it, broadcasts
-message.changed, across a block for the sender alone, and tells the webhook. Nobody is pushed or mailed anew. Definer,
-as handle_new_message.';
+message.changed, across a block to the sender alone, and tells the webhook. Definer, as handle_new_message.';
 
 create trigger record_own_change
   after update of edited_at, deleted_at on public.messages

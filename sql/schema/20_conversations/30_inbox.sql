@@ -1,6 +1,6 @@
--- The inbox: for each conversation a row for each of its two participants. A page reads this table through an index in
--- its order, so it costs the same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain
--- instead of a check, whose text Postgres would parse again at each statement: 2 % of a send.
+-- The inbox: a row for each participant of each conversation. A page reads it by an index in its order, so it costs the
+-- same in an inbox of 40 as in one of 10,000; docs/scale.md has what was rejected. A domain, as the text of a
+-- check would be parsed again at each statement: 2 % of a send.
 create domain private.unread_count as integer
   constraint "the unread count is not negative" check (value >= 0);
 
@@ -19,9 +19,8 @@ create table private.inbox_entries (
   primary key (conversation_id, user_id)
 );
 comment on table private.inbox_entries is
-  'A conversation in the inbox of one participant: what the list is ordered by, the unread count, and what they have
-archived, muted and pinned, of which the partner never learns. Triggers on conversations and messages keep it, whoever
-writes those; set_conversation_state and the erasing write how it is arranged.';
+  'A conversation in the inbox of one participant: its order, the unread count, and what they have archived, muted and
+pinned, of which the partner never learns. Triggers on conversations and messages keep the rest, whoever writes those.';
 comment on column private.inbox_entries.previous_message_id is
   'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
 return old values, and looking it up took 5 of the 79 pages of a send.';
@@ -36,7 +35,6 @@ create index inbox_entries_order_idx
 comment on index private.inbox_entries_order_idx is 'Archived ones apart: no page reads the others.';
 create index inbox_entries_unread_idx on private.inbox_entries (user_id) where unread > 0;
 create index inbox_entries_pinned_idx on private.inbox_entries (user_id) where is_pinned;
-comment on index private.inbox_entries_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
 create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conversation_id desc)
   where archived_id is not null or is_pinned or muted_until is not null;
 alter table private.inbox_entries enable row level security;
@@ -117,5 +115,4 @@ to take away somebody whose message or reservation is in it. Definer, because no
 -- Before record_conversation, by its name: whoever is told finds it.
 create trigger handle_conversation
   after insert or update of voyager_id, local_id, created_at on public.conversations
-  for each row
-  execute function private.handle_conversation();
+  for each row execute function private.handle_conversation();

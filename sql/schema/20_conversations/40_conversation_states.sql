@@ -27,8 +27,8 @@ begin
 end
 $$;
 comment on function private.follows(bigint, bigint, bigint) is
-  'Whether a user wants to hear of a message of a conversation: they take part in it, have not muted it, and have not
-archived it after that message. message is null for anything but a message: then what is archived now counts.';
+  'Whether a user wants to hear of a message (null: of anything else) in a conversation: they take part in it, have not
+muted it, and have not archived it since.';
 
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json
@@ -73,10 +73,8 @@ begin
 end
 $$;
 comment on function api.set_conversation_state(bigint, jsonb) is
-  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent
-stays. Returns the state, and tells the caller''s other devices. Definer, because no caller has a grant on
-inbox_entries.';
-grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
+  'Arranges a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays. Tells their
+other devices. Definer, because no caller has a grant on inbox_entries.';
 
 create function api.list_conversation_states(page jsonb)
 returns json
@@ -104,8 +102,7 @@ end
 $$;
 comment on function api.list_conversation_states(jsonb) is
   'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
-without a limit. The response metadata holds the last id if another page follows. Definer, as set_conversation_state.';
-grant execute on function api.list_conversation_states(jsonb) to edge_functions;
+without a limit. Definer, as set_conversation_state.';
 
 create function private.erase_states_of(person bigint)
 returns void

@@ -1,4 +1,4 @@
--- Reading the inbox: a page of conversations, and the unread counts.
+-- Reading the inbox: a page of conversations.
 create function private.latest_entries_of(
   person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
 )
@@ -26,9 +26,29 @@ as $$
   )
 $$;
 comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox after this time and id, if there are as many: that many of what is archived
-and of what is not, because Postgres does not merge parts of a union that have a condition each. Without `set
-search_path`, so that it is inlined.';
+  'At least the max_rows entries of an inbox after this time and id, if there are as many: so many archived ones and so
+many others, because Postgres does not merge parts of a union that have a condition each. Inlined, as to_state.';
+
+create function private.print_latest(message public.messages, with_states boolean)
+returns text
+language sql stable security invoker
+as $$
+  select pg_catalog.format(
+    '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
+    message.id, pg_catalog.to_json(message.content), message.user_id, pg_catalog.to_json(message.read),
+    private.iso(message.created_at),
+    case
+      when with_states then pg_catalog.format(
+        ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
+        coalesce(message.attachment::text, 'null'),
+        coalesce(pg_catalog.to_json(private.iso(message.edited_at))::text, 'null'),
+        coalesce(pg_catalog.to_json(private.iso(message.deleted_at))::text, 'null')
+      )
+    end
+  )
+$$;
+comment on function private.print_latest(public.messages, boolean) is
+  'The JSON of a message in the list of conversations. As to_contact.';
 
 create function api.list_conversations(
   page_limit integer, page_offset bigint, emails text, archived boolean default null,
@@ -45,7 +65,6 @@ set enable_nestloop = off
 as $$
 declare
   me constant bigint := private.my_id();
-  -- The rule of participants_of.
   cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
   -- One more than the page, as in list_messages.
   max_rows constant bigint := page_limit + 1;
@@ -77,11 +96,7 @@ begin
     limit 1
     offset skipped - 1;
   end if;
-  -- format, because json_build_object took a fifth of a page of 50.
-  select format('{"id" : %s, "name" : %s, "email" : %s}', me, to_json(name), to_json(email))
-  into myself
-  from public.users
-  where id = me;
+  select private.to_contact(users, 0, 'always', '{}') into myself from public.users where id = me;
   with entries as materialized (
     select *, true as is_shown_first
     from private.inbox_entries
@@ -107,23 +122,9 @@ begin
       '{"id" : %s, "voyager_id" : %s, "local_id" : %s, "Voyager" : %s, "Local" : %s, "Messages" : [%s], '
       '"createdAt" : "%s"%s}',
       page.id, page.voyager_id, page.local_id,
-      case me when page.voyager_id then myself else other.printed end,
-      case me when page.local_id then myself else other.printed end,
-      case
-        when messages.id is not null then format(
-          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
-          messages.id, to_json(messages.content), messages.user_id, to_json(messages.read),
-          private.iso(messages.created_at),
-          case
-            when with_states then format(
-              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
-              coalesce(messages.attachment::text, 'null'),
-              coalesce(to_json(private.iso(messages.edited_at))::text, 'null'),
-              coalesce(to_json(private.iso(messages.deleted_at))::text, 'null')
-            )
-          end
-        )
-      end,
+      case me when page.voyager_id then myself else printed end,
+      case me when page.local_id then myself else printed end,
+      case when messages.id is not null then private.print_latest(messages, with_states) end,
       private.iso(page.created_at),
       case
         when with_partner then format(
@@ -144,17 +145,7 @@ begin
   from page
   join public.users as partner
     on partner.id = page.partner_id and partner.id = any (array(select partner_id from page))
-  cross join lateral (
-    select format(
-      '{"id" : %s, "name" : %s, "email" : %s}', partner.id, to_json(partner.name),
-      to_json(case
-        when partner.id = any (cut_off) then ''
-        when emails = 'always' then partner.email
-        -- A call for each of them made the list a tenth dearer.
-        else private.shown_email(partner.id, partner.email, page.id)
-      end)
-    ) as printed
-  ) as other
+  cross join lateral (select private.to_contact(partner, page.id, emails, cut_off)) as other (printed)
   left join public.profiles
     on profiles.user_id = partner.id and profiles.is_searchable
     and partner.is_active and partner.id <> all (cut_off)
@@ -167,10 +158,6 @@ end
 $$;
 comment on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean) is
   'A page of the caller''s conversations with their latest message, latest activity first; all of them if the limit is
-null. archived null takes archived ones and others; pinned_first lists the pinned ones first; with_partner adds the
-other participant, with their public profile unless there is a block; with_states says what is attached to a message,
-and when it was corrected or taken back; emails says when a partner''s address is shown: always or after_reply. The
-response metadata holds the offset of the next page if there is one. Definer, because callers cannot read inbox_entries
-and other users, and the policy on messages would gather all conversations of the caller.';
-grant execute on function api.list_conversations(integer, bigint, text, boolean, boolean, boolean, boolean)
-  to edge_functions;
+null. archived null takes archived ones and others; with_partner adds the other participant, with their public profile
+unless there is a block; with_states says what is attached to a message, and when it was corrected or taken back; emails
+is always or after_reply. Definer, because callers cannot read inbox_entries and other users.';

@@ -44,38 +44,12 @@ end
 $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it, tells the recipient and the webhook
-and broadcasts message.created, of which user_id is the sender. Refuses a sender who is not a participant, whom only an
-admin could name. One trigger, because the rest needs what the update returns; docs/scale.md has the costs. Definer,
-because nobody has a grant on inbox and log, and callers may not send events.';
+and broadcasts message.created. Refuses a sender who is not a participant, whom only an admin could name. One trigger,
+because the rest needs what the update returns. Definer, because nobody has a grant on inbox and log.';
 
 create trigger handle_new_message
   after insert on public.messages
-  for each row
-  execute function private.handle_new_message();
-
-create function private.require_sender_to_participate()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if not exists (
-    select from public.conversations where id = new.conversation_id and new.user_id in (voyager_id, local_id)
-  ) then
-    raise check_violation using
-      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
-  end if;
-  return null;
-end
-$$;
-comment on function private.require_sender_to_participate() is
-  'An admin may give a message to the other participant or move it to another conversation of its sender. Definer,
-because under row level security an admin''s role may not see the conversation.';
-
-create trigger require_sender_to_participate
-  after update of user_id, conversation_id on public.messages
-  for each row
-  when (new.user_id <> old.user_id or new.conversation_id <> old.conversation_id)
-  execute function private.require_sender_to_participate();
+  for each row execute function private.handle_new_message();
 
 create function private.add_unread(conversation bigint, sender bigint, amount bigint)
 returns void
@@ -86,8 +60,8 @@ begin
 end
 $$;
 comment on function private.add_unread(bigint, bigint, bigint) is
-  'Counts messages of a sender as unread, or with a negative amount as not unread any more. Only differences are ever
-written: a count of what one transaction sees would miss what another has not committed.';
+  'Counts a sender''s messages as unread, or no more. Only differences are ever written: a count of what one transaction
+sees would miss what another has not committed.';
 
 create function private.handle_changed_messages()
 returns trigger
@@ -116,6 +90,16 @@ begin
     where old_rows.id is null or new_rows.id is null
   ) as moved
   order by conversation_id;
+  -- An admin may give a message to the other participant, or move it to another conversation of its sender.
+  if found and exists (
+    select from new_rows
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
   -- Always in the order of ids, so that two such statements do not wait for each other.
   perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
   from (
@@ -166,14 +150,12 @@ Definer, as handle_new_message.';
 create trigger handle_changed_messages
   after update on public.messages
   referencing old table as old_rows new table as new_rows
-  for each statement
-  execute function private.handle_changed_messages();
+  for each statement execute function private.handle_changed_messages();
 
 create trigger handle_deleted_messages
   after delete on public.messages
   referencing old table as old_rows
-  for each statement
-  execute function private.handle_changed_messages();
+  for each statement execute function private.handle_changed_messages();
 
 create function private.rebuild_inbox()
 returns void
@@ -181,19 +163,14 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
-  with written as materialized (
-    select conversation_id, user_id, max(id) as last_id, count(*) filter (where not read) as unread
-    from public.messages
-    group by conversation_id, user_id
-  )
   select
-    conversations.id, person, coalesce(messages.id, 0), coalesce(messages.created_at, conversations.created_at),
-    coalesce(theirs.unread, 0), mine.user_id is not null
+    conversations.id, person, coalesce(max(messages.id), 0),
+    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
+    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
   from public.conversations
-  cross join lateral (values (voyager_id, local_id), (local_id, voyager_id)) as participants (person, partner)
-  left join written as mine on mine.conversation_id = conversations.id and mine.user_id = person
-  left join written as theirs on theirs.conversation_id = conversations.id and theirs.user_id = partner
-  left join public.messages on messages.id = greatest(mine.last_id, theirs.last_id)
+  cross join unnest(array[voyager_id, local_id]) as person
+  left join public.messages on conversation_id = conversations.id
+  group by conversations.id, person
   on conflict (conversation_id, user_id) do update
   set
     last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
@@ -203,5 +180,4 @@ begin
 end
 $$;
 comment on function private.rebuild_inbox() is
-  'Makes the inboxes anew from conversations and messages, after a load without triggers; what people have arranged
-stays. For operators, while the functions are stopped: what is sent meanwhile may be missing.';
+  'Makes the inboxes anew after a load without triggers, while the functions are stopped. What is arranged stays.';

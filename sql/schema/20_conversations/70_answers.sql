@@ -75,7 +75,6 @@ end
 $$;
 comment on function api.get_public_profile_and_answers(bigint) is
   'As get_public_profile, with answers, languages and the time zone of the place, null if not known. Definer, as that.';
-grant execute on function api.get_public_profile_and_answers(bigint) to edge_functions;
 
 create function api.get_me_and_choices()
 returns jsonb
@@ -95,6 +94,4 @@ begin
 end
 $$;
 comment on function api.get_me_and_choices() is
-  'As get_me, with the caller''s choices and what the moderators warned of. Definer, because callers cannot call
-get_me.';
-grant execute on function api.get_me_and_choices() to edge_functions;
+  'As get_me, with the caller''s choices and warnings. Definer, because callers cannot call get_me.';

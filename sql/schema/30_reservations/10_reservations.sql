@@ -37,8 +37,8 @@ comment on column public.reservations.host_id is 'Who receives the other, by def
 comment on column public.reservations.offered_by is 'Who made the current offer; the other answers. Null: an admin.';
 comment on column public.reservations.revision is 'Of the terms: one more with every change. Whoever answers names it.';
 comment on column public.reservations.due_at is
-  'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
-as completed, whether or not private.settle_reservations() has written that.';
+  'When the clock changes the status. From then on a pending reservation counts as cancelled and an accepted one as
+completed, whether or not private.settle_reservations() has written that.';
 
 create index reservations_conversation_id_idx on public.reservations (conversation_id);
 create index reservations_host_id_idx on public.reservations (host_id);
@@ -93,27 +93,18 @@ returns trigger
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if tg_op = 'DELETE' then
-    if not exists (select from public.reservations where id = old.reservation_id)
-      or not exists (select from public.conversations where id = old.conversation_id) then
-      return old;
-    end if;
+  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
+    return null;
   end if;
   raise sqlstate '42501' using message = 'The history of reservations is append-only';
 end
 $$;
 comment on function private.protect_history() is
-  'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
+  'Refuses every change, by its owner too, but what a trigger deletes: that of a foreign key, with the reservation.';
 
 create trigger protect_history
-  before update or delete on public.reservation_history
-  for each row
-  execute function private.protect_history();
-
-create trigger protect_history_from_truncate
-  before truncate on public.reservation_history
-  for each statement
-  execute function private.protect_history();
+  before update or delete or truncate on public.reservation_history
+  for each statement execute function private.protect_history();
 
 alter table private.stored_replies
   add column reservation_id bigint generated always as (case noun when 'reservation' then subject_id end) stored

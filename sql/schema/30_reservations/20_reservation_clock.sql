@@ -1,5 +1,5 @@
--- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
--- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
+-- The clock of reservations. What is pending at its date is cancelled, and what is accepted at its end is completed, at
+-- that very moment: whoever reads or writes before the schedule has run sees the same.
 create function private.reservation_at(reservation public.reservations, moment timestamptz)
 returns public.reservations
 language plpgsql immutable parallel safe security invoker set search_path = ''
@@ -16,7 +16,6 @@ end
 $$;
 comment on function private.reservation_at(public.reservations, timestamptz) is
   'The reservation as it is at this moment, whether or not the clock has written the step that is due.';
-grant execute on function private.reservation_at(public.reservations, timestamptz) to authenticated;
 
 create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
 returns void
@@ -109,13 +108,12 @@ begin
 end
 $$;
 comment on function private.prepare_reservation() is
-  'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
-due: any update writes it. Definer, because callers cannot write the history.';
+  'Fills in the host, revision and updated_at, and takes the step of the clock that is due first, dated when it was due.
+Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
-  for each row
-  execute function private.prepare_reservation();
+  for each row execute function private.prepare_reservation();
 
 create function private.record_reservation()
 returns trigger
@@ -145,8 +143,7 @@ conversation or removed. Definer, because callers can write neither.';
 
 create trigger record_reservation
   after insert or update or delete on public.reservations
-  for each row
-  execute function private.record_reservation();
+  for each row execute function private.record_reservation();
 
 create function private.write_reservation(reservation public.reservations, by_id bigint, note text, moment timestamptz)
 returns public.reservations
@@ -178,8 +175,8 @@ begin
 end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
-  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
-history; moment is the time of the whole step, so that nothing becomes due during it.';
+  'Writes a new reservation or a step of a locked one, and returns it. by_id and note go into its history; moment is the
+time of the whole step, so that nothing becomes due during it.';
 
 create function private.settle_reservations()
 returns integer

@@ -18,9 +18,7 @@ begin
   )::private.reservation_view;
 end
 $$;
-comment on function private.to_reservation_view(public.reservations) is
-  'A settled reservation as its own endpoints show it.';
-grant execute on function private.to_reservation_view(public.reservations) to authenticated;
+comment on function private.to_reservation_view(public.reservations) is 'A settled reservation as endpoints show it.';
 
 create function private.lock_pair(conversation bigint)
 returns bigint
@@ -48,36 +46,6 @@ begin
 end
 $$;
 comment on function private.require_partner(bigint) is 'Raises 403 across a block, and if the account is not active.';
-
-create function private.lock_reservation(conversation bigint, reservation bigint)
-returns public.reservations
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  locked public.reservations;
-begin
-  select * into locked
-  from public.reservations
-  where id = reservation and conversation_id = conversation
-  for no key update;
-  if not found then
-    raise sqlstate 'PT404' using message = 'Reservation not found';
-  end if;
-  return locked;
-end
-$$;
-comment on function private.lock_reservation(bigint, bigint) is 'Locks a reservation, and returns it as it is stored.';
-
-create function private.raise_conflict(message text, status text, code text default 'conflict')
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  raise sqlstate 'PT409' using
-    message = raise_conflict.message, detail = json_build_object('status', raise_conflict.status), hint = code;
-end
-$$;
-comment on function private.raise_conflict(text, text, text) is 'Raises 409 with the status of the reservation.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -115,10 +83,92 @@ begin
 end
 $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is
-  'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
-first answer again. Raises 403 if the partner is blocked, deactivated or erased, or has not answered yet and the limit
-is reached. Definer, because no caller has a grant to write reservations.';
-grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
+  'Offers {title, price, date, ends_at, host_id, client_id} to the partner, once for each client_id. Raises 403 if the
+partner is blocked, deactivated or erased, or at the limit of first contact. Definer, because no caller has a grant to
+write reservations.';
+
+create function api.step_reservation(
+  conversation bigint, reservation bigint, step text, note text, revision integer default null,
+  first_contact_limit integer default null, changes jsonb default '{}'
+)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  moment timestamptz;
+  current public.reservations;
+  wanted public.reservations;
+  is_stale boolean;
+  conflict text;
+begin
+  select * into current
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  elsif step = 'accept' then
+    perform private.lock_host(current.host_id);
+  end if;
+  moment := private.present();
+  current := private.reservation_at(current, moment);
+  wanted := jsonb_populate_record(current, changes);
+  wanted.status := case step
+    when 'counter' then 'pending' when 'accept' then 'accepted' when 'decline' then 'declined'
+    when 'cancel' then 'cancelled' when 'complete' then 'completed'
+  end;
+  if step <> 'cancel' then
+    perform private.require_partner(partner);
+  elsif private.is_blocked_between(me, partner) then
+    -- Whoever is in a reservation can leave it, but no words cross a block.
+    note := null;
+  end if;
+  is_stale := step in ('accept', 'decline', 'counter') and current.revision is distinct from step_reservation.revision;
+  if wanted is not distinct from current and not is_stale then
+    return to_json(private.to_reservation_view(current));
+  end if;
+  conflict := case
+    when is_stale then 'This offer has changed since it was read'
+    -- Nobody completes a reservation before its end, and at its end the clock does.
+    when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+    when step = 'complete' or current.status <> 'pending' and (step <> 'cancel' or current.status <> 'accepted')
+      then format('This reservation is %s', current.status)
+    when step in ('accept', 'decline') and current.offered_by = me
+      then 'Only the other participant can answer this offer'
+  end;
+  if conflict is not null then
+    raise sqlstate 'PT409' using
+      message = conflict, detail = json_build_object('status', current.status),
+      hint = case when is_stale then 'stale_revision' else 'conflict' end;
+  end if;
+  if step = 'counter' then
+    if wanted.date <= moment then
+      raise sqlstate 'PT400' using message = 'date: must be in the future';
+    end if;
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+    wanted.offered_by := me;
+  elsif note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
+    note := null;
+  end if;
+  begin
+    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
+  exception
+    when exclusion_violation then
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status), hint = 'overlap';
+  end;
+  return to_json(private.to_reservation_view(current));
+end
+$$;
+comment on function api.step_reservation(bigint, bigint, text, text, integer, integer, jsonb) is
+  'Takes a step: accept, decline, cancel or complete, with a note, or counter, which changes a pending offer by {title,
+price, date, ends_at}, so that the partner has to answer. Accept, decline and counter name the revision of the terms
+that were read. A step that changes nothing does nothing; one that is not possible is 409 with the status. With a
+partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note is left out across a
+block, and where nothing more may reach the partner. Definer, as offer_reservation.';
 
 create function api.counter_reservation(
   conversation bigint, reservation bigint, revision integer, changes jsonb, first_contact_limit integer default null
@@ -126,115 +176,32 @@ create function api.counter_reservation(
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
-declare
-  me constant bigint := private.my_id();
-  partner constant bigint := private.lock_pair(conversation);
-  locked constant public.reservations := private.lock_reservation(conversation, reservation);
-  moment constant timestamptz := private.present();
-  current public.reservations := private.reservation_at(locked, moment);
-  wanted public.reservations := jsonb_populate_record(current, changes);
 begin
-  perform private.require_partner(partner);
-  if current.revision is distinct from counter_reservation.revision then
-    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif current.status <> 'pending' then
-    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif wanted.date <= moment then
-    raise sqlstate 'PT400' using message = 'date: must be in the future';
-  end if;
-  if wanted is distinct from current then
-    perform private.require_first_contact(conversation, partner, first_contact_limit);
-    wanted.offered_by := me;
-    current := private.write_reservation(reservation => wanted, by_id => me, note => null, moment => moment);
-  end if;
-  return to_json(private.to_reservation_view(current));
+  return api.step_reservation(
+    conversation => conversation, reservation => reservation, step => 'counter', note => null, revision => revision,
+    first_contact_limit => first_contact_limit, changes => changes
+  );
 end
 $$;
 comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
-  'Changes a pending offer, as it was at this revision, by {title, price, date, ends_at}, so that the partner has to
-answer; without a difference nothing happens. Raises 409 if it has changed or is not pending, 403 as offer_reservation.
-Definer, as that.';
-grant execute on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) to edge_functions;
-
-create function api.step_reservation(
-  conversation bigint, reservation bigint, step text, note text, revision integer default null,
-  first_contact_limit integer default null
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-  partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
-  moment timestamptz;
-  next_status constant text :=
-    '{"accept": "accepted", "decline": "declined", "cancel": "cancelled", "complete": "completed"}'::jsonb ->> step;
-  wanted public.reservations;
-begin
-  if step = 'accept' then
-    perform private.lock_host(current.host_id);
-  end if;
-  moment := private.present();
-  current := private.reservation_at(current, moment);
-  if step <> 'cancel' then
-    perform private.require_partner(partner);
-  elsif private.is_blocked_between(me, partner) then
-    -- Whoever is in a reservation can leave it, but no words cross a block.
-    note := null;
-  end if;
-  if step in ('accept', 'decline') and current.revision is distinct from step_reservation.revision then
-    perform private.raise_conflict('This offer has changed since it was read', current.status, 'stale_revision');
-  elsif current.status = next_status then
-    return to_json(private.to_reservation_view(current));
-  -- Nobody completes a reservation before its end, and at its end the clock does.
-  elsif step = 'complete' and current.status = 'accepted' then
-    perform private.raise_conflict('This reservation has not ended yet', current.status);
-  elsif step = 'complete' or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
-    perform private.raise_conflict(format('This reservation is %s', current.status), current.status);
-  elsif step in ('accept', 'decline') and current.offered_by = me then
-    perform private.raise_conflict('Only the other participant can answer this offer', current.status);
-  end if;
-  if note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
-    note := null;
-  end if;
-  wanted := current;
-  wanted.status := next_status;
-  begin
-    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
-  exception
-    when exclusion_violation then
-      perform private.raise_conflict('The host has another reservation at that time', current.status, 'overlap');
-  end;
-  return to_json(private.to_reservation_view(current));
-end
-$$;
-comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
-  'Takes a step: accept, decline, cancel or complete, with a note. Accepting and declining name the revision of the
-terms that were read. Repeating the step that led to the present status changes nothing; one that is not possible is 409
-with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is 403. A note
-is left out across a block, and where nothing more may reach the partner. Definer, as offer_reservation.';
-grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
+  'Takes the step counter. Definer, as step_reservation.';
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
+  moment constant timestamptz := private.present();
   reservation public.reservations;
-  moment timestamptz;
 begin
   for reservation in
     select *
     from public.reservations
     where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
-      and status in ('pending', 'accepted')
+      and due_at > moment
     order by id
     for no key update
   loop
-    moment := private.present();
-    reservation := private.reservation_at(reservation, moment);
-    continue when reservation.status not in ('pending', 'accepted');
     reservation.status := 'cancelled';
     perform private.write_reservation(
       reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment

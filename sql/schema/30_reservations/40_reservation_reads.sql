@@ -57,11 +57,10 @@ begin
 end
 $$;
 comment on function api.get_reservation(bigint, bigint) is 'A reservation with its history. Definer, as list_messages.';
-grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
 
 create function api.list_my_reservations(page jsonb)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   moment constant timestamptz := private.present();
@@ -84,12 +83,7 @@ begin
     limit page_limit + 1
   ),
   entries as (
-    select
-      view.*,
-      case (select private.my_id())
-        when voyager_id then json_build_object('id', local_id, 'name', local_name)
-        else json_build_object('id', voyager_id, 'name', voyager_name)
-      end as partner
+    select view.*, case (select private.my_id()) when voyager_id then local else voyager end as partner
     from mine
     cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
     join private.participants_of(array(select distinct conversation_id from mine)) as participants
@@ -101,5 +95,4 @@ end
 $$;
 comment on function api.list_my_reservations(jsonb) is
   'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
-with the partner; from <= date < to. The response metadata holds the last id if another page follows.';
-grant execute on function api.list_my_reservations(jsonb) to edge_functions;
+with the partner; from <= date < to. Definer, as list_messages.';

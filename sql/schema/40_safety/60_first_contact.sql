@@ -72,13 +72,21 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered, also across a block, which it hides.';
 
-create function private.shown_email(person bigint, email text, conversation bigint)
+create function private.to_contact(person public.users, conversation bigint, emails text, cut_off bigint[])
 returns text
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker
 as $$
-begin
-  return case when person = private.my_id() or private.has_written(person, conversation) then email else '' end;
-end
+  select pg_catalog.format(
+    '{"id" : %s, "name" : %s, "email" : %s}', person.id, pg_catalog.to_json(person.name),
+    pg_catalog.to_json(case
+      when person.id = any (cut_off) then ''
+      -- A call for each of them made the list a tenth dearer.
+      when emails = 'always' or person.id = private.my_id() or private.has_written(person.id, conversation)
+        then person.email
+      else ''
+    end)
+  )
 $$;
-comment on function private.shown_email(bigint, text, bigint) is
-  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';
+comment on function private.to_contact(public.users, bigint, text, bigint[]) is
+  'A participant as list and export show them: the address always or after_reply, and never across a block (cut_off).
+With format, because json_build_object took a fifth of a page of 50, and without `set search_path`, to be inlined.';

@@ -29,14 +29,13 @@ returns table (id bigint, voyager_id bigint, voyager json, local json, body text
 language sql stable security invoker set search_path = ''
 as $$
   select
-    pair.id, pair.voyager_id, json_build_object('id', voyager_id, 'name', voyager_name),
-    json_build_object('id', local_id, 'name', local_name),
+    pair.id, pair.voyager_id, pair.voyager, pair.local,
     json_build_object(
-      'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
-      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name, 'email', voyager_email),
-      'Local', json_build_object('id', local_id, 'name', local_name, 'email', local_email),
+      'id', pair.id, 'voyager_id', pair.voyager_id, 'local_id', pair.local_id,
+      'Voyager', private.to_contact(voyagers, pair.id, emails, cut_off)::json,
+      'Local', private.to_contact(locals, pair.id, emails, cut_off)::json,
       'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
-      'createdAt', private.iso(created_at),
+      'createdAt', private.iso(pair.created_at),
       'state', (
         select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
         from private.inbox_entries as mine
@@ -44,7 +43,10 @@ as $$
         where mine.conversation_id = pair.id and mine.user_id = private.my_id()
       )
     )::text
-  from private.participants_of(ids, emails => emails) as pair
+  from private.participants_of(ids) as pair
+  join public.users as voyagers on voyagers.id = pair.voyager_id
+  join public.users as locals on locals.id = pair.local_id
+  cross join coalesce(private.blocked_users_of(private.my_id()), '{}') as cut_off
 $$;
 comment on function private.export_conversations(bigint[], text) is
   'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
