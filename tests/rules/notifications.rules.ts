@@ -23,7 +23,7 @@ const finish = (...outcomes: object[]) =>
 const waiting = async (): Promise<Json> =>
   Object.fromEntries(await sql('select channel, count(*) from private.outbox group by 1'))
 const dead = async (channel: string) =>
-  (await sql(`select (private.describe_outbox() -> '${channel}' ->> 'dead')::integer`))[0]
+  (await sql(`select dead from public.describe_queues() where queue = '${channel}'`))[0]
 const outbox = (columns: string, channel: string) =>
   sql(`select ${columns} from private.outbox where channel = '${channel}' order by id`)
 const clear = (...tables: string[]) => Promise.all(tables.map((table) => sql(`delete from private.${table}`)))

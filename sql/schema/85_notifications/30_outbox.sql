@@ -2,7 +2,7 @@
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
 -- private.notify is the one way to tell somebody something. A new kind of event is a value of private.outbox_event, a
--- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_data.
+-- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_job.
 
 -- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
@@ -124,23 +124,3 @@ $$;
 comment on function private.due_channels() is
   'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.due_channels() to edge_functions;
-
-create function private.describe_outbox()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select json_object_agg(name, (
-    select json_build_object(
-      'depth', count(*) filter (where attempts < 8),
-      'age', greatest(0, extract(epoch from max(
-        private.present() - case channel when 'person' then due_at else created_at end
-      ) filter (where attempts < 8))),
-      'dead', count(*) filter (where attempts >= 8)
-    )
-    from private.outbox
-    where channel = name
-  ))
-  from unnest(array['person', 'push', 'mail', 'webhook']) as name
-$$;
-comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';

@@ -1,5 +1,5 @@
 -- From the outbox to people who are away. The worker plans whom to tell by which channels, claims what is due, asking
--- once more whether it is wanted (50_notification_claims.sql), commits, sends, and says what became of it.
+-- once more whether it is wanted (60_notification_claims.sql), commits, sends, and says what became of it.
 create function private.back_off(failures integer)
 returns interval
 language plpgsql volatile security invoker set search_path = ''

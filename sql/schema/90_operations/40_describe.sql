@@ -4,23 +4,30 @@ create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-  search constant json := private.describe_search();
 begin
   return query
     select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
     from public.reports
     where resolved_at is null;
   return query
-    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
-    from json_each(private.describe_outbox()) as channels (channel, counts)
-    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+    select
+      name, count(*) filter (where attempts < 8),
+      greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8)))::float8,
+      count(*) filter (where attempts >= 8)
+    from unnest(array['person', 'push', 'mail', 'webhook']) with ordinality as channels (name, place)
+    left join private.outbox on channel = name
+    group by name, place
+    order by place;
   return query
-    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
+    select 'embeddings', counts.waiting, oldest, counts.dead
+    from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint);
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
+  'For each queue how many entries wait, for how many seconds the oldest could have been done, and the dead letters.
+Definer, as find_people.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -87,7 +94,12 @@ returns json
 language sql stable security definer set search_path = ''
 as $$
   select json_build_object(
-    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
+    'search', private.describe_search(), 'migrations', private.list_migrations(),
+    'outbox', (
+      select json_object_agg(queue, json_build_object('depth', waiting, 'age', oldest_seconds, 'dead', dead))
+      from public.describe_queues()
+      where queue in ('person', 'push', 'mail', 'webhook')
+    ),
     'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
   )
 $$;

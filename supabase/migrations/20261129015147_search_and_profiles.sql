@@ -3,8 +3,6 @@ select '[1]'::extensions.vector;
 
 SET local check_function_bodies = off;
 
-REVOKE ALL ON FUNCTION "private"."describe_outbox"() FROM "edge_functions";
-
 COMMENT ON COLUMN "private"."changes"."user_id" IS NULL;
 
 COMMENT ON COLUMN "private"."embedding_queue"."attempts" IS NULL;
@@ -95,6 +93,12 @@ DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."check_interests"(bigint[]);
 
+DROP FUNCTION "private"."claim_mail"(jsonb);
+
+DROP FUNCTION "private"."claim_pushes"(integer, jsonb);
+
+DROP FUNCTION "private"."claim_webhooks"(integer);
+
 DROP FUNCTION "private"."completion_keys"(text, text, text[]);
 
 DROP FUNCTION "private"."copy_evidence"(public.reports);
@@ -106,6 +110,8 @@ DROP FUNCTION "private"."current_admin"();
 DROP FUNCTION "private"."dashboard_user"(text);
 
 DROP FUNCTION "private"."denied"(text[]);
+
+DROP FUNCTION "private"."describe_outbox"();
 
 DROP FUNCTION "private"."either"(private.search_unit);
 
@@ -138,6 +144,8 @@ DROP FUNCTION "private"."places_to_filter"(text, text);
 DROP FUNCTION "private"."present_step"();
 
 DROP FUNCTION "private"."purge_evidence"();
+
+DROP FUNCTION "private"."push_data"(private.outbox);
 
 DROP FUNCTION "private"."refresh_places"(bigint, integer);
 
@@ -172,6 +180,8 @@ DROP FUNCTION "private"."typo_budget"(text);
 DROP FUNCTION "private"."unread_notice"(bigint, bigint, bigint, bigint);
 
 DROP FUNCTION "private"."unseen_by"(bigint, bigint[]);
+
+DROP FUNCTION "private"."webhook_data"(private.outbox);
 
 DROP FUNCTION "private"."with_states"(private.message_view[]);
 
@@ -2049,6 +2059,52 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.claim (
+  wanted   text,
+  max_rows integer,
+  busy     jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  jobs json;
+begin
+  -- Until one is wanted, but not without end, because a statement has 5 s.
+  for round in 1..50 loop
+    ids := private.claim_rows(wanted, max_rows, busy, moment);
+    exit when cardinality(ids) = 0;
+    ids := private.postpone_quiet(ids, moment);
+    -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are
+    -- read in between would say that there are none.
+    with claimed as materialized (
+      select
+        id,
+        case wanted
+          when 'push' then private.push_job(outbox)
+          when 'mail' then private.mail_job(outbox)
+          else private.webhook_job(outbox)
+        end as job
+      from private.outbox
+      where id = any (ids)
+    ),
+    dropped as (
+      delete from private.outbox where id in (select id from claimed where job is null) returning user_id
+    ),
+    -- By the mail nothing was told, so the next message may be.
+    ended as (
+      delete from private.silences where wanted = 'mail' and user_id in (select user_id from dropped)
+    )
+    select json_agg(job order by id) into jobs from claimed where job is not null;
+    exit when jobs is not null;
+  end loop;
+  return coalesce(jobs, '[]');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.claim_embeddings (
   wanted   text,
   max_jobs integer,
@@ -2125,41 +2181,11 @@ CREATE OR REPLACE FUNCTION private.claim_mail (
   busy jsonb DEFAULT '[]'::jsonb
 )
   RETURNS json
-  LANGUAGE plpgsql
+  LANGUAGE sql
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
-  mail private.outbox;
-  recipient public.users;
-  chosen private.notification_settings;
-  conversations json;
-begin
-  -- Until one is wanted, but not without end, because a statement has 5 s.
-  for round in 1..50 loop
-    ids := private.claim_rows('mail', 1, busy, moment);
-    exit when cardinality(ids) = 0;
-    ids := private.postpone_quiet(ids, moment);
-    continue when cardinality(ids) = 0;
-    select * into mail from private.outbox where id = ids[1];
-    select * into recipient from public.users where id = mail.user_id;
-    chosen := private.notification_settings_of(mail.user_id);
-    conversations := private.unseen_by(mail.user_id);
-    if chosen.email and recipient.email <> '' and json_array_length(conversations) > 0 then
-      return json_build_object(
-        'id', mail.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', mail.key,
-        'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
-        'time_zone', chosen.time_zone, 'conversations', conversations, 'request', mail.request
-      );
-    end if;
-    delete from private.outbox where id = mail.id;
-    -- Nothing was told, so the next message may be.
-    delete from private.silences where user_id = mail.user_id;
-  end loop;
-  return 'null'::json;
-end
+  select coalesce(private.claim('mail', 1, busy) -> 0, 'null')
 $function$;
 
 CREATE OR REPLACE FUNCTION private.claim_pushes (
@@ -2167,68 +2193,22 @@ CREATE OR REPLACE FUNCTION private.claim_pushes (
   busy     jsonb   DEFAULT '[]'::jsonb
 )
   RETURNS json
-  LANGUAGE plpgsql
+  LANGUAGE sql
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
-  pushes json;
-begin
-  -- As claim_mail.
-  for round in 1..50 loop
-    ids := private.claim_rows('push', max_rows, busy, moment);
-    exit when cardinality(ids) = 0;
-    ids := private.postpone_quiet(ids, moment);
-    -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are
-    -- read in between would say that there are none.
-    with claimed as materialized (
-      select outbox.id, outbox.subject_id, request, devices, private.push_data(outbox) as data
-      from private.outbox
-      left join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-      where outbox.id = any (ids)
-    ),
-    unwanted as (
-      delete from private.outbox
-      where id in (select claimed.id from claimed where (devices).id is null or data is null)
-    )
-    select json_agg(json_build_object(
-      'id', claimed.id, 'receivers', private.push_receivers(devices), 'endpoint', (devices).endpoint,
-      'keys', json_build_object('p256dh', (devices).p256dh, 'auth', (devices).auth),
-      'subject', subject_id, 'data', data, 'request', request
-    ))
-    into pushes
-    from claimed
-    where (devices).id is not null and data is not null;
-    exit when pushes is not null;
-  end loop;
-  return coalesce(pushes, '[]');
-end
+  select private.claim('push', max_rows, busy)
 $function$;
 
 CREATE OR REPLACE FUNCTION private.claim_webhooks (
   max_rows integer
 )
   RETURNS json
-  LANGUAGE plpgsql
+  LANGUAGE sql
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-declare
-  ids constant bigint[] := private.claim_rows('webhook', max_rows, '[]', private.present());
-begin
-  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
-  return to_json(array(
-    select json_build_object(
-      'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-      'data', private.webhook_data(outbox), 'request', request
-    )
-    from private.outbox
-    where id = any (ids)
-    order by id
-  ));
-end
+  select private.claim('webhook', max_rows, '[]')
 $function$;
 
 CREATE OR REPLACE FUNCTION private.complete_places (
@@ -2577,26 +2557,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.describe_outbox()
-  RETURNS json
-  LANGUAGE sql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-  select json_object_agg(name, (
-    select json_build_object(
-      'depth', count(*) filter (where attempts < 8),
-      'age', greatest(0, extract(epoch from max(
-        private.present() - case channel when 'person' then due_at else created_at end
-      ) filter (where attempts < 8))),
-      'dead', count(*) filter (where attempts >= 8)
-    )
-    from private.outbox
-    where channel = name
-  ))
-  from unnest(array['person', 'push', 'mail', 'webhook']) as name
-$function$;
-
 CREATE OR REPLACE FUNCTION private.describe_query (
   asked      private.search_query,
   hidden_ids bigint[]
@@ -2641,7 +2601,12 @@ CREATE OR REPLACE FUNCTION private.describe_service()
   SET search_path TO ''
   AS $function$
   select json_build_object(
-    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
+    'search', private.describe_search(), 'migrations', private.list_migrations(),
+    'outbox', (
+      select json_object_agg(queue, json_build_object('depth', waiting, 'age', oldest_seconds, 'dead', dead))
+      from public.describe_queues()
+      where queue in ('person', 'push', 'mail', 'webhook')
+    ),
     'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
   )
 $function$;
@@ -3693,6 +3658,70 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.mail_job (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  recipient public.users;
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
+  conversations json;
+begin
+  select * into recipient from public.users where id = entry.user_id;
+  with notices as materialized (
+    select
+      conversation_id, unread, null::bigint as step_id,
+      private.notice_of(
+        person => user_id, event => 'message.created', conversation => conversation_id, first_id => 1,
+        last_id => last_message_id
+      ) as notice
+    from private.inbox_entries
+    where user_id = entry.user_id and unread > 0
+    union all
+    select
+      conversation_id, 0, id,
+      private.notice_of(
+        person => entry.user_id, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      )
+    from public.reservation_history
+    where id in (select unnest(steps) from private.silences where user_id = entry.user_id)
+  ),
+  told as (
+    select
+      conversation_id, max(unread) as unread, max((notice).id) filter (where step_id is null) as message_id,
+      max((notice).content) as content,
+      (array_agg(notice order by step_id desc) filter (where step_id is not null))[1] as step
+    from notices
+    where (notice).id is not null
+    group by conversation_id
+  )
+  select json_agg(
+    json_build_object(
+      'conversation_id', conversation_id,
+      'name', private.quote((private.partner_in(entry.user_id, conversation_id)).name), 'unread', unread,
+      'status', (step).status, 'title', private.quote((step).title), 'date', private.iso((step).date),
+      'text', case when chosen.previews then private.quote(content, 160) end
+    )
+    order by message_id desc nulls last, conversation_id desc
+  )
+  into conversations
+  from told;
+  if not chosen.email or recipient.email = '' or conversations is null then
+    return null;
+  end if;
+  return json_build_object(
+    'id', entry.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', entry.key,
+    'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
+    'time_zone', chosen.time_zone, 'conversations', conversations, 'request', entry.request
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.match_words (
   ids           bigint[],
   neighbour_ids bigint[],
@@ -4404,7 +4433,7 @@ CREATE OR REPLACE FUNCTION private.purge_evidence()
   select count(*)::integer from due
 $function$;
 
-CREATE OR REPLACE FUNCTION private.push_data (
+CREATE OR REPLACE FUNCTION private.push_job (
   entry private.outbox
 )
   RETURNS json
@@ -4418,21 +4447,28 @@ declare
     last_id => entry.subject_id
   );
   chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
+  device private.devices;
 begin
-  if notice.id is null or not chosen.push then
+  select * into device from private.devices where user_id = entry.user_id and id = entry.device_id;
+  if not found or notice.id is null or not chosen.push then
     return null;
   end if;
   return json_build_object(
-    'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
-    'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
-    'unread', (
-      select unread
-      from private.inbox_entries as mine
-      where mine.user_id = entry.user_id and mine.conversation_id = entry.conversation_id
-    ),
-    'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
-    'date', private.iso(notice.date),
-    'text', case when chosen.previews then private.quote(notice.content, 160) end
+    'id', entry.id, 'receivers', private.push_receivers(device), 'endpoint', device.endpoint,
+    'keys', json_build_object('p256dh', device.p256dh, 'auth', device.auth), 'subject', entry.subject_id,
+    'request', entry.request,
+    'data', json_build_object(
+      'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
+      'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
+      'unread', (
+        select unread
+        from private.inbox_entries as mine
+        where mine.user_id = entry.user_id and mine.conversation_id = entry.conversation_id
+      ),
+      'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
+      'date', private.iso(notice.date),
+      'text', case when chosen.previews then private.quote(notice.content, 160) end
+    )
   );
 end
 $function$;
@@ -5600,61 +5636,6 @@ CREATE OR REPLACE FUNCTION private.to_state (
   )::private.conversation_state
 $function$;
 
-CREATE OR REPLACE FUNCTION private.unseen_by (
-  person bigint
-)
-  RETURNS json
-  LANGUAGE sql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-  with messages as materialized (
-    select
-      conversation_id, unread,
-      private.notice_of(
-        person => person, event => 'message.created', conversation => conversation_id, first_id => 1,
-        last_id => last_message_id
-      ) as notice
-    from private.inbox_entries
-    where user_id = person and unread > 0
-  ),
-  steps as materialized (
-    select
-      id, conversation_id,
-      private.notice_of(
-        person => person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-        last_id => id
-      ) as notice
-    from public.reservation_history
-    where id in (select unnest(steps) from private.silences where user_id = person)
-  ),
-  changed as (
-    select distinct on (conversation_id) conversation_id, notice
-    from steps
-    where (notice).id is not null
-    order by conversation_id, id desc
-  )
-  select coalesce(
-    json_agg(
-      json_build_object(
-        'conversation_id', conversation_id,
-        'name', private.quote((private.partner_in(person, conversation_id)).name),
-        'unread', coalesce(told.unread, 0),
-        'status', (changed.notice).status,
-        'title', private.quote((changed.notice).title),
-        'date', private.iso((changed.notice).date),
-        'text', case
-          when (private.notification_settings_of(person)).previews then private.quote((told.notice).content, 160)
-        end
-      )
-      order by coalesce((told.notice).id, 0) desc, conversation_id desc
-    ),
-    '[]'
-  )
-  from (select * from messages where (notice).id is not null) as told
-  full join changed using (conversation_id)
-$function$;
-
 CREATE OR REPLACE FUNCTION private.unspaced_letters()
   RETURNS text
   LANGUAGE plpgsql
@@ -5683,7 +5664,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.webhook_data (
+CREATE OR REPLACE FUNCTION private.webhook_job (
   entry private.outbox
 )
   RETURNS json
@@ -5722,7 +5703,13 @@ begin
     when 'user.erased' then
       data := json_build_object('user_id', entry.subject_id);
   end case;
-  return data;
+  if data is null then
+    return null;
+  end if;
+  return json_build_object(
+    'id', entry.id, 'key', entry.key, 'type', entry.event, 'timestamp', private.iso(entry.created_at), 'data', data,
+    'request', entry.request
+  );
 end
 $function$;
 
@@ -5853,19 +5840,25 @@ CREATE OR REPLACE FUNCTION public.describe_queues()
   SECURITY DEFINER
   SET search_path TO ''
   AS $function$
-declare
-  search constant json := private.describe_search();
 begin
   return query
     select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
     from public.reports
     where resolved_at is null;
   return query
-    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
-    from json_each(private.describe_outbox()) as channels (channel, counts)
-    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+    select
+      name, count(*) filter (where attempts < 8),
+      greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8)))::float8,
+      count(*) filter (where attempts >= 8)
+    from unnest(array['person', 'push', 'mail', 'webhook']) with ordinality as channels (name, place)
+    left join private.outbox on channel = name
+    group by name, place
+    order by place;
   return query
-    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
+    select 'embeddings', counts.waiting, oldest, counts.dead
+    from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint);
 end
 $function$;
 
@@ -6260,14 +6253,16 @@ address that Auth has accepted; retry, because an account that was pending had t
 needs an accepted CAPTCHA; taken, by an account that stays; not made, for another reason. Only for the Edge Functions,
 because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
 
+COMMENT ON FUNCTION "private"."claim"(text, integer, jsonb) IS 'Claims what is due in a channel, to no receiver that is busy, and drops what nobody wants any more.';
+
 COMMENT ON FUNCTION "private"."claim_embeddings"(text, integer, boolean) IS 'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, as adopt_model.';
 
-COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, to no busy domain, or returns null; drops those with nothing to tell. Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."claim_mail"(jsonb) IS 'Claims a due mail, or returns null. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims due pushes, none for receivers that are busy, and drops those that nobody wants. Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."claim_pushes"(integer, jsonb) IS 'Claims due pushes. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims up to max_rows due webhooks, of each conversation the first. Definer, as due_channels.';
+COMMENT ON FUNCTION "private"."claim_webhooks"(integer) IS 'Claims due webhooks, of each conversation the first. Definer, as due_channels.';
 
 COMMENT ON FUNCTION "private"."complete"(text[], text, bigint[], integer) IS 'Values that go on from each of the typed parts, at their beginning or from a later word, after what is written
 before: {interests, cities, names}. First those that begin with them, then the most frequent.';
@@ -6304,8 +6299,6 @@ and two from 9, so the first 5 and 6 letters suffice.';
 COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
 forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms,
 and the deniers of queries.';
-
-COMMENT ON FUNCTION "private"."describe_outbox"() IS 'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';
 
 COMMENT ON FUNCTION "private"."describe_query"(private.search_query, bigint[]) IS 'What to say and highlight of a query.';
 
@@ -6438,6 +6431,9 @@ COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a res
 
 COMMENT ON FUNCTION "private"."log_moderation"(text, bigint, bigint, text) IS 'Appends to the log; 400 without a reason.';
 
+COMMENT ON FUNCTION "private"."mail_job"(private.outbox) IS 'A mail that names each conversation with unread messages, or with steps of reservations in the silence; null if there
+is none, or the person wants no mail.';
+
 COMMENT ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) IS 'How profiles match the words of a query: those of these that have any, or are neighbours in meaning. `coverage`: the
 share of the query''s rarity that it has; `in_name`: the name has all the words, and with `is_name` no others; `lives`:
 in the place that is asked for, true if none is; `lacks`: says to lack what is denied.';
@@ -6498,8 +6494,8 @@ COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change of th
 
 COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';
 
-COMMENT ON FUNCTION "private"."push_data"(private.outbox) IS 'What a push says: {type, conversation_id, id, name, unread, status, title, date, text}; null if the person does not
-want it any more. id is a message''s or a reservation''s; title and text are null without previews.';
+COMMENT ON FUNCTION "private"."push_job"(private.outbox) IS 'A push with what it says of the latest message or a reservation; title and text are null without previews. Null if the
+person does not want it any more, or the device is gone.';
 
 COMMENT ON FUNCTION "private"."push_receivers"(private.devices) IS 'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
 has one may have any number, or by its IP address.';
@@ -6595,13 +6591,11 @@ COMMENT ON FUNCTION "private"."to_state"(private.inbox_entries) IS 'How a user h
 
 COMMENT ON FUNCTION "private"."typos"(text, text, integer) IS 'How many letters are wrong, missing, too many, or swapped. Null above the budget.';
 
-COMMENT ON FUNCTION "private"."unseen_by"(bigint) IS 'What a mail tells a person of each conversation with unread messages, or steps of reservations in their silence.';
-
 COMMENT ON FUNCTION "private"."unspaced_letters"() IS 'The letters of Han, kana, Thai, Lao, Khmer and Burmese, for a character class.';
 
 COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
-COMMENT ON FUNCTION "private"."webhook_data"(private.outbox) IS 'The data of an event: ids, and no names or texts; null if the subject is gone.';
+COMMENT ON FUNCTION "private"."webhook_job"(private.outbox) IS 'An event with its data: ids, and no names or texts; null if the subject is gone.';
 
 COMMENT ON FUNCTION "private"."weight_value"(tsvector, tsquery) IS 'What a word that somebody has is worth, by the best field: name, interests, place, biography.';
 
@@ -6616,7 +6610,8 @@ COMMENT ON FUNCTION "private"."words_vector"(public.profiles, text, text[]) IS '
 COMMENT ON FUNCTION "private"."write_reservation"(public.reservations, bigint, text, timestamp with time zone) IS 'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
 history; moment is the time of the whole step, so that nothing becomes due during it.';
 
-COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
+COMMENT ON FUNCTION "public"."describe_queues"() IS 'For each queue how many entries wait, for how many seconds the oldest could have been done, and the dead letters.
+Definer, as find_people.';
 
 COMMENT ON FUNCTION "public"."erase_person"(bigint, text) IS 'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
 
@@ -6765,6 +6760,22 @@ REVOKE ALL ON FUNCTION "private"."apply_restriction"(bigint, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."apply_restriction"(bigint, text) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."claim"(text, integer, jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."claim"(text, integer, jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."claim_mail"(jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."claim_mail"(jsonb) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "private"."claim_pushes"(integer, jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."claim_pushes"(integer, jsonb) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "private"."claim_webhooks"(integer) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."claim_webhooks"(integer) TO "edge_functions", "postgres";
+
 REVOKE ALL ON FUNCTION "private"."complete_places"(text, integer) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."complete_places"(text, integer) TO "postgres";
@@ -6809,6 +6820,10 @@ REVOKE ALL ON FUNCTION "private"."lock_reservation"(bigint, bigint) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."lock_reservation"(bigint, bigint) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."mail_job"(private.outbox) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."mail_job"(private.outbox) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query) TO "postgres";
@@ -6820,6 +6835,10 @@ GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."purge_evidence"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."purge_evidence"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."push_job"(private.outbox) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."push_job"(private.outbox) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."raise_conflict"(text, text, text) FROM PUBLIC;
 
@@ -6857,13 +6876,13 @@ REVOKE ALL ON FUNCTION "private"."time_zone_of"(text, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."time_zone_of"(text, text) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."unseen_by"(bigint) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."unseen_by"(bigint) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."warnings_of"(bigint) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."warnings_of"(bigint) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."webhook_job"(private.outbox) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."webhook_job"(private.outbox) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."with_states"(private.message_view[]) FROM PUBLIC;
 
