@@ -1,7 +1,7 @@
 /** Whom the worker tells of what and when, and what becomes of the outbox. */
 import { devices, keys, lisbon, settings, subscribe, work } from './devices.ts'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
-import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
+import { passTime, people, type Person, refuses, runJob, sql, talk, test } from './fixture.ts'
 
 const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
@@ -390,7 +390,7 @@ test('the webhook gets the events of a conversation one by one, and a dead lette
   equal([types(await claimWebhooks()), await claimWebhooks()], [[['message.created', idOf(ab)]], []])
   for (const [time, left] of [['31 days', 2], ['33 days', 0]] as const) {
     await passTime(time)
-    await sql('select private.forget_dead_letters()')
+    await runJob('forget dead letters')
     equal(await dead('webhook'), left)
   }
 })

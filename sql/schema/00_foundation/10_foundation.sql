@@ -7,7 +7,7 @@ comment on schema api is 'API functions. Only the Edge Functions may call them, 
 comment on schema private is 'Helpers of policies and API functions, and tables that no caller can access.';
 
 -- The platform grants everything on new tables to the API roles, and Postgres grants execute on new functions to
--- public. Here only the explicit grants of these files count.
+-- public. Here only the explicit grants of these files count, and that the Edge Functions can call what is in api.
 alter default privileges in schema public revoke all on tables from anon, authenticated;
 alter default privileges in schema public revoke all on sequences from anon, authenticated;
 alter default privileges in schema public revoke all on functions from anon, authenticated;
@@ -29,6 +29,7 @@ alter role edge_functions set statement_timeout = '5s';
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
+alter default privileges in schema api grant execute on functions to edge_functions;
 grant usage on schema private to edge_functions, anon, authenticated;
 
 create function private.act_as(claims jsonb, strict boolean)

@@ -123,33 +123,41 @@ begin
   -- In the order of an erasure, which goes on to the reports as well.
   perform from public.profiles where user_id = person for no key update;
   perform from public.users where id = person for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
 end
 $$;
 comment on function private.lock_person(bigint) is
-  'Locks a person, so that a change of theirs happens before or after what an admin does.';
+  'Locks a person, so that a change of theirs happens before or after what an admin does; 404 for nobody.';
 
-create function private.apply_restriction(person bigint, restriction text)
+create function private.set_restriction(person bigint, restriction text, is_on boolean)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
-declare
-  is_new boolean;
 begin
-  if restriction = 'hide' then
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'suspend' then
+    update public.users
+    set is_active = not is_on
+    where id = person and is_active = is_on and confirmed_at is not null and erased_at is null;
+  elsif is_on then
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
     -- Who has been erased has no profile.
     insert into public.hidden_profiles (user_id)
     select id from public.users where id = person and erased_at is null
     on conflict do nothing;
-    is_new := found;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
   else
-    update public.users set is_active = false where id = person and is_active;
-    is_new := found;
+    delete from public.hidden_profiles where user_id = person;
   end if;
-  return is_new;
+  return found;
 end
 $$;
-comment on function private.apply_restriction(bigint, text) is 'Hides or suspends a locked person; false if they are.';
+comment on function private.set_restriction(bigint, text, boolean) is
+  'Hides or suspends a person, or ends that; false if that was done before.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
@@ -177,7 +185,7 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action);
+    perform private.set_restriction(person, action, true);
   end if;
   return resolved;
 end

@@ -49,29 +49,12 @@ an id; restricted: only those who are hidden or suspended. Definer, because the 
 private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
-create function private.lock_to_restrict(person bigint, restriction text)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if restriction is null or restriction not in ('hide', 'suspend') then
-    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
-  elsif not exists (select from public.users where id = person) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  perform private.lock_person(person);
-end
-$$;
-comment on function private.lock_to_restrict(bigint, text) is
-  'Locks a person whom an admin restricts or restores; raises 400 for an unknown restriction and 404 for nobody.';
-
 create function public.restrict_person(person bigint, restriction text, note text)
 returns text
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if not private.apply_restriction(person, restriction) then
+  if not private.set_restriction(person, restriction, true) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -91,15 +74,7 @@ returns text
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if restriction = 'hide' then
-    delete from public.hidden_profiles where user_id = person;
-  else
-    update public.users
-    set is_active = true
-    where id = person and not is_active and confirmed_at is not null and erased_at is null;
-  end if;
-  if not found then
+  if not private.set_restriction(person, restriction, false) then
     raise sqlstate 'PT409' using
       message = case restriction when 'hide' then 'This profile is not hidden' else 'This account is not suspended' end;
   end if;

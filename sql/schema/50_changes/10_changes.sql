@@ -164,18 +164,3 @@ the pair''s typing: topic. Definer, as record_conversation.';
 create trigger record_block
   after insert or delete on private.blocks
   for each row execute function private.record_block();
-
-create function private.forget_changes()
-returns integer
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  forgotten integer;
-begin
-  delete from private.changes where created_at < (select private.present()) - interval '31 days';
-  get diagnostics forgotten = row_count;
-  return forgotten;
-end
-$$;
-comment on function private.forget_changes() is
-  'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';

@@ -15,21 +15,6 @@ create type private.change_cursor as (
 comment on type private.change_cursor is
   'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
-create function private.decode_cursor(encoded text)
-returns private.change_cursor
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
-begin
-  return convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
-exception
-  when data_exception then
-    return null;
-end
-$$;
-comment on function private.decode_cursor(text) is 'A cursor from its base64url; null for anything else.';
-
 create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
 language plpgsql immutable security invoker set search_path = ''
@@ -107,31 +92,45 @@ $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
   'A user''s newest change that is visible in this snapshot, by transaction.';
 
-create function private.require_current(cursor private.change_cursor)
-returns void
+create function private.read_cursor(encoded text, person bigint)
+returns private.change_cursor
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  last_seen constant pg_snapshot := coalesce(cursor.target, cursor.seen);
+  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
   oldest constant timestamptz := private.present() - interval '30 days';
+  cursor private.change_cursor;
+  last_seen pg_snapshot;
   newest private.changes;
 begin
+  begin
+    cursor := convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
+  exception
+    when data_exception then
+      cursor := null;
+  end;
+  if cursor.user_id is distinct from person or num_nulls(cursor.epoch, cursor.issued_at, cursor.seen) > 0
+    or num_nulls(cursor.target, cursor.xid, cursor.id) not in (0, 3) then
+    raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+  end if;
+  last_seen := coalesce(cursor.target, cursor.seen);
   if cursor.issued_at >= oldest
     and cursor.epoch = (select epoch from private.changes_origin)
     and pg_snapshot_xmax(last_seen) <= pg_snapshot_xmax(pg_current_snapshot()) then
     -- A copy of the files, restored, has the same epoch and uses the same transaction ids again. Then what the owner
     -- has seen last is not there, or something else is there that they seem to have seen.
-    newest := private.newest_change(cursor.user_id, last_seen);
+    newest := private.newest_change(person, last_seen);
     if (newest.id, newest.created_at) is not distinct from (cursor.newest_id, cursor.newest_at)
       or newest.id is null and cursor.newest_at < oldest then
-      return;
+      return cursor;
     end if;
   end if;
   raise sqlstate 'PT410' using message = 'after: this cursor is not valid any more, read everything anew';
 end
 $$;
-comment on function private.require_current(private.change_cursor) is
-  'Raises 410 for a cursor that is older than 30 days or from before a restore.';
+comment on function private.read_cursor(text, bigint) is
+  'A cursor from its base64url. Raises 400 unless it is this person''s, and 410 if it is older than 30 days or from before
+a restore.';
 
 create function api.list_changes(after text, page_limit integer)
 returns json
@@ -141,16 +140,11 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  page private.changes[] := array[]::private.changes[];
+  page private.changes[] := '{}';
   more boolean := false;
 begin
   if after is not null then
-    cursor := private.decode_cursor(after);
-    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
-      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
-      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
-    end if;
-    perform private.require_current(cursor);
+    cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
     -- One more than the page, to know whether another page follows.
     page := array(
@@ -196,4 +190,3 @@ $$;
 comment on function api.list_changes(text, integer) is
   'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
 present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
-grant execute on function api.list_changes(text, integer) to edge_functions;

@@ -28,21 +28,13 @@ $$;
 comment on function private.is_in_message(text) is
   'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
 
-create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
-create function private.is_in_evidence(path text)
-returns boolean
-language sql stable security invoker set search_path = ''
-as $$
-  select exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
-$$;
-comment on function private.is_in_evidence(text) is 'Whether this file is in the evidence of a report.';
-
 create function private.can_read_attachment(path text)
 returns boolean
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-  return not private.is_in_evidence(path) or private.is_in_message(path);
+  return not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+    or private.is_in_message(path);
 end
 $$;
 comment on function private.can_read_attachment(text) is
@@ -114,7 +106,8 @@ as $$
 begin
   return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
     and not private.is_in_message(path)
-    and not private.is_in_evidence(path);
+    -- So it is in no evidence either.
+    and private.can_read_attachment(path);
 end
 $$;
 comment on function private.can_remove_attachment(text) is
@@ -172,7 +165,6 @@ as $$
 $$;
 comment on function api.list_avatars() is
   'The caller''s avatars, up to the number that Storage removes in one request; an erasure removes them.';
-grant execute on function api.list_avatars() to edge_functions;
 
 create function private.check_attachment()
 returns trigger

@@ -38,7 +38,6 @@ as $$
   ))
 $$;
 comment on function api.list_devices() is 'The caller''s devices, newest first. Definer, as callers have no grant.';
-grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
 returns void
@@ -66,7 +65,6 @@ end
 $$;
 comment on function api.put_device(uuid, jsonb) is
   'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
-grant execute on function api.put_device(uuid, jsonb) to edge_functions;
 
 create function api.delete_device(device uuid)
 returns void
@@ -77,4 +75,3 @@ begin
 end
 $$;
 comment on function api.delete_device(uuid) is 'Removes a caller''s device, if it is there. Definer, as list_devices.';
-grant execute on function api.delete_device(uuid) to edge_functions;

@@ -206,11 +206,3 @@ comment on function private.finish_outbox(jsonb) is
 device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
 retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, as due_channels.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
-
-create function private.forget_dead_letters()
-returns void
-language sql volatile security invoker set search_path = ''
-as $$
-  delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
-$$;
-comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';

@@ -61,8 +61,6 @@ COMMENT ON INDEX "public"."messages_unread_idx" IS NULL;
 
 COMMENT ON INDEX "public"."reports_one_open_per_subject" IS NULL;
 
-COMMENT ON INDEX "public"."reports_open_idx" IS NULL;
-
 COMMENT ON INDEX "public"."reservations_due_at_idx" IS NULL;
 
 COMMENT ON TYPE "private"."conversation_state" IS NULL;
@@ -78,6 +76,10 @@ DROP INDEX "private"."search_entries_unembedded_idx";
 DROP INDEX "private"."stored_replies_report_id_idx";
 
 DROP INDEX "public"."hidden_profiles_report_id_idx";
+
+DROP INDEX "public"."reports_open_idx";
+
+DROP INDEX "public"."reports_purge_at_idx";
 
 ALTER TABLE "private"."stored_replies"
   DROP CONSTRAINT "stored_replies_report_id_fkey";
@@ -109,6 +111,8 @@ DROP FUNCTION "private"."current_admin"();
 
 DROP FUNCTION "private"."dashboard_user"(text);
 
+DROP FUNCTION "private"."decode_cursor"(text);
+
 DROP FUNCTION "private"."denied"(text[]);
 
 DROP FUNCTION "private"."describe_outbox"();
@@ -121,6 +125,10 @@ DROP FUNCTION "private"."encode_cursor"(private.change_cursor);
 
 DROP FUNCTION "private"."export_account"();
 
+DROP FUNCTION "private"."forget_changes"();
+
+DROP FUNCTION "private"."forget_dead_letters"();
+
 DROP FUNCTION "private"."has_message_of"(bigint, bigint);
 
 DROP FUNCTION "private"."history_of"(public.reservations, timestamp WITH time zone);
@@ -129,7 +137,11 @@ DROP FUNCTION "private"."hit_body"(private.search_entries, double precision);
 
 DROP FUNCTION "private"."is_begun"(private.query_word);
 
+DROP FUNCTION "private"."is_in_evidence"(text);
+
 DROP FUNCTION "private"."lock_reservation"(bigint, bigint, boolean);
+
+DROP FUNCTION "private"."lock_to_restrict"(bigint, text);
 
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 
@@ -154,6 +166,8 @@ DROP FUNCTION "private"."refusal_code"(bigint, bigint);
 DROP FUNCTION "private"."registrable_name"(text);
 
 DROP FUNCTION "private"."replace_interests"(bigint, bigint[]);
+
+DROP FUNCTION "private"."require_current"(private.change_cursor);
 
 DROP FUNCTION "private"."require_participant"(bigint);
 
@@ -399,92 +413,71 @@ declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
-  at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
-  at_report bigint := (place ->> 'report')::bigint;
+  -- In the place of a conversation the reports, which come last: the largest integer of JSON.
+  of_reports constant bigint := 9007199254740991;
+  at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[
     case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
   ];
-  entry record;
+  list record;
   page record;
+  next_place jsonb;
 begin
-  for entry in
-    select *
+  for list in
+    select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id from private.my_conversations() as id
-      where id >= at_conversation and at_report is null
-      order by id
-      limit remaining + 1
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 1
     ), emails)
+    union all
+    select of_reports, null, null, null, '],"reports":['
     order by id
   loop
-    if entry.id > at_conversation or after_id is null then
+    if list.id > at_list or after_id is null then
       if remaining <= 0 then
-        perform private.set_response_metadata(
-          jsonb_build_object('place', jsonb_build_object('conversation', entry.id))
-        );
-        return array_to_string(pieces, '');
+        next_place := jsonb_build_object('conversation', list.id);
+        exit;
       end if;
-      pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
+      pieces := pieces || (case when list.id < of_reports then separator else '' end || list.head);
       after_id := 0;
       remaining := remaining - 1;
     end if;
     separator := ',';
-    select
-      string_agg(
-        private.print_message(
-          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
+    if list.id < of_reports then
+      select
+        string_agg(private.print_message(
+          private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end),
           with_states => coalesce(edited_at, deleted_at) is not null
-        )::text,
-        ','
-        order by message.id
-      ) as bodies,
-      count(*) as length,
-      max(message.id) as last_id
-    into page
-    from (
-      select *
-      from public.messages
-      where conversation_id = entry.id and id > after_id
-      order by id
-      limit remaining + 1
-    ) as message;
+        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+      into page
+      from (
+        select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
+      ) as message;
+    else
+      select
+        string_agg(json_build_object(
+          'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+          'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+          'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+      into page
+      from (
+        select * from public.reports where reporter_id = private.my_id() and id > after_id order by id limit remaining + 1
+      ) as report;
+    end if;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
-      perform private.set_response_metadata(
-        jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
-      );
-      return array_to_string(pieces, '');
+      next_place := jsonb_build_object('conversation', list.id, 'message', page.last_id);
+      exit;
     end if;
+    -- The end of a conversation, and of the document.
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
-
-  if at_report is null then
-    pieces := pieces || '],"reports":['::text;
-    at_report := 0;
-  end if;
-  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
-  into page
-  from (
-    select id, json_build_object(
-      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-    )::text as body
-    from public.reports
-    where reporter_id = private.my_id() and id > at_report
-    order by id
-    limit remaining + 1
-  ) as reports;
-  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
-  if page.length > remaining then
-    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
-    return array_to_string(pieces, '');
-  end if;
-  return array_to_string(pieces || ']}'::text, '');
+  perform private.set_response_metadata(jsonb_build_object('place', next_place));
+  return array_to_string(pieces, '');
 end
 $function$;
 
@@ -686,16 +679,11 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  page private.changes[] := array[]::private.changes[];
+  page private.changes[] := '{}';
   more boolean := false;
 begin
   if after is not null then
-    cursor := private.decode_cursor(after);
-    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
-      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
-      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
-    end if;
-    perform private.require_current(cursor);
+    cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
     -- One more than the page, to know whether another page follows.
     page := array(
@@ -1818,32 +1806,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.apply_restriction (
-  person      bigint,
-  restriction text
-)
-  RETURNS boolean
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  is_new boolean;
-begin
-  if restriction = 'hide' then
-    -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id)
-    select id from public.users where id = person and erased_at is null
-    on conflict do nothing;
-    is_new := found;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
-  else
-    update public.users set is_active = false where id = person and is_active;
-    is_new := found;
-  end if;
-  return is_new;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.begin_sign_up (
   address text,
   name    text,
@@ -1968,6 +1930,39 @@ begin
     headers => jsonb_build_object('Content-Type', 'application/json', 'apikey', key)
   )
   from generate_series(1, calls);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.can_read_attachment (
+  path text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  return not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+    or private.is_in_message(path);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.can_remove_attachment (
+  path text
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  STABLE
+  STRICT
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
+    and not private.is_in_message(path)
+    -- So it is in no evidence either.
+    and private.can_read_attachment(path);
 end
 $function$;
 
@@ -3045,20 +3040,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.forget_changes()
-  RETURNS integer
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  forgotten integer;
-begin
-  delete from private.changes where created_at < (select private.present()) - interval '31 days';
-  get diagnostics forgotten = row_count;
-  return forgotten;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.handle_changed_messages()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -3282,17 +3263,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.is_in_evidence (
-  path text
-)
-  RETURNS boolean
-  LANGUAGE sql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-  select exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
-$function$;
-
 CREATE OR REPLACE FUNCTION private.is_listed (
   word text
 )
@@ -3484,10 +3454,20 @@ CREATE OR REPLACE FUNCTION private.list_jobs()
       ) as due
     $job$),
     ('count words', '37 * * * *', 'select private.count_words()'),
-    ('forget dead letters', '23 3 * * *', 'select private.forget_dead_letters()'),
-    ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
+    ('forget dead letters', '23 3 * * *', $job$
+      delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
+    $job$),
+    -- A day after the last cursor. Reads the whole log.
+    ('forget old changes', '47 3 * * *', $job$
+      delete from private.changes where created_at < (select private.present()) - interval '31 days'
+    $job$),
     ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
-    ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
+    ('purge evidence', '29 3 * * *', $job$
+      with due as (
+        update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
+      )
+      delete from private.report_evidence where report_id in (select id from due)
+    $job$),
     ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
 $function$;
 
@@ -3605,6 +3585,23 @@ begin
   -- A concurrent erasure, deactivation or block waits, or has happened by now.
   perform private.lock_me(beside => partner, shared => true);
   return partner;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.lock_person (
+  person bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  -- In the order of an erasure, which goes on to the reports as well.
+  perform from public.profiles where user_id = person for no key update;
+  perform from public.users where id = person for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
 end
 $function$;
 
@@ -4419,20 +4416,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.purge_evidence()
-  RETURNS integer
-  LANGUAGE sql
-  SET search_path TO ''
-  AS $function$
-  with due as (
-    update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
-  ),
-  purged as (
-    delete from private.report_evidence where report_id in (select id from due)
-  )
-  select count(*)::integer from due
-$function$;
-
 CREATE OR REPLACE FUNCTION private.push_job (
   entry private.outbox
 )
@@ -4573,6 +4556,48 @@ begin
     select salt into strict todays from private.rate_limit_salts where valid_on = current_date;
   end if;
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_cursor (
+  encoded text,
+  person  bigint
+)
+  RETURNS private.change_cursor
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
+  oldest constant timestamptz := private.present() - interval '30 days';
+  cursor private.change_cursor;
+  last_seen pg_snapshot;
+  newest private.changes;
+begin
+  begin
+    cursor := convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
+  exception
+    when data_exception then
+      cursor := null;
+  end;
+  if cursor.user_id is distinct from person or num_nulls(cursor.epoch, cursor.issued_at, cursor.seen) > 0
+    or num_nulls(cursor.target, cursor.xid, cursor.id) not in (0, 3) then
+    raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+  end if;
+  last_seen := coalesce(cursor.target, cursor.seen);
+  if cursor.issued_at >= oldest
+    and cursor.epoch = (select epoch from private.changes_origin)
+    and pg_snapshot_xmax(last_seen) <= pg_snapshot_xmax(pg_current_snapshot()) then
+    -- A copy of the files, restored, has the same epoch and uses the same transaction ids again. Then what the owner
+    -- has seen last is not there, or something else is there that they seem to have seen.
+    newest := private.newest_change(person, last_seen);
+    if (newest.id, newest.created_at) is not distinct from (cursor.newest_id, cursor.newest_at)
+      or newest.id is null and cursor.newest_at < oldest then
+      return cursor;
+    end if;
+  end if;
+  raise sqlstate 'PT410' using message = 'after: this cursor is not valid any more, read everything anew';
 end
 $function$;
 
@@ -5463,6 +5488,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.set_restriction (
+  person      bigint,
+  restriction text,
+  is_on       boolean
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'suspend' then
+    update public.users
+    set is_active = not is_on
+    where id = person and is_active = is_on and confirmed_at is not null and erased_at is null;
+  elsif is_on then
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id)
+    select id from public.users where id = person and erased_at is null
+    on conflict do nothing;
+  else
+    delete from public.hidden_profiles where user_id = person;
+  end if;
+  return found;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.settle_reservations()
   RETURNS integer
   LANGUAGE plpgsql
@@ -5933,15 +5989,7 @@ CREATE OR REPLACE FUNCTION public.lift_restriction (
   SET search_path TO ''
   AS $function$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if restriction = 'hide' then
-    delete from public.hidden_profiles where user_id = person;
-  else
-    update public.users
-    set is_active = true
-    where id = person and not is_active and confirmed_at is not null and erased_at is null;
-  end if;
-  if not found then
+  if not private.set_restriction(person, restriction, false) then
     raise sqlstate 'PT409' using
       message = case restriction when 'hide' then 'This profile is not hidden' else 'This account is not suspended' end;
   end if;
@@ -5982,7 +6030,7 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action);
+    perform private.set_restriction(person, action, true);
   end if;
   return resolved;
 end
@@ -5999,8 +6047,7 @@ CREATE OR REPLACE FUNCTION public.restrict_person (
   SET search_path TO ''
   AS $function$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if not private.apply_restriction(person, restriction) then
+  if not private.set_restriction(person, restriction, true) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -6059,7 +6106,7 @@ COMMENT ON COLUMN "public"."profiles"."languages" IS 'Those that the owner speak
 
 COMMENT ON COLUMN "public"."reports"."is_told" IS 'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 
-COMMENT ON COLUMN "public"."reports"."purge_at" IS 'When private.purge_evidence() deletes note and evidence. Null: both have an account, or it is done.';
+COMMENT ON COLUMN "public"."reports"."purge_at" IS 'When the job "purge evidence" deletes note and evidence. Null: both have an account, or it is done.';
 
 COMMENT ON COLUMN "public"."reservation_history"."conversation_id" IS 'At that time. If an admin moves the reservation, its new participants do not read earlier steps.';
 
@@ -6214,8 +6261,6 @@ models are never compared. Definer, as all that edge_functions may do with index
 
 COMMENT ON FUNCTION "private"."any_term"(text[]) IS 'Finds who has any of these words, or of one with a * behind it any that begins so.';
 
-COMMENT ON FUNCTION "private"."apply_restriction"(bigint, text) IS 'Hides or suspends a locked person; false if they are.';
-
 COMMENT ON FUNCTION "private"."back_off"(integer) IS 'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
 row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
 
@@ -6290,8 +6335,6 @@ COMMENT ON FUNCTION "private"."count_profiles"() IS 'The profiles of the index; 
 
 COMMENT ON FUNCTION "private"."count_words"() IS 'Counts who has each word of the lexicon, each hour, and deletes those that nobody has.';
 
-COMMENT ON FUNCTION "private"."decode_cursor"(text) IS 'A cursor from its base64url; null for anything else.';
-
 COMMENT ON FUNCTION "private"."deletion_keys"(text) IS 'What a mistyped word may be found by. If two words are at most n errors apart, or one and the beginning of the other,
 deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven from 5 letters on
 and two from 9, so the first 5 and 6 letters suffice.';
@@ -6348,8 +6391,6 @@ COMMENT ON FUNCTION "private"."follows"(bigint, bigint, bigint) IS 'Whether a us
 archived it after that message. message is null for anything but a message: then what is archived now counts.';
 
 COMMENT ON FUNCTION "private"."forbid_writing"(bigint) IS 'Raises 403; its X-Error-Code says blocked only to who has blocked.';
-
-COMMENT ON FUNCTION "private"."forget_changes"() IS 'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';
 
 COMMENT ON FUNCTION "private"."forget_pending_password"() IS 'Removes the password of a pending account when a recovery link is requested or its address is invited: the link
 confirms the address, whose owner need not be the person who signed up. A trigger, so that a sign-up in between cannot
@@ -6410,6 +6451,8 @@ search_path`, so that it is inlined.';
 
 COMMENT ON FUNCTION "private"."latin_spelling"(text) IS 'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
 
+COMMENT ON FUNCTION "private"."list_jobs"() IS 'The jobs, each with its time as pg_cron reads it. One machine runs those without Edge Functions or tables of pg_cron.';
+
 COMMENT ON FUNCTION "private"."list_migrations"() IS 'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
 
 COMMENT ON FUNCTION "private"."list_passing"(private.search_filter, text[], integer) IS 'The profiles that meet the conditions, or null if they are more than max_passing. Each has one of the lexemes
@@ -6425,7 +6468,7 @@ it.';
 
 COMMENT ON FUNCTION "private"."lock_pair"(bigint) IS 'Locks the accounts of caller and partner, and returns the partner.';
 
-COMMENT ON FUNCTION "private"."lock_person"(bigint) IS 'Locks a person, so that a change of theirs happens before or after what an admin does.';
+COMMENT ON FUNCTION "private"."lock_person"(bigint) IS 'Locks a person, so that a change of theirs happens before or after what an admin does; 404 for nobody.';
 
 COMMENT ON FUNCTION "private"."lock_reservation"(bigint, bigint) IS 'Locks a reservation, and returns it as it is stored.';
 
@@ -6492,8 +6535,6 @@ COMMENT ON FUNCTION "private"."present"() IS 'The present time, also in a transa
 
 COMMENT ON FUNCTION "private"."protect_history"() IS 'Refuses every change of the history, by its owner too, but the deletion with its reservation or conversation.';
 
-COMMENT ON FUNCTION "private"."purge_evidence"() IS 'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';
-
 COMMENT ON FUNCTION "private"."push_job"(private.outbox) IS 'A push with what it says of the latest message or a reservation; title and text are null without previews. Null if the
 person does not want it any more, or the device is gone.';
 
@@ -6503,6 +6544,9 @@ has one may have any number, or by its IP address.';
 COMMENT ON FUNCTION "private"."raise_conflict"(text, text, text) IS 'Raises 409 with the status of the reservation.';
 
 COMMENT ON FUNCTION "private"."rate_limit_key"(text, text) IS 'Today''s key of a user or address for one kind of request.';
+
+COMMENT ON FUNCTION "private"."read_cursor"(text, bigint) IS 'A cursor from its base64url. Raises 400 unless it is this person''s, and 410 if it is older than 30 days or from before
+a restore.';
 
 COMMENT ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) IS 'Finds whom a query excludes: who lives in a place, has a phrase, or a denied word in any form without saying to lack
 it; and who says so (private.denied_words).';
@@ -6560,6 +6604,8 @@ queued. Definer, as adopt_model.';
 COMMENT ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision) IS
   'All hits among these profiles, with their scores and the parts of them (docs/search.md). Nobody is put before those
 who were compared in meaning, which all neighbours are.';
+
+COMMENT ON FUNCTION "private"."set_restriction"(bigint, text, boolean) IS 'Hides or suspends a person, or ends that; false if that was done before.';
 
 COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
@@ -6756,10 +6802,6 @@ REVOKE ALL ON FUNCTION "private"."any_term"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."any_term"(text[]) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."apply_restriction"(bigint, text) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."apply_restriction"(bigint, text) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."claim"(text, integer, jsonb) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."claim"(text, integer, jsonb) TO "postgres";
@@ -6832,10 +6874,6 @@ REVOKE ALL ON FUNCTION "private"."phrase"(text[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."phrase"(text[]) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."purge_evidence"() FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."purge_evidence"() TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."push_job"(private.outbox) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."push_job"(private.outbox) TO "postgres";
@@ -6843,6 +6881,10 @@ GRANT EXECUTE ON FUNCTION "private"."push_job"(private.outbox) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."raise_conflict"(text, text, text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."raise_conflict"(text, text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."read_cursor"(text, bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."read_cursor"(text, bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) FROM PUBLIC;
 
@@ -6868,6 +6910,10 @@ GRANT EXECUTE
   ON FUNCTION "private"."score_profiles"(bigint[], bigint[], private.search_query, private.search_models, extensions.halfvec, extensions.halfvec, double precision)
   TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."set_restriction"(bigint, text, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."set_restriction"(bigint, text, boolean) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."tags_of"(integer[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."tags_of"(integer[]) TO "postgres";
@@ -6887,6 +6933,10 @@ GRANT EXECUTE ON FUNCTION "private"."webhook_job"(private.outbox) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."with_states"(private.message_view[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."with_states"(private.message_view[]) TO "postgres";
+
+ALTER DEFAULT PRIVILEGES FOR ROLE "postgres" IN SCHEMA "api" REVOKE ALL ON FUNCTIONS FROM PUBLIC;
+
+ALTER DEFAULT PRIVILEGES FOR ROLE "postgres" IN SCHEMA "api" GRANT EXECUTE ON FUNCTIONS TO "edge_functions";
 
 ALTER TABLE "public"."profiles"
   ADD CONSTRAINT "languages is one line that shows something" CHECK (private.is_line(languages))
