@@ -1,29 +1,4 @@
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.export_account()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select json_build_object(
-      'exported_at', private.iso(now()),
-      'user', json_build_object(
-        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-      ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
-      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
-      'warnings', private.warnings_of(users.id)
-    )
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.export_account() is 'What the export has of the caller alone.';
-
 create function private.export_conversations(ids bigint[], emails text)
 returns table (id bigint, voyager_id bigint, voyager json, local json, body text)
 language sql stable security invoker set search_path = ''
@@ -65,13 +40,27 @@ declare
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[
-    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
-  ];
+  pieces text[] := '{}';
   list record;
   page record;
   next_place jsonb;
 begin
+  if place is null then
+    pieces := array(select left(json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )::text, -1) || ',"conversations":['
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = private.my_id());
+  end if;
   for list in
     select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
     -- Each conversation counts as one message, so no more than these fit into a piece.

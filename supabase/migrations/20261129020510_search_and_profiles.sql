@@ -153,6 +153,8 @@ DROP FUNCTION "private"."phrase"(text[]);
 
 DROP FUNCTION "private"."places_to_filter"(text, text);
 
+DROP FUNCTION "private"."plan_person"(bigint, bigint[], boolean, boolean, timestamp WITH time zone);
+
 DROP FUNCTION "private"."present_step"();
 
 DROP FUNCTION "private"."purge_evidence"();
@@ -418,13 +420,27 @@ declare
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[
-    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
-  ];
+  pieces text[] := '{}';
   list record;
   page record;
   next_place jsonb;
 begin
+  if place is null then
+    pieces := array(select left(json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )::text, -1) || ',"conversations":['
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = private.my_id());
+  end if;
   for list in
     select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
     -- Each conversation counts as one message, so no more than these fit into a piece.
@@ -2718,32 +2734,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.export_account()
-  RETURNS json
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-begin
-  return (
-    select json_build_object(
-      'exported_at', private.iso(now()),
-      'user', json_build_object(
-        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-      ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
-      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
-      'warnings', private.warnings_of(users.id)
-    )
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id())
-  );
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.export_conversations (
   ids    bigint[],
   emails text
@@ -4222,97 +4212,74 @@ CREATE OR REPLACE FUNCTION private.plan_notifications (
 declare
   moment constant timestamptz := private.present();
   planned integer := 0;
-  entry record;
+  chosen private.notification_settings;
+  person bigint;
+  due bigint[];
+  awake bigint[];
+  heard bigint[];
+  heard_steps bigint[];
+  newest jsonb;
 begin
-  for entry in
-    with due as materialized (
+  for person, due in
+    with locked as materialized (
       select id, user_id
       from private.outbox
       where channel = 'person' and due_at <= moment and attempts < 8
-      order by due_at
-      limit max_rows
+      order by due_at limit max_rows
       for update skip locked
     )
-    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
+    select user_id, array_agg(id order by id) from locked group by user_id order by user_id
   loop
     begin
-      perform private.plan_person(
-        person => entry.user_id, ids => private.postpone_quiet(entry.ids, moment), push => push, mail => mail,
-        moment => moment
-      );
+      chosen := private.notification_settings_of(person);
+      awake := private.postpone_quiet(due, moment);
+      select
+        array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
+        (array_agg(request order by id desc))[1]
+      into heard, heard_steps, newest
+      from private.outbox
+      where id = any (awake) and (private.notice_of(
+        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+      )).id is not null;
+      if push and chosen.push then
+        insert into private.outbox as waiting (
+          channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
+        )
+        select
+          'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
+          (array_agg(request order by outbox.id desc))[1], moment
+        from private.outbox
+        join private.devices on devices.user_id = person
+        where outbox.id = any (heard)
+        group by event, conversation_id, devices.id
+        on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
+        do update set
+          subject_id = greatest(waiting.subject_id, excluded.subject_id), request = excluded.request,
+          -- A dead letter is tried again, once its last attempt is over.
+          attempts = case when waiting.attempts < 8 then waiting.attempts else 0 end;
+      end if;
+      if mail and chosen.email and heard is not null then
+        insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
+        if found then
+          insert into private.outbox as waiting (channel, event, user_id, request, due_at)
+          values ('mail', 'silence', person, newest, moment)
+          on conflict (user_id) where channel = 'mail'
+          do update set attempts = 0, request = excluded.request where waiting.attempts >= 8;
+        else
+          update private.silences set steps = silences.steps || heard_steps where user_id = person;
+        end if;
+      end if;
+      delete from private.outbox where id = any (awake);
     exception
       -- One person's rows must not keep the others' waiting.
       when others then
         update private.outbox
         set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
-        where id = any (entry.ids);
+        where id = any (due);
     end;
-    planned := planned + cardinality(entry.ids);
+    planned := planned + cardinality(due);
   end loop;
   return to_json(planned);
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.plan_person (
-  person bigint,
-  ids    bigint[],
-  push   boolean,
-  mail   boolean,
-  moment timestamp with time zone
-)
-  RETURNS void
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
-  heard bigint[];
-  heard_steps bigint[];
-  newest jsonb;
-begin
-  select
-    array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
-    (array_agg(request order by id desc))[1]
-  into heard, heard_steps, newest
-  from private.outbox
-  where id = any (ids)
-    and (
-      private.notice_of(
-        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
-      )
-    ).id is not null;
-  if push and chosen.push then
-    insert into private.outbox as waiting (
-      channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
-    )
-    select
-      'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
-      (array_agg(request order by outbox.id desc))[1], moment
-    from private.outbox
-    join private.devices on devices.user_id = person
-    where outbox.id = any (heard)
-    group by event, conversation_id, devices.id
-    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set
-      subject_id = greatest(waiting.subject_id, excluded.subject_id),
-      request = excluded.request,
-      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
-      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
-      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
-  end if;
-  if mail and chosen.email and heard is not null then
-    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
-    if found then
-      insert into private.outbox as waiting (channel, event, user_id, request, due_at)
-      values ('mail', 'silence', person, newest, moment)
-      on conflict (user_id) where channel = 'mail'
-      do update set attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
-      where waiting.attempts >= 8;
-    else
-      update private.silences set steps = silences.steps || heard_steps where user_id = person;
-    end if;
-  end if;
-  delete from private.outbox where id = any (ids);
 end
 $function$;
 
@@ -6356,8 +6323,6 @@ COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their
 by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
 because it deletes from auth.users.';
 
-COMMENT ON FUNCTION "private"."export_account"() IS 'What the export has of the caller alone.';
-
 COMMENT ON FUNCTION "private"."export_conversations"(bigint[], text) IS 'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
 
 COMMENT ON FUNCTION "private"."facet"(text, text) IS 'A lexeme for a value that filters compare. An asterisk would end a beginning in private.any_term.';
@@ -6522,9 +6487,8 @@ COMMENT ON FUNCTION "private"."places_named"(text[]) IS 'Which of these folded p
 
 COMMENT ON FUNCTION "private"."places_within"(integer[], double precision) IS 'These places, and the cities and districts around those of them that are one.';
 
-COMMENT ON FUNCTION "private"."plan_notifications"(integer, boolean, boolean) IS 'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
-
-COMMENT ON FUNCTION "private"."plan_person"(bigint, bigint[], boolean, boolean, timestamp with time zone) IS 'Turns these rows of a person, which the caller has locked, into pushes and a mail.';
+COMMENT ON FUNCTION "private"."plan_notifications"(integer, boolean, boolean) IS 'Turns up to max_rows rows whose delay has passed into pushes and mails, if the worker has these. Definer, as
+due_channels.';
 
 COMMENT ON FUNCTION "private"."postpone_quiet"(bigint[], timestamp with time zone) IS 'Lets those rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns the others.';
 
@@ -6833,10 +6797,6 @@ GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres
 REVOKE ALL ON FUNCTION "private"."denied_words"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."denied_words"(text) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."export_account"() FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."export_account"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUBLIC;
 
