@@ -23,8 +23,7 @@ create table public.reports (
   is_told boolean not null default false
 );
 comment on table public.reports is
-  'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
-The users cannot be deleted while it exists; erasing a user keeps the row.';
+  'What people have reported. Written only by functions of reporters and moderators; erasing a user keeps the row.';
 comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
 comment on column public.reports.message_id is
   'The reported message; null: the person. No foreign key, because the report outlives the message.';
@@ -175,8 +174,7 @@ begin
     )
     from public.reports
     where reporter_id = (select private.my_id()) and id < before_id
-    order by id desc
-    limit page_limit + 1
+    order by id desc limit page_limit + 1
   );
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end

@@ -15,7 +15,6 @@ create table public.moderation_log (
   constraint "every decision has a reason" check (note is not null or action = 'read evidence')
 );
 comment on table public.moderation_log is 'What admins did: who, when and why. Append-only, also for its owner.';
-comment on column public.moderation_log.user_id is 'The person whom it is about.';
 create index moderation_log_report_id_idx on public.moderation_log (report_id);
 create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
@@ -63,9 +62,7 @@ comment on function private.keep_profile_hidden() is
 
 create trigger keep_profile_hidden
   before insert or update of is_searchable on public.profiles
-  for each row
-  when (new.is_searchable)
-  execute function private.keep_profile_hidden();
+  for each row when (new.is_searchable) execute function private.keep_profile_hidden();
 
 create view public.moderation_queue with (security_invoker = true) as
 select
@@ -82,8 +79,7 @@ cross join lateral (
     count(*) as reports,
     count(*) filter (where others.resolution = 'dismiss') as dismissed,
     count(*) filter (where others.resolution <> 'dismiss') as upheld
-  from public.reports as others
-  where others.user_id = reports.user_id and others.id < reports.id
+  from public.reports as others where others.user_id = reports.user_id and others.id < reports.id
 ) as earlier
 where reports.resolved_at is null
 order by reports.id;
@@ -101,15 +97,13 @@ declare
   -- The dashboard's SQL editor ends each statement with comments that say who ran it.
   editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
 begin
-  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
-    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+  if note !~ '[^[:space:][:cntrl:]]' or char_length(note) > 2000 or note is null and action <> 'read evidence' then
     raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
   end if;
-  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  insert into public.moderation_log (action, report_id, user_id, note, by_whom)
   values (
-    log_moderation.action, report, person,
-    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
-    log_moderation.note
+    action, report, person, note,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor)
   );
 end
 $$;

@@ -27,8 +27,7 @@ begin
     left join public.hidden_profiles as hidden on hidden.user_id = users.id
     cross join lateral (
       select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
-      from public.reports
-      where reports.user_id = users.id
+      from public.reports where reports.user_id = users.id
     ) as about
     where (
         users.id::text = wanted
@@ -39,14 +38,12 @@ begin
         or hidden.user_id is not null
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
-    order by users.id desc
-    limit 50;
+    order by users.id desc limit 50;
 end
 $$;
 comment on function public.find_people(text, boolean) is
   'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
-an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
-private.';
+an id; restricted: only who is hidden or suspended. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function public.restrict_person(person bigint, restriction text, note text)
@@ -83,8 +80,7 @@ begin
 end
 $$;
 comment on function public.lift_restriction(bigint, text, text) is
-  'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
-as these.';
+  'Ends a restriction; a profile stays unsearchable until its owner changes that. Definer, as resolve_report.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
 create function public.erase_person(person bigint, note text)

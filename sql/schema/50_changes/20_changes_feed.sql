@@ -31,8 +31,8 @@ begin
 end
 $$;
 comment on function private.bounded_snapshot(pg_snapshot, integer) is
-  'The snapshot, or an older one with at most as many running transactions, so that a cursor fits into a URL. What the
-older one does not show comes with the next page.';
+  'The snapshot, or an older one with fewer running transactions, so that a cursor fits into a URL. The next page shows
+the rest.';
 
 create function private.changes_between(
   person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
@@ -58,8 +58,7 @@ begin
       and pg_visible_in_snapshot(xid, target)
       and not pg_visible_in_snapshot(xid, seen)
       and id > origin_id
-    order by xid, id
-    limit max_rows;
+    order by xid, id limit max_rows;
 end
 $$;
 comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
@@ -84,8 +83,7 @@ begin
       and xid < pg_snapshot_xmax(snapshot)
       and pg_visible_in_snapshot(xid, snapshot)
       and id > origin_id
-    order by xid desc, id desc
-    limit 1
+    order by xid desc, id desc limit 1
   );
 end
 $$;
@@ -129,8 +127,7 @@ begin
 end
 $$;
 comment on function private.read_cursor(text, bigint) is
-  'A cursor from its base64url. Raises 400 unless it is this person''s, and 410 if it is older than 30 days or from before
-a restore.';
+  'A cursor from its base64url: 400 unless it is this person''s, 410 if older than 30 days or from before a restore.';
 
 create function api.list_changes(after text, page_limit integer)
 returns json

@@ -61,8 +61,7 @@ as $$
 $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
-it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
-not apply.';
+it checks neither size nor type, or signs a URL for an upload, when blocks and quotas would not apply to its file.';
 grant execute on function private.is_upload() to authenticated;
 
 create function private.can_upload_attachment(path text)
@@ -196,6 +195,4 @@ Storage has recorded. Definer, because the sender may not read all of storage.ob
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
-  for each row
-  when (new.attachment ->> 'url' !~* '^https://')
-  execute function private.check_attachment();
+  for each row when (new.attachment ->> 'url' !~* '^https://') execute function private.check_attachment();

@@ -19,8 +19,6 @@ comment on table private.devices is
 comment on column private.devices.silences is
   'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
-comment on index private.devices_endpoint_key is
-  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
 alter table private.devices enable row level security;
 
 create function api.list_devices()
@@ -64,7 +62,8 @@ begin
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
-  'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
+  'Stores the caller''s device; the browser is not that of whoever was logged in there before any more. A repeat changes
+nothing. Definer, as list_devices.';
 
 create function api.delete_device(device uuid)
 returns void

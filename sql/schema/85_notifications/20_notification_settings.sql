@@ -79,8 +79,7 @@ begin
     from (
       select
         (day + quiet_from) at time zone time_zone as starts,
-        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
-          at time zone time_zone as ends
+        (day + (quiet_to < quiet_from)::integer + quiet_to) at time zone time_zone as ends
       from (values ((moment at time zone time_zone)::date), ((moment at time zone time_zone)::date - 1)) as days (day)
     ) as nights
     where moment >= starts and moment < ends

@@ -13,36 +13,30 @@ create domain private.outbox_event as text check (value in (
 
 create table private.outbox (
   id bigint generated always as identity primary key,
+  -- person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail.
+  -- push: one for each device and conversation. mail: one for a silence. webhook: one for each event.
   channel private.outbox_channel not null,
   event private.outbox_event not null,
   conversation_id bigint,
+  -- The message, the entry in the history of a reservation, or what else it is about. Of a push: latest and first.
   subject_id bigint,
   first_id bigint,
   user_id bigint,
   device_id uuid,
+  -- The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.
   key uuid not null default gen_random_uuid(),
+  -- How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.
   attempts integer not null default 0,
+  -- When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.
   due_at timestamptz not null,
   last_error text,
   created_at timestamptz not null default clock_timestamp(),
+  -- The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.
   request jsonb
 );
 comment on table private.outbox is
   'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
 dearer: the worker drops a row whose subject is gone.';
-comment on column private.outbox.channel is
-  'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
-one for each device and conversation. mail: one for a silence. webhook: one for each event.';
-comment on column private.outbox.subject_id is
-  'The message, the entry in the history of a reservation, or what else the event is about. Of a push: the latest.';
-comment on column private.outbox.first_id is 'Of a push: the first message that it tells of.';
-comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
-comment on column private.outbox.attempts is
-  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
-comment on column private.outbox.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.outbox.request is
-  'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
@@ -59,8 +53,7 @@ create table private.silences (
   steps bigint[] not null default '{}'
 );
 comment on table private.silences is
-  'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
-mail.';
+  'Who was mailed, or will be, and has neither read, written nor taken a step since: they get no other mail.';
 alter table private.silences enable row level security;
 
 create function private.notify(

@@ -42,8 +42,7 @@ begin
         select *
         from public.messages
         where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-        order by id desc
-        limit 1
+        order by id desc limit 1
       ) as latest
       join public.users on users.id = latest.user_id and users.is_active;
       message := notice.id;
@@ -67,25 +66,20 @@ begin
             and (latest.user_id = person or latest.read and latest.deleted_at is null)
         );
   end case;
-  if exists (
+  return case when exists (
     select
     from public.conversations
-    where id = conversation
-      and person in (voyager_id, local_id)
+    where id = conversation and person in (voyager_id, local_id)
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)
       and private.follows(person, conversation, message)
-  ) then
-    return notice;
-  end if;
-  return null;
+  ) then notice end;
 end
 $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
 reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
-sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
-it.';
+sender''s is not active, there is a block, or they have muted or archived the conversation. Only this decides it.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json
@@ -165,6 +159,5 @@ begin
 end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
-  'Turns up to max_rows rows whose delay has passed into pushes and mails, if the worker has these. Definer, as
-due_channels.';
+  'Turns rows whose delay has passed into pushes and mails, if the worker has these. Definer, as due_channels.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

@@ -13,8 +13,7 @@ begin
 end
 $$;
 comment on function private.push_receivers(private.devices) is
-  'Who could hold up a push: the device, its owner, and its push service by the last two labels of the host, as whoever
-has one may have any number, or by its IP address.';
+  'Who could hold up a push: the device, its owner, and the IP address or last two labels of the name of its service.';
 
 create function private.quote(value text, longest integer default 60)
 returns text
@@ -54,9 +53,8 @@ begin
       'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
       'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
       'unread', (
-        select unread
-        from private.inbox_entries as mine
-        where mine.user_id = entry.user_id and mine.conversation_id = entry.conversation_id
+        select unread from private.inbox_entries
+        where (user_id, conversation_id) = (entry.user_id, entry.conversation_id)
       ),
       'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
       'date', private.iso(notice.date),
@@ -66,8 +64,7 @@ begin
 end
 $$;
 comment on function private.push_job(private.outbox) is
-  'A push with what it says of the latest message or a reservation; title and text are null without previews. Null if the
-person does not want it any more, or the device is gone.';
+  'A push of the latest message or a reservation; null if the person does not want it any more, or the device is gone.';
 
 create function private.mail_job(entry private.outbox)
 returns json
@@ -129,8 +126,7 @@ begin
 end
 $$;
 comment on function private.mail_job(private.outbox) is
-  'A mail that names each conversation with unread messages, or with steps of reservations in the silence; null if there
-is none, or the person wants no mail.';
+  'A mail, with each conversation that has unread messages, or steps of reservations in its silence; null if unwanted.';
 
 create function private.webhook_job(entry private.outbox)
 returns json
@@ -147,23 +143,19 @@ begin
         'recipient_id', (private.partner_in(user_id, conversation_id)).id
       )
       into data
-      from public.messages
-      where id = entry.subject_id;
+      from public.messages where id = entry.subject_id;
     when 'conversation.created' then
       select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id) into data
-      from public.conversations
-      where id = entry.subject_id;
+      from public.conversations where id = entry.subject_id;
     when 'reservation.changed' then
       select json_build_object(
         'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
       )
       into data
-      from public.reservation_history
-      where id = entry.subject_id;
+      from public.reservation_history where id = entry.subject_id;
     when 'report.created' then
       select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id) into data
-      from public.reports
-      where id = entry.subject_id;
+      from public.reports where id = entry.subject_id;
     when 'user.erased' then
       data := json_build_object('user_id', entry.subject_id);
   end case;

@@ -29,8 +29,7 @@ begin
       join private.outbox as entry using (id)
       where due_at <= moment and attempts < 8
       -- Those that answered last time come first.
-      order by was_silent, due_at, entry.id
-      limit max_rows
+      order by was_silent, due_at, entry.id limit max_rows
       for update of entry skip locked
     );
   else
@@ -41,17 +40,13 @@ begin
       where channel = wanted and due_at <= moment and attempts < 8
         and not coalesce(split_part(email, '@', 2) = any (avoided), false)
         -- A dead letter holds nothing up once its last attempt is over.
-        and (
-          channel <> 'webhook'
-          or not exists (
-            select
-            from private.outbox as earlier
-            where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
-              and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
-          )
+        and not exists (
+          select
+          from private.outbox as earlier
+          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
         )
-      order by due_at, outbox.id
-      limit max_rows
+      order by due_at, outbox.id limit max_rows
       for update of outbox skip locked
     );
   end if;
@@ -110,16 +105,11 @@ begin
           when 'mail' then private.mail_job(outbox)
           else private.webhook_job(outbox)
         end as job
-      from private.outbox
-      where id = any (ids)
+      from private.outbox where id = any (ids)
     ),
-    dropped as (
-      delete from private.outbox where id in (select id from claimed where job is null) returning user_id
-    ),
+    dropped as (delete from private.outbox where id in (select id from claimed where job is null) returning user_id),
     -- By the mail nothing was told, so the next message may be.
-    ended as (
-      delete from private.silences where wanted = 'mail' and user_id in (select user_id from dropped)
-    )
+    ended as (delete from private.silences where wanted = 'mail' and user_id in (select user_id from dropped))
     select json_agg(job order by id) into jobs from claimed where job is not null;
     exit when jobs is not null;
   end loop;
@@ -193,9 +183,7 @@ begin
       set
         attempts = case finished.outcome when 'refused' then 8 else attempts end,
         last_error = left(finished.reason, 200),
-        due_at = greatest(
-          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
-        )
+        due_at = greatest(due_at, private.present() + least(coalesce(finished.retry_after, 0), 86400) * interval '1 s')
       where id = entry.id;
     end if;
   end loop;

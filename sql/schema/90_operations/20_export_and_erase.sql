@@ -100,7 +100,9 @@ begin
         )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
       into page
       from (
-        select * from public.reports where reporter_id = private.my_id() and id > after_id order by id limit remaining + 1
+        select * from public.reports
+        where reporter_id = private.my_id() and id > after_id
+        order by id limit remaining + 1
       ) as report;
     end if;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
@@ -183,8 +185,7 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
-by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
-because it deletes from auth.users.';
+by "Deleted user", and so do reservations; reports keep their evidence for 180 days. Definer, for auth.users.';
 
 create function api.erase_me()
 returns void

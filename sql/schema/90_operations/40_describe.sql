@@ -7,8 +7,7 @@ as $$
 begin
   return query
     select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
-    from public.reports
-    where resolved_at is null;
+    from public.reports where resolved_at is null;
   return query
     select
       name, count(*) filter (where attempts < 8),
@@ -26,8 +25,7 @@ begin
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, for how many seconds the oldest could have been done, and the dead letters.
-Definer, as find_people.';
+  'How many entries of each queue wait, the age of the oldest in seconds, and dead letters. Definer, as find_people.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -46,8 +44,7 @@ begin
       select start_time, status, return_message
       from cron.job_run_details
       where job_run_details.jobid = job.jobid
-      order by runid desc
-      limit 1
+      order by runid desc limit 1
     ) as latest on true
     cross join lateral (
       select count(*) as failures

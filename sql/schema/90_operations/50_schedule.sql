@@ -37,7 +37,7 @@ as $$
     ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
 $$;
 comment on function private.list_jobs() is
-  'The jobs, each with its time as pg_cron reads it. One machine runs those without Edge Functions or tables of pg_cron.';
+  'The jobs, each with its time as pg_cron reads it. One machine runs those that need no Edge Function and no pg_cron.';
 
 create function private.call_edge_function(function_name text, calls bigint)
 returns void
