@@ -38,13 +38,7 @@ create function private.changes_between(
   person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
 )
 returns setof private.changes
-language plpgsql stable security invoker
-set search_path = ''
--- Otherwise it is planned again at each call, which takes more than the five pages that it reads; and without the next
--- two the plan for a short log, which reads and sorts all of it, is kept for a long one.
-set plan_cache_mode = force_generic_plan
-set enable_bitmapscan = off
-set enable_seqscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -66,12 +60,7 @@ comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xi
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
-language plpgsql stable security invoker
-set search_path = ''
--- As in changes_between.
-set plan_cache_mode = force_generic_plan
-set enable_bitmapscan = off
-set enable_seqscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -131,7 +120,13 @@ comment on function private.read_cursor(text, bigint) is
 
 create function api.list_changes(after text, page_limit integer)
 returns json
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer
+set search_path = ''
+-- Otherwise each call plans how to read the log, which takes more than its five pages; and without the next two the plan
+-- for a short log, which reads and sorts all of it, is kept for a long one.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   me constant bigint := private.my_id();

@@ -65,19 +65,15 @@ as $$
 declare
   delay integer;
   to_webhook boolean;
-  person bigint;
   request constant jsonb := nullif(current_setting('request.jwt.claims', true), '')::jsonb -> 'request';
 begin
   select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
-  foreach person in array people loop
-    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
-    values (
-      'person', notify.event, conversation, subject, person, request,
-      private.present() + interval '1 second' * coalesce(
-        60 * (select delay_minutes from private.notification_settings where user_id = person), delay
-      )
-    );
-  end loop;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
+  select
+    'person', notify.event, conversation, subject, person, request,
+    private.present() + interval '1 second' * coalesce(60 * delay_minutes, delay)
+  from unnest(people) as person
+  left join private.notification_settings on user_id = person;
   if to_webhook then
     insert into private.outbox (channel, event, conversation_id, subject_id, request, due_at)
     values ('webhook', notify.event, conversation, subject, request, private.present());
