@@ -122,8 +122,8 @@ create function api.list_changes(after text, page_limit integer)
 returns json
 language plpgsql stable security definer
 set search_path = ''
--- Otherwise each call plans how to read the log, which takes more than its five pages; and without the next two the plan
--- for a short log, which reads and sorts all of it, is kept for a long one.
+-- Otherwise each call plans how to read the log, which takes more than its five pages; and without the next two the
+-- plan for a short log, which reads and sorts all of it, is kept for a long one.
 set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off
 set enable_seqscan = off
@@ -132,7 +132,7 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  page private.changes[] := '{}';
+  page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
   if after is not null then

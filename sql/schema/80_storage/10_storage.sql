@@ -171,8 +171,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if not exists (
-    select
-    from storage.objects
+    select from storage.objects
     join public.users on users.auth_id::text = objects.owner_id
     where objects.bucket_id = 'attachments'
       and objects.name = regexp_replace(new.attachment ->> 'url', '^attachments/', '')

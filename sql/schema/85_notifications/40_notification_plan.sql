@@ -51,8 +51,7 @@ begin
       from public.reservation_history as step
       where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
         and not exists (
-          select
-          from public.reservation_history as later
+          select from public.reservation_history as later
           where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
         )
         -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
@@ -67,8 +66,7 @@ begin
         );
   end case;
   return case when exists (
-    select
-    from public.conversations
+    select from public.conversations
     where id = conversation and person in (voyager_id, local_id)
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)

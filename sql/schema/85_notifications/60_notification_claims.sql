@@ -41,8 +41,7 @@ begin
         and not coalesce(split_part(email, '@', 2) = any (avoided), false)
         -- A dead letter holds nothing up once its last attempt is over.
         and not exists (
-          select
-          from private.outbox as earlier
+          select from private.outbox as earlier
           where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
             and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
         )

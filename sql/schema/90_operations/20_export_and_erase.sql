@@ -40,7 +40,7 @@ declare
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := '{}';
+  pieces text[] := array[]::text[];
   list record;
   page record;
   next_place jsonb;

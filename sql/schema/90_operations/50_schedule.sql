@@ -13,8 +13,7 @@ as $$
     ('send notifications', '10 seconds', $job$
       select private.call_edge_function('notify', calls => (count(*) + 49) / 50)
       from (
-        select
-        from private.outbox
+        select from private.outbox
         where channel in ('person', 'push', 'mail', 'webhook') and due_at <= now() and attempts < 8
         limit 200
       ) as due

@@ -446,7 +446,7 @@ declare
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := '{}';
+  pieces text[] := array[]::text[];
   list record;
   page record;
   next_place jsonb;
@@ -726,7 +726,7 @@ declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
-  page private.changes[] := '{}';
+  page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
   if after is not null then
@@ -2145,6 +2145,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.check_attachment()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  if not exists (
+    select from storage.objects
+    join public.users on users.auth_id::text = objects.owner_id
+    where objects.bucket_id = 'attachments'
+      and objects.name = regexp_replace(new.attachment ->> 'url', '^attachments/', '')
+      and (storage.foldername(objects.name))[1] = new.conversation_id::text
+      and users.id = new.user_id
+      -- The upload may have declared a charset as well.
+      and split_part(objects.metadata ->> 'mimetype', ';', 1) = new.attachment ->> 'mime_type'
+      and (objects.metadata ->> 'size')::numeric = (new.attachment ->> 'size')::numeric
+  ) then
+    raise sqlstate 'PT400' using
+      message = 'attachment: is not a file that you uploaded to this conversation, or not of this type and size';
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.check_sign_up (
   address  text,
   begun    uuid,
@@ -2362,8 +2387,7 @@ begin
         and not coalesce(split_part(email, '@', 2) = any (avoided), false)
         -- A dead letter holds nothing up once its last attempt is over.
         and not exists (
-          select
-          from private.outbox as earlier
+          select from private.outbox as earlier
           where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
             and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
         )
@@ -3711,8 +3735,7 @@ CREATE OR REPLACE FUNCTION private.list_jobs()
     ('send notifications', '10 seconds', $job$
       select private.call_edge_function('notify', calls => (count(*) + 49) / 50)
       from (
-        select
-        from private.outbox
+        select from private.outbox
         where channel in ('person', 'push', 'mail', 'webhook') and due_at <= now() and attempts < 8
         limit 200
       ) as due
@@ -4232,8 +4255,7 @@ begin
       from public.reservation_history as step
       where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
         and not exists (
-          select
-          from public.reservation_history as later
+          select from public.reservation_history as later
           where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
         )
         -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
@@ -4248,8 +4270,7 @@ begin
         );
   end case;
   return case when exists (
-    select
-    from public.conversations
+    select from public.conversations
     where id = conversation and person in (voyager_id, local_id)
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)
