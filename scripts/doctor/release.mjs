@@ -21,7 +21,7 @@ export const tables = [...types.matchAll(/^ {6}(\w+): \{\n {8}Row: \{\n([^]*?)^ 
 export const functions = [...types.matchAll(/^ {6}(\w+): \{\s+Args: ([^]*?)\s+Returns/gm)]
   .map(([, name, parameters]) => [name, [...parameters.matchAll(/(\w+): /g)].map(([, one]) => one)])
 
-/** Each migration's version with the hash of its text, as private.list_migrations computes it. */
+/** Each migration's version with the hash of its text, as private.describe_service computes it. */
 export const migrations = new Map(
   list('supabase/migrations').filter((file) => /^\d+_.*\.sql$/.test(file)).map((file) => [
     file.split('_')[0],

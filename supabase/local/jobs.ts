@@ -8,7 +8,7 @@ export const intervalOf = (when: string): number =>
   when.endsWith('seconds') ? 5000 : / \* \* \* \*$/.test(when) ? hour : day
 
 /**
- * Runs the jobs that call one SQL function, as pg_cron does on Supabase: all of them now, and then each in its rhythm;
+ * Runs the jobs that the database can do alone, as pg_cron does on Supabase: all of them now, and then in their rhythm;
  * `beside` every five seconds. If one run fails, the next one catches up. Returns what stops them.
  */
 export const startJobs = async (database: Database, beside: () => void): Promise<() => void> => {
@@ -16,7 +16,7 @@ export const startJobs = async (database: Database, beside: () => void): Promise
     database.query(command, []).catch(({ code }) => log('warn', 'A job failed', { job, code }))
   }
   const jobs = await database.query(
-    `select name, schedule, command from private.list_jobs() where command ~ '^select private[.]\\w+[(][)]$'`,
+    `select name, schedule, command from private.list_jobs() where command !~ 'call_edge_function|cron[.]'`,
     [],
   )
   const timers = [setInterval(beside, 5000)]

@@ -65,15 +65,15 @@ test('the schedule calls the functions embed and notify as often as their queues
       expect({ due, sent }).toEqual({ due, sent: Array(calls).fill(call) })
     }
     // What one machine runs by itself (tests/local/database.checks.ts).
-    const own =
-      await sql`select schedule, command from cron.job where command like 'select private.%()' order by command`
+    const own = await sql`
+      select schedule, jobname as name from cron.job where command !~ 'call_edge_function|cron[.]' order by name`
     expect(own).toEqual([
-      { schedule: '37 * * * *', command: 'select private.count_words()' },
-      { schedule: '47 3 * * *', command: 'select private.forget_changes()' },
-      { schedule: '23 3 * * *', command: 'select private.forget_dead_letters()' },
-      { schedule: '7 4 * * *', command: 'select private.measure_answers()' },
-      { schedule: '29 3 * * *', command: 'select private.purge_evidence()' },
-      { schedule: '10 seconds', command: 'select private.settle_reservations()' },
+      { schedule: '37 * * * *', name: 'count words' },
+      { schedule: '23 3 * * *', name: 'forget dead letters' },
+      { schedule: '47 3 * * *', name: 'forget old changes' },
+      { schedule: '7 4 * * *', name: 'measure answers' },
+      { schedule: '29 3 * * *', name: 'purge evidence' },
+      { schedule: '10 seconds', name: 'settle reservations' },
     ])
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])

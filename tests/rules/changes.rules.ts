@@ -1,6 +1,6 @@
 /** GET /conversations/changes: what it shows of each write, and to whom. */
 import { base64url } from 'jose'
-import { asAdmin, equal, idOf, inDays, is, type Json, people, type Person, sql, talk, test } from './fixture.ts'
+import { asAdmin, equal, idOf, inDays, is, type Json, people, type Person, runJob, sql, talk, test } from './fixture.ts'
 import { block, meet, send, unblock } from './talks.ts'
 
 const feed = '/conversations/changes'
@@ -184,6 +184,6 @@ test('what is older than 31 days is forgotten', async () => {
      select 1, 'message', 1, id, now() - age::interval
      from (values (1, '31 days 1 second'), (2, '30 days 23 hours')) as changes (id, age)`,
   )
-  equal(await sql('select private.forget_changes()'), [1])
+  await runJob('forget old changes')
   equal(await sql('select entity_id from private.changes'), [2])
 })

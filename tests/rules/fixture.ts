@@ -252,6 +252,9 @@ export const allows = async (statements: string[], role = 'none'): Promise<void>
 }
 /** Moves the clock of reservations and reports for the rest of the test; '2 days'. */
 export const passTime = (ahead: string): Promise<Json[]> => sql(`select tests.pass_time('${ahead}')`)
+/** Runs a job of the schedule. */
+export const runJob = async (name: string): Promise<Json[]> =>
+  sql((await sql('select command from private.list_jobs() where name = $1', [name]))[0])
 
 /** A token as Auth signs it, for the account with this id. */
 export const tokenOf = (sub: string): Promise<string> =>

@@ -1,7 +1,7 @@
 /** Whom the worker tells of what and when, and what becomes of the outbox. */
 import { devices, keys, lisbon, settings, subscribe, work } from './devices.ts'
 import { asAdmin, equal, idOf, inDays, is, iso, type Json } from './fixture.ts'
-import { passTime, people, type Person, refuses, sql, talk, test } from './fixture.ts'
+import { passTime, people, type Person, refuses, runJob, sql, talk, test } from './fixture.ts'
 
 const offer = { title: 'A walk', price: 20, date: inDays(9) }
 
@@ -23,7 +23,7 @@ const finish = (...outcomes: object[]) =>
 const waiting = async (): Promise<Json> =>
   Object.fromEntries(await sql('select channel, count(*) from private.outbox group by 1'))
 const dead = async (channel: string) =>
-  (await sql(`select (private.describe_outbox() -> '${channel}' ->> 'dead')::integer`))[0]
+  (await sql(`select dead from public.describe_queues() where queue = '${channel}'`))[0]
 const outbox = (columns: string, channel: string) =>
   sql(`select ${columns} from private.outbox where channel = '${channel}' order by id`)
 const clear = (...tables: string[]) => Promise.all(tables.map((table) => sql(`delete from private.${table}`)))
@@ -390,7 +390,7 @@ test('the webhook gets the events of a conversation one by one, and a dead lette
   equal([types(await claimWebhooks()), await claimWebhooks()], [[['message.created', idOf(ab)]], []])
   for (const [time, left] of [['31 days', 2], ['33 days', 0]] as const) {
     await passTime(time)
-    await sql('select private.forget_dead_letters()')
+    await runJob('forget dead letters')
     equal(await dead('webhook'), left)
   }
 })

@@ -23,22 +23,19 @@ create table public.reports (
   is_told boolean not null default false
 );
 comment on table public.reports is
-  'What people have reported. Written only by api.report_person and by the functions of the moderators, which log it.
-The users cannot be deleted while it exists; erasing a user keeps the row.';
+  'What people have reported. Written only by functions of reporters and moderators; erasing a user keeps the row.';
 comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
 comment on column public.reports.message_id is
   'The reported message; null: the person. No foreign key, because the report outlives the message.';
 comment on column public.reports.is_told is
   'Whether the reported person reads that they were warned. In 1.0 and 1.1 a warning promised that they do not.';
 comment on column public.reports.purge_at is
-  'When private.purge_evidence() deletes note and evidence. Null: both have an account, or it is done.';
+  'When the job "purge evidence" deletes note and evidence. Null: both have an account, or it is done.';
 
 create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
   where resolved_at is null;
 create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
 create index reports_user_id_id_idx on public.reports (user_id, id);
-create index reports_open_idx on public.reports (id) where resolved_at is null;
-create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
 
 alter table public.reports enable row level security;
 -- The platform grants everything to service_role.
@@ -57,6 +54,7 @@ create table private.report_evidence (
 );
 comment on table private.report_evidence is
   'Copies of messages as they were when they were reported; public.read_evidence() shows them, and is logged.';
+create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
 alter table private.report_evidence enable row level security;
 
 create function private.copy_evidence(report public.reports)
@@ -158,7 +156,6 @@ comment on function api.report_person(jsonb) is
   'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
 transaction. While a report about the same subject is open it is returned instead, with existing in the response
 metadata; what the repeat shares or blocks is still done. Definer, because no caller has a grant on reports.';
-grant execute on function api.report_person(jsonb) to edge_functions;
 
 create function api.list_my_reports(page jsonb)
 returns json
@@ -177,27 +174,10 @@ begin
     )
     from public.reports
     where reporter_id = (select private.my_id()) and id < before_id
-    order by id desc
-    limit page_limit + 1
+    order by id desc limit page_limit + 1
   );
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $$;
 comment on function api.list_my_reports(jsonb) is
   'A page {limit, before_id} of the caller''s reports, newest first, not how they ended. Definer, as report_person.';
-grant execute on function api.list_my_reports(jsonb) to edge_functions;
-
-create function private.purge_evidence()
-returns integer
-language sql volatile security invoker set search_path = ''
-as $$
-  with due as (
-    update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
-  ),
-  purged as (
-    delete from private.report_evidence where report_id in (select id from due)
-  )
-  select count(*)::integer from due
-$$;
-comment on function private.purge_evidence() is
-  'Deletes notes and evidence whose time has passed, and returns of how many reports, which stay. Scheduled.';

@@ -15,7 +15,6 @@ create table public.moderation_log (
   constraint "every decision has a reason" check (note is not null or action = 'read evidence')
 );
 comment on table public.moderation_log is 'What admins did: who, when and why. Append-only, also for its owner.';
-comment on column public.moderation_log.user_id is 'The person whom it is about.';
 create index moderation_log_report_id_idx on public.moderation_log (report_id);
 create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
@@ -63,9 +62,7 @@ comment on function private.keep_profile_hidden() is
 
 create trigger keep_profile_hidden
   before insert or update of is_searchable on public.profiles
-  for each row
-  when (new.is_searchable)
-  execute function private.keep_profile_hidden();
+  for each row when (new.is_searchable) execute function private.keep_profile_hidden();
 
 create view public.moderation_queue with (security_invoker = true) as
 select
@@ -82,8 +79,7 @@ cross join lateral (
     count(*) as reports,
     count(*) filter (where others.resolution = 'dismiss') as dismissed,
     count(*) filter (where others.resolution <> 'dismiss') as upheld
-  from public.reports as others
-  where others.user_id = reports.user_id and others.id < reports.id
+  from public.reports as others where others.user_id = reports.user_id and others.id < reports.id
 ) as earlier
 where reports.resolved_at is null
 order by reports.id;
@@ -101,15 +97,13 @@ declare
   -- The dashboard's SQL editor ends each statement with comments that say who ran it.
   editor constant text := substring(current_query() from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
 begin
-  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
-    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+  if note !~ '[^[:space:][:cntrl:]]' or char_length(note) > 2000 or note is null and action <> 'read evidence' then
     raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
   end if;
-  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  insert into public.moderation_log (action, report_id, user_id, note, by_whom)
   values (
-    log_moderation.action, report, person,
-    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor),
-    log_moderation.note
+    action, report, person, note,
+    concat_ws(' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub', 'dashboard user ' || editor)
   );
 end
 $$;
@@ -123,33 +117,41 @@ begin
   -- In the order of an erasure, which goes on to the reports as well.
   perform from public.profiles where user_id = person for no key update;
   perform from public.users where id = person for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
 end
 $$;
 comment on function private.lock_person(bigint) is
-  'Locks a person, so that a change of theirs happens before or after what an admin does.';
+  'Locks a person, so that a change of theirs happens before or after what an admin does; 404 for nobody.';
 
-create function private.apply_restriction(person bigint, restriction text)
+create function private.set_restriction(person bigint, restriction text, is_on boolean)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
-declare
-  is_new boolean;
 begin
-  if restriction = 'hide' then
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'suspend' then
+    update public.users
+    set is_active = not is_on
+    where id = person and is_active = is_on and confirmed_at is not null and erased_at is null;
+  elsif is_on then
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
     -- Who has been erased has no profile.
     insert into public.hidden_profiles (user_id)
     select id from public.users where id = person and erased_at is null
     on conflict do nothing;
-    is_new := found;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
   else
-    update public.users set is_active = false where id = person and is_active;
-    is_new := found;
+    delete from public.hidden_profiles where user_id = person;
   end if;
-  return is_new;
+  return found;
 end
 $$;
-comment on function private.apply_restriction(bigint, text) is 'Hides or suspends a locked person; false if they are.';
+comment on function private.set_restriction(bigint, text, boolean) is
+  'Hides or suspends a person, or ends that; false if that was done before.';
 
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
@@ -177,7 +179,7 @@ begin
   where id = report
   returning * into resolved;
   if action in ('hide', 'suspend') then
-    perform private.apply_restriction(person, action);
+    perform private.set_restriction(person, action, true);
   end if;
   return resolved;
 end

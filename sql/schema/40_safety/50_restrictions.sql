@@ -27,8 +27,7 @@ begin
     left join public.hidden_profiles as hidden on hidden.user_id = users.id
     cross join lateral (
       select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
-      from public.reports
-      where reports.user_id = users.id
+      from public.reports where reports.user_id = users.id
     ) as about
     where (
         users.id::text = wanted
@@ -39,39 +38,20 @@ begin
         or hidden.user_id is not null
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
-    order by users.id desc
-    limit 50;
+    order by users.id desc limit 50;
 end
 $$;
 comment on function public.find_people(text, boolean) is
   'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
-an id; restricted: only those who are hidden or suspended. Definer, because the secret key has no rights on schema
-private.';
+an id; restricted: only who is hidden or suspended. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
-
-create function private.lock_to_restrict(person bigint, restriction text)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if restriction is null or restriction not in ('hide', 'suspend') then
-    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
-  elsif not exists (select from public.users where id = person) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  perform private.lock_person(person);
-end
-$$;
-comment on function private.lock_to_restrict(bigint, text) is
-  'Locks a person whom an admin restricts or restores; raises 400 for an unknown restriction and 404 for nobody.';
 
 create function public.restrict_person(person bigint, restriction text, note text)
 returns text
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if not private.apply_restriction(person, restriction) then
+  if not private.set_restriction(person, restriction, true) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -91,15 +71,7 @@ returns text
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.lock_to_restrict(person, restriction);
-  if restriction = 'hide' then
-    delete from public.hidden_profiles where user_id = person;
-  else
-    update public.users
-    set is_active = true
-    where id = person and not is_active and confirmed_at is not null and erased_at is null;
-  end if;
-  if not found then
+  if not private.set_restriction(person, restriction, false) then
     raise sqlstate 'PT409' using
       message = case restriction when 'hide' then 'This profile is not hidden' else 'This account is not suspended' end;
   end if;
@@ -108,8 +80,7 @@ begin
 end
 $$;
 comment on function public.lift_restriction(bigint, text, text) is
-  'Ends what resolve_report or restrict_person did; a profile stays unsearchable until its owner changes that. Definer,
-as these.';
+  'Ends a restriction; a profile stays unsearchable until its owner changes that. Definer, as resolve_report.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
 create function public.erase_person(person bigint, note text)

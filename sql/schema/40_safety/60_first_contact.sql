@@ -1,19 +1,5 @@
 -- What somebody may do before the other participant has answered: send a few messages and offers, and on the operator's
 -- wish see no e-mail address. The limits are settings of the Edge Functions, which pass them on.
-create function private.has_written(person bigint, conversation bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return exists (
-    select
-    from private.inbox_entries
-    where conversation_id = conversation and user_id = person and inbox_entries.has_written
-  );
-end
-$$;
-comment on function private.has_written(bigint, bigint) is 'Whether a person has ever written in this conversation.';
-
 create function private.first_contact_left(
   conversation bigint, partner bigint, max_things integer, is_locked boolean default false
 )
@@ -28,9 +14,10 @@ begin
     -- Concurrent messages, offers and notes are counted.
     perform from public.conversations where id = conversation for no key update;
   end if;
-  if private.has_written(partner, conversation) or exists (
-    select
-    from public.reservation_history
+  if exists (
+    select from private.inbox_entries where conversation_id = conversation and user_id = partner and has_written
+    union all
+    select from public.reservation_history
     where conversation_id = conversation and by_id = partner and status in ('pending', 'accepted', 'declined')
   ) then
     return null;
@@ -41,8 +28,7 @@ begin
       (select from public.messages where conversation_id = conversation limit max_things)
       union all
       (
-        select
-        from public.reservation_history
+        select from public.reservation_history
         where conversation_id = conversation and by_id <> partner and (status = 'pending' or note is not null)
         limit max_things
       )
@@ -81,8 +67,10 @@ as $$
     pg_catalog.to_json(case
       when person.id = any (cut_off) then ''
       -- A call for each of them made the list a tenth dearer.
-      when emails = 'always' or person.id = private.my_id() or private.has_written(person.id, conversation)
-        then person.email
+      when emails = 'always' or person.id = private.my_id() or exists (
+        select from private.inbox_entries
+        where conversation_id = conversation and user_id = person.id and has_written
+      ) then person.email
       else ''
     end)
   )

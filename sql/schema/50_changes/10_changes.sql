@@ -8,8 +8,10 @@ create type private.change_kind as enum (
 
 create table private.changes (
   user_id bigint not null,
+  -- The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.
   xid xid8 not null default pg_current_xact_id(),
   id bigint generated always as identity,
+  -- Null if only one of the two may learn of it, as of a state.
   other_id bigint,
   conversation_id bigint not null,
   entity_id bigint not null,
@@ -20,9 +22,6 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.other_id is 'Null if only one of the two may learn of it, as of a state.';
-comment on column private.changes.xid is
-  'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
 alter table private.changes enable row level security;
 
@@ -34,8 +33,7 @@ comment on view private.changes_by_reader is
   'Each change once for whoever may learn of it. Postgres merges the two indexes, as neither part has a condition.';
 
 create materialized view private.changes_origin as
-select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
-from private.changes;
+select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id from private.changes;
 comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
@@ -93,8 +91,7 @@ begin
 end
 $$;
 comment on function private.record_conversation() is
-  'A conversation was opened, or an admin has changed or removed it: whoever took part before is told too. Definer,
-because nobody has a grant on the log.';
+  'A conversation was opened, or an admin changed or removed it, which whoever took part learns. Definer, for the log.';
 
 create trigger record_conversation
   after insert or update or delete on public.conversations
@@ -106,8 +103,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   perform private.record_change('conversation', id, id, actor => new.id)
-  from public.conversations
-  where new.id in (voyager_id, local_id);
+  from public.conversations where new.id in (voyager_id, local_id);
   return null;
 end
 $$;
@@ -126,8 +122,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, kind, conversation_id, entity_id)
-  select person, 'state', conversation, conversation
-  where conversation is not null;
+  select person, 'state', conversation, conversation where conversation is not null;
   perform private.broadcast_to_users(
     event => event, conversation => conversation, id => case when event <> 'block.changed' then conversation end,
     previous_id => null, user_id => actor, one => person, other => null
@@ -158,24 +153,8 @@ begin
 end
 $$;
 comment on function private.record_block() is
-  'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
-the pair''s typing: topic. Definer, as record_conversation.';
+  'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as record_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks
   for each row execute function private.record_block();
-
-create function private.forget_changes()
-returns integer
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  forgotten integer;
-begin
-  delete from private.changes where created_at < (select private.present()) - interval '31 days';
-  get diagnostics forgotten = row_count;
-  return forgotten;
-end
-$$;
-comment on function private.forget_changes() is
-  'Removes what is older than any cursor by a day, and returns how many rows. Reads the whole log, so once a day.';

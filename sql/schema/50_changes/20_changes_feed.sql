@@ -15,21 +15,6 @@ create type private.change_cursor as (
 comment on type private.change_cursor is
   'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
-create function private.decode_cursor(encoded text)
-returns private.change_cursor
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
-begin
-  return convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
-exception
-  when data_exception then
-    return null;
-end
-$$;
-comment on function private.decode_cursor(text) is 'A cursor from its base64url; null for anything else.';
-
 create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
 language plpgsql immutable security invoker set search_path = ''
@@ -46,20 +31,14 @@ begin
 end
 $$;
 comment on function private.bounded_snapshot(pg_snapshot, integer) is
-  'The snapshot, or an older one with at most as many running transactions, so that a cursor fits into a URL. What the
-older one does not show comes with the next page.';
+  'The snapshot, or an older one with fewer running transactions, so that a cursor fits into a URL. The next page shows
+the rest.';
 
 create function private.changes_between(
   person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
 )
 returns setof private.changes
-language plpgsql stable security invoker
-set search_path = ''
--- Otherwise it is planned again at each call, which takes more than the five pages that it reads; and without the next
--- two the plan for a short log, which reads and sorts all of it, is kept for a long one.
-set plan_cache_mode = force_generic_plan
-set enable_bitmapscan = off
-set enable_seqscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -73,8 +52,7 @@ begin
       and pg_visible_in_snapshot(xid, target)
       and not pg_visible_in_snapshot(xid, seen)
       and id > origin_id
-    order by xid, id
-    limit max_rows;
+    order by xid, id limit max_rows;
 end
 $$;
 comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
@@ -82,12 +60,7 @@ comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xi
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
-language plpgsql stable security invoker
-set search_path = ''
--- As in changes_between.
-set plan_cache_mode = force_generic_plan
-set enable_bitmapscan = off
-set enable_seqscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -99,43 +72,61 @@ begin
       and xid < pg_snapshot_xmax(snapshot)
       and pg_visible_in_snapshot(xid, snapshot)
       and id > origin_id
-    order by xid desc, id desc
-    limit 1
+    order by xid desc, id desc limit 1
   );
 end
 $$;
 comment on function private.newest_change(bigint, pg_snapshot) is
   'A user''s newest change that is visible in this snapshot, by transaction.';
 
-create function private.require_current(cursor private.change_cursor)
-returns void
+create function private.read_cursor(encoded text, person bigint)
+returns private.change_cursor
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  last_seen constant pg_snapshot := coalesce(cursor.target, cursor.seen);
+  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
   oldest constant timestamptz := private.present() - interval '30 days';
+  cursor private.change_cursor;
+  last_seen pg_snapshot;
   newest private.changes;
 begin
+  begin
+    cursor := convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
+  exception
+    when data_exception then
+      cursor := null;
+  end;
+  if cursor.user_id is distinct from person or num_nulls(cursor.epoch, cursor.issued_at, cursor.seen) > 0
+    or num_nulls(cursor.target, cursor.xid, cursor.id) not in (0, 3) then
+    raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+  end if;
+  last_seen := coalesce(cursor.target, cursor.seen);
   if cursor.issued_at >= oldest
     and cursor.epoch = (select epoch from private.changes_origin)
     and pg_snapshot_xmax(last_seen) <= pg_snapshot_xmax(pg_current_snapshot()) then
     -- A copy of the files, restored, has the same epoch and uses the same transaction ids again. Then what the owner
     -- has seen last is not there, or something else is there that they seem to have seen.
-    newest := private.newest_change(cursor.user_id, last_seen);
+    newest := private.newest_change(person, last_seen);
     if (newest.id, newest.created_at) is not distinct from (cursor.newest_id, cursor.newest_at)
       or newest.id is null and cursor.newest_at < oldest then
-      return;
+      return cursor;
     end if;
   end if;
   raise sqlstate 'PT410' using message = 'after: this cursor is not valid any more, read everything anew';
 end
 $$;
-comment on function private.require_current(private.change_cursor) is
-  'Raises 410 for a cursor that is older than 30 days or from before a restore.';
+comment on function private.read_cursor(text, bigint) is
+  'A cursor from its base64url: 400 unless it is this person''s, 410 if older than 30 days or from before a restore.';
 
 create function api.list_changes(after text, page_limit integer)
 returns json
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer
+set search_path = ''
+-- Otherwise each call plans how to read the log, which takes more than its five pages; and without the next two the
+-- plan for a short log, which reads and sorts all of it, is kept for a long one.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   me constant bigint := private.my_id();
@@ -145,12 +136,7 @@ declare
   more boolean := false;
 begin
   if after is not null then
-    cursor := private.decode_cursor(after);
-    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
-      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
-      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
-    end if;
-    perform private.require_current(cursor);
+    cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
     -- One more than the page, to know whether another page follows.
     page := array(
@@ -196,4 +182,3 @@ $$;
 comment on function api.list_changes(text, integer) is
   'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
 present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
-grant execute on function api.list_changes(text, integer) to edge_functions;

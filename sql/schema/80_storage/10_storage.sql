@@ -28,21 +28,13 @@ $$;
 comment on function private.is_in_message(text) is
   'Whether a message of the caller''s conversations has this file. An index would cost each send with a file.';
 
-create index report_evidence_url_idx on private.report_evidence ((attachment ->> 'url')) where attachment is not null;
-create function private.is_in_evidence(path text)
-returns boolean
-language sql stable security invoker set search_path = ''
-as $$
-  select exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
-$$;
-comment on function private.is_in_evidence(text) is 'Whether this file is in the evidence of a report.';
-
 create function private.can_read_attachment(path text)
 returns boolean
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-  return not private.is_in_evidence(path) or private.is_in_message(path);
+  return not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+    or private.is_in_message(path);
 end
 $$;
 comment on function private.can_read_attachment(text) is
@@ -69,8 +61,7 @@ as $$
 $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
-it checks neither size nor type, or signs a URL for an upload, which takes its file later, when blocks and quotas would
-not apply.';
+it checks neither size nor type, or signs a URL for an upload, when blocks and quotas would not apply to its file.';
 grant execute on function private.is_upload() to authenticated;
 
 create function private.can_upload_attachment(path text)
@@ -114,7 +105,8 @@ as $$
 begin
   return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
     and not private.is_in_message(path)
-    and not private.is_in_evidence(path);
+    -- So it is in no evidence either.
+    and private.can_read_attachment(path);
 end
 $$;
 comment on function private.can_remove_attachment(text) is
@@ -172,7 +164,6 @@ as $$
 $$;
 comment on function api.list_avatars() is
   'The caller''s avatars, up to the number that Storage removes in one request; an erasure removes them.';
-grant execute on function api.list_avatars() to edge_functions;
 
 create function private.check_attachment()
 returns trigger
@@ -180,8 +171,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if not exists (
-    select
-    from storage.objects
+    select from storage.objects
     join public.users on users.auth_id::text = objects.owner_id
     where objects.bucket_id = 'attachments'
       and objects.name = regexp_replace(new.attachment ->> 'url', '^attachments/', '')
@@ -204,6 +194,4 @@ Storage has recorded. Definer, because the sender may not read all of storage.ob
 -- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
-  for each row
-  when (new.attachment ->> 'url' !~* '^https://')
-  execute function private.check_attachment();
+  for each row when (new.attachment ->> 'url' !~* '^https://') execute function private.check_attachment();

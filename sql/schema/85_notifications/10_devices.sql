@@ -19,8 +19,6 @@ comment on table private.devices is
 comment on column private.devices.silences is
   'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
-comment on index private.devices_endpoint_key is
-  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
 alter table private.devices enable row level security;
 
 create function api.list_devices()
@@ -38,7 +36,6 @@ as $$
   ))
 $$;
 comment on function api.list_devices() is 'The caller''s devices, newest first. Definer, as callers have no grant.';
-grant execute on function api.list_devices() to edge_functions;
 
 create function api.put_device(device uuid, subscription jsonb)
 returns void
@@ -65,8 +62,8 @@ begin
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is
-  'Stores the caller''s device; whoever had its endpoint loses it. A repeat changes nothing. Definer, as list_devices.';
-grant execute on function api.put_device(uuid, jsonb) to edge_functions;
+  'Stores the caller''s device; the browser is not that of whoever was logged in there before any more. A repeat changes
+nothing. Definer, as list_devices.';
 
 create function api.delete_device(device uuid)
 returns void
@@ -77,4 +74,3 @@ begin
 end
 $$;
 comment on function api.delete_device(uuid) is 'Removes a caller''s device, if it is there. Definer, as list_devices.';
-grant execute on function api.delete_device(uuid) to edge_functions;

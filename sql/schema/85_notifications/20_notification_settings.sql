@@ -66,7 +66,6 @@ end
 $$;
 comment on function api.get_notification_settings() is
   'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function api.get_notification_settings() to edge_functions;
 
 create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
 returns timestamptz
@@ -80,8 +79,7 @@ begin
     from (
       select
         (day + quiet_from) at time zone time_zone as starts,
-        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
-          at time zone time_zone as ends
+        (day + (quiet_to < quiet_from)::integer + quiet_to) at time zone time_zone as ends
       from (values ((moment at time zone time_zone)::date), ((moment at time zone time_zone)::date - 1)) as days (day)
     ) as nights
     where moment >= starts and moment < ends
@@ -134,7 +132,6 @@ end
 $$;
 comment on function api.update_notification_settings(jsonb) is
   'Changes what is given of the caller''s settings, and returns the whole. Definer, as get_notification_settings.';
-grant execute on function api.update_notification_settings(jsonb) to edge_functions;
 
 alter table public.users add column unsubscribe_token text not null unique default gen_random_uuid();
 comment on column public.users.unsubscribe_token is
@@ -161,4 +158,3 @@ $$;
 comment on function api.unsubscribe(text, boolean) is
   'Turns off the mails of the user whom the token names, if that is confirmed, because mail programs follow links before
 anybody reads the mail. Returns whether they get any, as {email}. Definer, because it is called without log-in.';
-grant execute on function api.unsubscribe(text, boolean) to edge_functions;

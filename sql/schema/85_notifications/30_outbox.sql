@@ -2,7 +2,7 @@
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
 -- private.notify is the one way to tell somebody something. A new kind of event is a value of private.outbox_event, a
--- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_data.
+-- branch of private.notice_of (40_notification_plan.sql) if people are told, and of private.webhook_job.
 
 -- Domains, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
@@ -13,36 +13,30 @@ create domain private.outbox_event as text check (value in (
 
 create table private.outbox (
   id bigint generated always as identity primary key,
+  -- person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail.
+  -- push: one for each device and conversation. mail: one for a silence. webhook: one for each event.
   channel private.outbox_channel not null,
   event private.outbox_event not null,
   conversation_id bigint,
+  -- The message, the entry in the history of a reservation, or what else it is about. Of a push: latest and first.
   subject_id bigint,
   first_id bigint,
   user_id bigint,
   device_id uuid,
+  -- The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.
   key uuid not null default gen_random_uuid(),
+  -- How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.
   attempts integer not null default 0,
+  -- When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.
   due_at timestamptz not null,
   last_error text,
   created_at timestamptz not null default clock_timestamp(),
+  -- The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.
   request jsonb
 );
 comment on table private.outbox is
   'What is still to be sent, or after 8 attempts a dead letter. No foreign keys, because each would make every message
 dearer: the worker drops a row whose subject is gone.';
-comment on column private.outbox.channel is
-  'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
-one for each device and conversation. mail: one for a silence. webhook: one for each event.';
-comment on column private.outbox.subject_id is
-  'The message, the entry in the history of a reservation, or what else the event is about. Of a push: the latest.';
-comment on column private.outbox.first_id is 'Of a push: the first message that it tells of.';
-comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
-comment on column private.outbox.attempts is
-  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
-comment on column private.outbox.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.outbox.request is
-  'The headers x-request-id and traceparent of what caused it; of several requests the newest when it was planned.';
 
 create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
 create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
@@ -59,8 +53,7 @@ create table private.silences (
   steps bigint[] not null default '{}'
 );
 comment on table private.silences is
-  'Who was mailed, or is about to be, and has neither read nor written since, nor taken a step: they get no other
-mail.';
+  'Who was mailed, or will be, and has neither read, written nor taken a step since: they get no other mail.';
 alter table private.silences enable row level security;
 
 create function private.notify(
@@ -72,19 +65,15 @@ as $$
 declare
   delay integer;
   to_webhook boolean;
-  person bigint;
   request constant jsonb := nullif(current_setting('request.jwt.claims', true), '')::jsonb -> 'request';
 begin
   select delay_seconds, webhooks into delay, to_webhook from private.outbox_settings;
-  foreach person in array people loop
-    insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
-    values (
-      'person', notify.event, conversation, subject, person, request,
-      private.present() + interval '1 second' * coalesce(
-        60 * (select delay_minutes from private.notification_settings where user_id = person), delay
-      )
-    );
-  end loop;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, request, due_at)
+  select
+    'person', notify.event, conversation, subject, person, request,
+    private.present() + interval '1 second' * coalesce(60 * delay_minutes, delay)
+  from unnest(people) as person
+  left join private.notification_settings on user_id = person;
   if to_webhook then
     insert into private.outbox (channel, event, conversation_id, subject_id, request, due_at)
     values ('webhook', notify.event, conversation, subject, request, private.present());
@@ -124,23 +113,3 @@ $$;
 comment on function private.due_channels() is
   'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.due_channels() to edge_functions;
-
-create function private.describe_outbox()
-returns json
-language sql stable security invoker set search_path = ''
-as $$
-  select json_object_agg(name, (
-    select json_build_object(
-      'depth', count(*) filter (where attempts < 8),
-      'age', greatest(0, extract(epoch from max(
-        private.present() - case channel when 'person' then due_at else created_at end
-      ) filter (where attempts < 8))),
-      'dead', count(*) filter (where attempts >= 8)
-    )
-    from private.outbox
-    where channel = name
-  ))
-  from unnest(array['person', 'push', 'mail', 'webhook']) as name
-$$;
-comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the dead letters.';

@@ -1,5 +1,5 @@
 -- From the outbox to people who are away. The worker plans whom to tell by which channels, claims what is due, asking
--- once more whether it is wanted (50_notification_claims.sql), commits, sends, and says what became of it.
+-- once more whether it is wanted (60_notification_claims.sql), commits, sends, and says what became of it.
 create function private.back_off(failures integer)
 returns interval
 language plpgsql volatile security invoker set search_path = ''
@@ -42,8 +42,7 @@ begin
         select *
         from public.messages
         where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-        order by id desc
-        limit 1
+        order by id desc limit 1
       ) as latest
       join public.users on users.id = latest.user_id and users.is_active;
       message := notice.id;
@@ -52,8 +51,7 @@ begin
       from public.reservation_history as step
       where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
         and not exists (
-          select
-          from public.reservation_history as later
+          select from public.reservation_history as later
           where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
         )
         -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
@@ -67,83 +65,19 @@ begin
             and (latest.user_id = person or latest.read and latest.deleted_at is null)
         );
   end case;
-  if exists (
-    select
-    from public.conversations
-    where id = conversation
-      and person in (voyager_id, local_id)
+  return case when exists (
+    select from public.conversations
+    where id = conversation and person in (voyager_id, local_id)
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)
       and private.follows(person, conversation, message)
-  ) then
-    return notice;
-  end if;
-  return null;
+  ) then notice end;
 end
 $$;
 comment on function private.notice_of(bigint, text, bigint, bigint, bigint) is
   'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
 reservation (last_id in its history), also of an erasure''s. Null: they have seen or done it, their account or the
-sender''s is not active, there is a block, or they have muted or archived the conversation. The one place that decides
-it.';
-
-create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
-  heard bigint[];
-  heard_steps bigint[];
-  newest jsonb;
-begin
-  select
-    array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
-    (array_agg(request order by id desc))[1]
-  into heard, heard_steps, newest
-  from private.outbox
-  where id = any (ids)
-    and (
-      private.notice_of(
-        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
-      )
-    ).id is not null;
-  if push and chosen.push then
-    insert into private.outbox as waiting (
-      channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
-    )
-    select
-      'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
-      (array_agg(request order by outbox.id desc))[1], moment
-    from private.outbox
-    join private.devices on devices.user_id = person
-    where outbox.id = any (heard)
-    group by event, conversation_id, devices.id
-    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set
-      subject_id = greatest(waiting.subject_id, excluded.subject_id),
-      request = excluded.request,
-      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
-      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
-      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
-  end if;
-  if mail and chosen.email and heard is not null then
-    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
-    if found then
-      insert into private.outbox as waiting (channel, event, user_id, request, due_at)
-      values ('mail', 'silence', person, newest, moment)
-      on conflict (user_id) where channel = 'mail'
-      do update set attempts = 0, request = excluded.request, due_at = greatest(waiting.due_at, excluded.due_at)
-      where waiting.attempts >= 8;
-    else
-      update private.silences set steps = silences.steps || heard_steps where user_id = person;
-    end if;
-  end if;
-  delete from private.outbox where id = any (ids);
-end
-$$;
-comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
-  'Turns these rows of a person, which the caller has locked, into pushes and a mail.';
+sender''s is not active, there is a block, or they have muted or archived the conversation. Only this decides it.';
 
 create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
 returns json
@@ -152,36 +86,76 @@ as $$
 declare
   moment constant timestamptz := private.present();
   planned integer := 0;
-  entry record;
+  chosen private.notification_settings;
+  person bigint;
+  due bigint[];
+  awake bigint[];
+  heard bigint[];
+  heard_steps bigint[];
+  newest jsonb;
 begin
-  for entry in
-    with due as materialized (
+  for person, due in
+    with locked as materialized (
       select id, user_id
       from private.outbox
       where channel = 'person' and due_at <= moment and attempts < 8
-      order by due_at
-      limit max_rows
+      order by due_at limit max_rows
       for update skip locked
     )
-    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
+    select user_id, array_agg(id order by id) from locked group by user_id order by user_id
   loop
     begin
-      perform private.plan_person(
-        person => entry.user_id, ids => private.postpone_quiet(entry.ids, moment), push => push, mail => mail,
-        moment => moment
-      );
+      chosen := private.notification_settings_of(person);
+      awake := private.postpone_quiet(due, moment);
+      select
+        array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}'),
+        (array_agg(request order by id desc))[1]
+      into heard, heard_steps, newest
+      from private.outbox
+      where id = any (awake) and (private.notice_of(
+        person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+      )).id is not null;
+      if push and chosen.push then
+        insert into private.outbox as waiting (
+          channel, event, conversation_id, first_id, subject_id, user_id, device_id, request, due_at
+        )
+        select
+          'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id,
+          (array_agg(request order by outbox.id desc))[1], moment
+        from private.outbox
+        join private.devices on devices.user_id = person
+        where outbox.id = any (heard)
+        group by event, conversation_id, devices.id
+        on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
+        do update set
+          subject_id = greatest(waiting.subject_id, excluded.subject_id), request = excluded.request,
+          -- A dead letter is tried again, once its last attempt is over.
+          attempts = case when waiting.attempts < 8 then waiting.attempts else 0 end;
+      end if;
+      if mail and chosen.email and heard is not null then
+        insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
+        if found then
+          insert into private.outbox as waiting (channel, event, user_id, request, due_at)
+          values ('mail', 'silence', person, newest, moment)
+          on conflict (user_id) where channel = 'mail'
+          do update set attempts = 0, request = excluded.request where waiting.attempts >= 8;
+        else
+          update private.silences set steps = silences.steps || heard_steps where user_id = person;
+        end if;
+      end if;
+      delete from private.outbox where id = any (awake);
     exception
       -- One person's rows must not keep the others' waiting.
       when others then
         update private.outbox
         set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
-        where id = any (entry.ids);
+        where id = any (due);
     end;
-    planned := planned + cardinality(entry.ids);
+    planned := planned + cardinality(due);
   end loop;
   return to_json(planned);
 end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
-  'Plans up to max_rows rows whose delay has passed, for the channels that the worker has. Definer, as due_channels.';
+  'Turns rows whose delay has passed into pushes and mails, if the worker has these. Definer, as due_channels.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

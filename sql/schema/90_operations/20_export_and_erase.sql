@@ -1,29 +1,4 @@
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.export_account()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select json_build_object(
-      'exported_at', private.iso(now()),
-      'user', json_build_object(
-        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
-        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
-      ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
-      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
-      'warnings', private.warnings_of(users.id)
-    )
-    from public.users
-    join public.profiles on profiles.user_id = users.id
-    where users.id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.export_account() is 'What the export has of the caller alone.';
-
 create function private.export_conversations(ids bigint[], emails text)
 returns table (id bigint, voyager_id bigint, voyager json, local json, body text)
 language sql stable security invoker set search_path = ''
@@ -62,99 +37,93 @@ declare
   -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
-  at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
-  at_report bigint := (place ->> 'report')::bigint;
+  -- In the place of a conversation the reports, which come last: the largest integer of JSON.
+  of_reports constant bigint := 9007199254740991;
+  at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := array[
-    case when place is null then left(private.export_account()::text, -1) || ',"conversations":[' end
-  ];
-  entry record;
+  pieces text[] := array[]::text[];
+  list record;
   page record;
+  next_place jsonb;
 begin
-  for entry in
-    select *
+  if place is null then
+    pieces := array(select left(json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )::text, -1) || ',"conversations":['
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = private.my_id());
+  end if;
+  for list in
+    select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
     -- Each conversation counts as one message, so no more than these fit into a piece.
     from private.export_conversations(array(
-      select id from private.my_conversations() as id
-      where id >= at_conversation and at_report is null
-      order by id
-      limit remaining + 1
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 1
     ), emails)
+    union all
+    select of_reports, null, null, null, '],"reports":['
     order by id
   loop
-    if entry.id > at_conversation or after_id is null then
+    if list.id > at_list or after_id is null then
       if remaining <= 0 then
-        perform private.set_response_metadata(
-          jsonb_build_object('place', jsonb_build_object('conversation', entry.id))
-        );
-        return array_to_string(pieces, '');
+        next_place := jsonb_build_object('conversation', list.id);
+        exit;
       end if;
-      pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
+      pieces := pieces || (case when list.id < of_reports then separator else '' end || list.head);
       after_id := 0;
       remaining := remaining - 1;
     end if;
     separator := ',';
-    select
-      string_agg(
-        private.print_message(
-          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end),
+    if list.id < of_reports then
+      select
+        string_agg(private.print_message(
+          private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end),
           with_states => coalesce(edited_at, deleted_at) is not null
-        )::text,
-        ','
-        order by message.id
-      ) as bodies,
-      count(*) as length,
-      max(message.id) as last_id
-    into page
-    from (
-      select *
-      from public.messages
-      where conversation_id = entry.id and id > after_id
-      order by id
-      limit remaining + 1
-    ) as message;
+        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+      into page
+      from (
+        select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
+      ) as message;
+    else
+      select
+        string_agg(json_build_object(
+          'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+          'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+          'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+      into page
+      from (
+        select * from public.reports
+        where reporter_id = private.my_id() and id > after_id
+        order by id limit remaining + 1
+      ) as report;
+    end if;
     pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > remaining then
-      perform private.set_response_metadata(
-        jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
-      );
-      return array_to_string(pieces, '');
+      next_place := jsonb_build_object('conversation', list.id, 'message', page.last_id);
+      exit;
     end if;
+    -- The end of a conversation, and of the document.
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
-
-  if at_report is null then
-    pieces := pieces || '],"reports":['::text;
-    at_report := 0;
-  end if;
-  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
-  into page
-  from (
-    select id, json_build_object(
-      'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
-      'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
-      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-    )::text as body
-    from public.reports
-    where reporter_id = private.my_id() and id > at_report
-    order by id
-    limit remaining + 1
-  ) as reports;
-  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
-  if page.length > remaining then
-    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
-    return array_to_string(pieces, '');
-  end if;
-  return array_to_string(pieces || ']}'::text, '');
+  perform private.set_response_metadata(jsonb_build_object('place', next_place));
+  return array_to_string(pieces, '');
 end
 $$;
 comment on function api.export_me(jsonb, text) is
   'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document, so that a long
 history needs no more memory than a short one. The response metadata holds the place of the next piece while there is
 one; emails as in list_conversations. Definer, because callers have no grant on states and reports.';
-grant execute on function api.export_me(jsonb, text) to edge_functions;
 
 create function private.erase_person(person bigint)
 returns boolean
@@ -218,8 +187,7 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
-by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
-because it deletes from auth.users.';
+by "Deleted user", and so do reservations; reports keep their evidence for 180 days. Definer, for auth.users.';
 
 create function api.erase_me()
 returns void
@@ -232,4 +200,3 @@ begin
 end
 $$;
 comment on function api.erase_me() is 'Erases the caller. Of two calls at once one gets 401. Definer, as erase_person.';
-grant execute on function api.erase_me() to edge_functions;

@@ -4,23 +4,28 @@ create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-  search constant json := private.describe_search();
 begin
   return query
     select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
-    from public.reports
-    where resolved_at is null;
+    from public.reports where resolved_at is null;
   return query
-    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::float8, (counts ->> 'dead')::bigint
-    from json_each(private.describe_outbox()) as channels (channel, counts)
-    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+    select
+      name, count(*) filter (where attempts < 8),
+      greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8)))::float8,
+      count(*) filter (where attempts >= 8)
+    from unnest(array['person', 'push', 'mail', 'webhook']) with ordinality as channels (name, place)
+    left join private.outbox on channel = name
+    group by name, place
+    order by place;
   return query
-    select 'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::float8, (search ->> 'dead')::bigint;
+    select 'embeddings', counts.waiting, oldest, counts.dead
+    from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint);
 end
 $$;
 comment on function public.describe_queues() is
-  'For each queue how many entries wait, since when in seconds, and the dead letters. Definer, as find_people.';
+  'How many entries of each queue wait, the age of the oldest in seconds, and dead letters. Definer, as find_people.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
@@ -33,20 +38,16 @@ begin
   end if;
   -- Dynamic, because there is no pg_cron on one machine.
   return query execute $query$
-    select jobname::text, schedule::text, start_time, status::text, left(return_message, 200), failures
+    select
+      jobname::text, schedule::text, latest.start_time, latest.status::text, left(latest.return_message, 200),
+      (
+        select count(*) from cron.job_run_details as run
+        where run.jobid = job.jobid and status = 'failed' and start_time > now() - interval '1 day'
+      )
     from cron.job
     left join lateral (
-      select start_time, status, return_message
-      from cron.job_run_details
-      where job_run_details.jobid = job.jobid
-      order by runid desc
-      limit 1
+      select * from cron.job_run_details as run where run.jobid = job.jobid order by runid desc limit 1
     ) as latest on true
-    cross join lateral (
-      select count(*) as failures
-      from cron.job_run_details
-      where job_run_details.jobid = job.jobid and status = 'failed' and start_time > now() - interval '1 day'
-    ) as day
     order by jobname
   $query$;
 end
@@ -56,41 +57,40 @@ comment on function public.describe_schedule() is
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
 
-create function private.list_migrations()
+create function private.describe_service()
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   migrations json;
 begin
-  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
-  -- splits a file into statements, and takes off what is between them.
-  execute $query$
-    select json_agg(json_build_object(
-      'version', version,
-      'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
-    ) order by version)
-    from supabase_migrations.schema_migrations
-  $query$
-  into migrations;
-  return migrations;
-exception
-  when undefined_table or insufficient_privilege then
-    return null;
+  begin
+    -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none. The CLI
+    -- splits a file into statements, and takes off what is between them.
+    execute $query$
+      select json_agg(json_build_object(
+        'version', version,
+        'sha256', encode(sha256(convert_to(translate(array_to_string(statements, ''), E' \t\r\n;', ''), 'utf8')), 'hex')
+      ) order by version)
+      from supabase_migrations.schema_migrations
+    $query$
+    into migrations;
+  exception
+    when undefined_table or insufficient_privilege then
+      null;
+  end;
+  return json_build_object(
+    'search', private.describe_search(), 'migrations', migrations,
+    'outbox', (
+      select json_object_agg(queue, json_build_object('depth', waiting, 'age', oldest_seconds, 'dead', dead))
+      from public.describe_queues()
+      where queue in ('person', 'push', 'mail', 'webhook')
+    ),
+    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
+  );
 end
 $$;
-comment on function private.list_migrations() is
-  'All applied migrations in order, {version, sha256 of the text without white space and semicolons}; null if unknown.';
-
-create function private.describe_service()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_build_object(
-    'search', private.describe_search(), 'outbox', private.describe_outbox(), 'migrations', private.list_migrations(),
-    'data', (select coalesce(json_agg(loaded_data order by name), '[]') from private.loaded_data)
-  )
-$$;
 comment on function private.describe_service() is
-  'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
+  'What the metrics say of the database; of migrations their {version, sha256 of the text without white space and
+semicolons}, null if unknown. Definer, because edge_functions has no rights on its tables.';
 grant execute on function private.describe_service() to edge_functions;

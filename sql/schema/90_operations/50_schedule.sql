@@ -13,21 +13,30 @@ as $$
     ('send notifications', '10 seconds', $job$
       select private.call_edge_function('notify', calls => (count(*) + 49) / 50)
       from (
-        select
-        from private.outbox
+        select from private.outbox
         where channel in ('person', 'push', 'mail', 'webhook') and due_at <= now() and attempts < 8
         limit 200
       ) as due
     $job$),
     ('count words', '37 * * * *', 'select private.count_words()'),
-    ('forget dead letters', '23 3 * * *', 'select private.forget_dead_letters()'),
-    ('forget old changes', '47 3 * * *', 'select private.forget_changes()'),
+    ('forget dead letters', '23 3 * * *', $job$
+      delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
+    $job$),
+    -- A day after the last cursor. Reads the whole log.
+    ('forget old changes', '47 3 * * *', $job$
+      delete from private.changes where created_at < (select private.present()) - interval '31 days'
+    $job$),
     ('measure answers', '7 4 * * *', 'select private.measure_answers()'),
-    ('purge evidence', '29 3 * * *', 'select private.purge_evidence()'),
+    ('purge evidence', '29 3 * * *', $job$
+      with due as (
+        update public.reports set note = null, purge_at = null where purge_at <= (select private.present()) returning id
+      )
+      delete from private.report_evidence where report_id in (select id from due)
+    $job$),
     ('forget old runs', '17 3 * * *', 'delete from cron.job_run_details where end_time < now() - interval ''3 days''')
 $$;
 comment on function private.list_jobs() is
-  'The jobs, each with its time as pg_cron reads it. One machine runs those that call one function of schema private.';
+  'The jobs, each with its time as pg_cron reads it. One machine runs those that need no Edge Function and no pg_cron.';
 
 create function private.call_edge_function(function_name text, calls bigint)
 returns void
