@@ -1,5 +1,3 @@
-import { createMiddleware } from 'hono/factory'
-import type { UserContext } from './auth.ts'
 import { actAs, asService, type Rpc, type RpcResult } from './rpc.ts'
 import { log } from './log.ts'
 import {
@@ -33,12 +31,6 @@ export const consumeRateLimit = async (name: RateName, who: string): Promise<voi
   })
   if (wait > 0) tooManyRequests(wait)
 }
-
-export const rateLimit = (name: RateName) =>
-  createMiddleware<UserContext>(async (c, next) => {
-    await consumeRateLimit(name, c.var.claims.sub)
-    await next()
-  })
 
 /** As consumeRateLimit, and then writes, in the same statement. A write that is refused counts as well. */
 export const limitWrite = async (

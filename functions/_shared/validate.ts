@@ -171,29 +171,33 @@ const parseBody = (bytes: ArrayBuffer): unknown => {
   }
 }
 
-type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
+export type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
+export type Validated<Given extends Schemas> = { Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }
 
 /**
  * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped, unless the schema
  * is a strict one. Where the schema of the body is optional, a request may have none, and then needs no content type.
  */
+export const readRequest = async (c: Context, { params, query, headers, json }: Schemas): Promise<void> => {
+  const type = c.req.header('Content-Type')
+  if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
+  const body = json && await readBody(c, type ? limitBody : noBody)
+  if ((params || query) && !isWellEncoded(c.req.url)) {
+    httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
+  }
+  if (params) c.set('params', check(params, c.req.param()))
+  if (query) c.set('query', check(query, queryOf(c), true))
+  if (headers) c.set('headers', check(headers, c.req.header()))
+  if (body) c.set('json', type ? check(json, parseBody(body)) : undefined)
+}
+
+/** For whom no token is needed. */
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(
     schemas,
-    createMiddleware<{ Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }>(async (c, next) => {
-      const { params, query, headers, json } = schemas
-      const set = c.set as (name: string, value: unknown) => void
-      const type = c.req.header('Content-Type')
-      if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
-      const body = json && await readBody(c, type ? limitBody : noBody)
-      if ((params || query) && !isWellEncoded(c.req.url)) {
-        httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
-      }
-      if (params) set('params', check(params, c.req.param()))
-      if (query) set('query', check(query, queryOf(c), true))
-      if (headers) set('headers', check(headers, c.req.header()))
-      if (body) set('json', type ? check(json, parseBody(body)) : undefined)
+    createMiddleware<Validated<Given>>(async (c, next) => {
+      await readRequest(c, schemas)
       await next()
     }),
   )

@@ -1,11 +1,10 @@
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { anonymousUser, requireUser } from '../_shared/auth.ts'
+import { anonymousUser, asUser, requireUser } from '../_shared/auth.ts'
 import { sendJson, sendNothing } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
 import { route } from '../_shared/openapi.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
 import type { RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/notifications.ts'
 import { vapidKeys } from '../_shared/settings.ts'
@@ -26,17 +25,14 @@ notifications.put(
   route('registerDevice', 'Register a Web Push subscription, at most ten', {
     204: 'Registered',
   }, ['invalid', 'too_many']),
-  requireUser,
-  validate({ params: shape.deviceParam, json: shape.newDevice }),
-  rateLimit('RATE_LIMIT_DEVICE'),
+  asUser({ params: shape.deviceParam, json: shape.newDevice }, 'RATE_LIMIT_DEVICE'),
   async (c) => sendNothing(c, await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`),
 )
 
 notifications.delete(
   '/me/devices/:device',
   route('removeDevice', 'Remove a device', { 204: 'Not registered' }),
-  requireUser,
-  validate({ params: shape.deviceParam }),
+  asUser({ params: shape.deviceParam }),
   async (c) => sendNothing(c, await c.var.db`delete_device(${c.var.params.device})`),
 )
 
@@ -50,9 +46,7 @@ notifications.get(
 notifications.patch(
   '/me/notifications',
   route('updateNotificationSettings', 'Change the given settings', { 200: shape.notificationSettings }),
-  requireUser,
-  validate({ json: shape.notificationChanges }),
-  rateLimit('RATE_LIMIT_DEVICE'),
+  asUser({ json: shape.notificationChanges }, 'RATE_LIMIT_DEVICE'),
   async (c) => sendJson(c, await c.var.db`update_notification_settings(${c.var.json})`),
 )
 
