@@ -8,7 +8,7 @@ import { log, traceOf, withRequest } from './log.ts'
 import { requestMetrics } from './metrics.ts'
 import { openApiDocument, release } from './openapi.ts'
 import { onError } from './errors.ts'
-import { settingsErrorOfFunctions } from './setting_rules.ts'
+import { settingsError } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
 const preflight = cors({
@@ -76,9 +76,9 @@ export const createApp = (name: string): Hono => {
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   // A setting that is not understood is refused, and not taken for its default, which may be the open one.
-  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
-  if (settingsError) {
-    log('error', settingsError)
+  const misunderstood = settingsError(Deno.env.toObject())
+  if (misunderstood) {
+    log('error', misunderstood)
     app.use((c) => Promise.resolve(c.json({ error: 'Internal server error' }, 500, { 'X-Error-Code': 'internal' })))
   }
   app.use(rejectOtherMethods(app))

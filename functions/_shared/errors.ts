@@ -20,11 +20,8 @@ export const tooManyRequests = (seconds?: number): never => {
 }
 
 /** `severity_local` is in the language of the server. PgBouncer sends only this one. */
-type DatabaseError =
-  & { code: string; message: string }
-  & {
-    [Field in 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint']?: string
-  }
+type DatabaseError = Record<'code' | 'message', string> & Partial<Record<Detail, string>>
+type Detail = 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint'
 
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')

@@ -21,11 +21,8 @@ const number = (min: number, max: number, others = '') => (text: string): number
     : fail(`must be a number from ${min} to ${max}${others}`)
 
 const count = number(0, 999_999)
+const firstContact = (text: string): number | null => text === 'off' ? null : number(1, 999_999, ', or off')(text)
 const positive = number(1, 999_999)
-
-/** `off` is null. */
-const numberOrOff = (min: number, max: number) => (text: string): number | null =>
-  text === 'off' ? null : number(min, max, ', or off')(text)
 
 const url = (message: string, ...protocols: string[]) => (text: string): string =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : fail(message)
@@ -96,7 +93,7 @@ const table = {
   RATE_LIMIT_BLOCK: rate('100/3600/20'),
   RATE_LIMIT_DEVICE: rate('60/3600/20'),
   RATE_LIMIT_EXPORT: rate('10/3600'),
-  FIRST_CONTACT_LIMIT: { parse: numberOrOff(1, 999_999), default: '3', local: 'off' },
+  FIRST_CONTACT_LIMIT: { parse: firstContact, default: '3', local: 'off' },
   UNSEND_HOURS: { parse: count, default: '24' },
   EDIT_MINUTES: { parse: count, default: '15' },
   PARTNER_EMAIL: { parse: oneOf('always', 'after_reply'), default: 'always' },
@@ -192,26 +189,18 @@ const contradiction = (env: Environment): string | undefined => {
   }
 }
 
-const errorOf = (name: string, parse: Setting['parse'], value: string | undefined): string | undefined => {
-  try {
-    if (value) parse?.(value)
-  } catch (error) {
-    const { message } = error as Error
-    return hidesValue.test(name) ? `${name} ${message}` : `${name} is "${value}", and ${message}`
-  }
-}
-
-const firstError = (env: Environment, settings: [name: string, setting: Setting][]): string | undefined =>
-  settings.map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
-
-const settingsOf = (isOnMachine: boolean) =>
-  Object.entries(allSettings).filter(([, { on }]) => (on === 'machine') === isOnMachine)
 const platformKeys = { SUPABASE_SECRET_KEYS: { parse: namedKeys }, SUPABASE_PUBLISHABLE_KEYS: { parse: namedKeys } }
 
-/** The first setting of the functions that is not understood, in one line that names it. */
-export const settingsErrorOfFunctions = (env: Environment): string | undefined =>
-  firstError(env, [...settingsOf(false), ...Object.entries(platformKeys)]) ?? contradiction(env)
-
-/** The same for `npm start`. */
-export const settingsErrorOfStack = (env: Environment): string | undefined =>
-  firstError(env, settingsOf(true)) ?? settingsErrorOfFunctions(env)
+/** The first setting of the functions, and of `npm start`, that is not understood, in one line that names it. */
+export const settingsError = (env: Environment, isOnMachine = false): string | undefined => {
+  for (const [name, { on, parse }] of Object.entries<Setting>({ ...allSettings, ...platformKeys })) {
+    const value = env[name]
+    try {
+      if (value && (isOnMachine || on !== 'machine')) parse?.(value)
+    } catch (error) {
+      const { message } = error as Error
+      return hidesValue.test(name) ? `${name} ${message}` : `${name} is "${value}", and ${message}`
+    }
+  }
+  return contradiction(env)
+}

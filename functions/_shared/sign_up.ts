@@ -29,10 +29,8 @@ export interface SignedUp {
   account: Account
   outcome: 'made' | 'superseded' | 'taken' | 'not made'
   session: Session | null
-  /** Why Auth did not create it; null also where another sign-up with this address was first. */
+  /** Why Auth did not create it, if it says so of some addresses only; null where another sign-up was first. */
   error: AuthError | null
-  /** Whether Auth reports the error for some addresses only, so that it can reveal who has an account. */
-  dependsOnAddress: boolean
 }
 
 /** Whether Auth has accepted the CAPTCHA and then failed because of another account with the address. */
@@ -66,7 +64,7 @@ const createAuthUser = async (
 ): Promise<SignedUp> => {
   let client = secretKey ? createSupabaseClient(secretKey).auth : authClient()
   const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => (
-    { account, outcome, session: null, error: null, dependsOnAddress: true, ...details }
+    { account, outcome, session: null, error: null, ...details }
   )
   const data = { ticket }
   const captcha = captcha_token ? { captchaToken: captcha_token } : {}
@@ -86,7 +84,7 @@ const createAuthUser = async (
     // ask for what Auth refuses, though not before it has checked the CAPTCHA, its limits and the password.
     const { error } = await signUp('no address')
     if (error?.code !== 'validation_failed') {
-      if (error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+      if (error && isIndependentOfAddress(error)) return throwAuthError(error)
       await readAuthSettings(0)
       return result('not made', { error })
     }
@@ -97,7 +95,7 @@ const createAuthUser = async (
 
   for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
     const { data, error } = await signUp(account.email)
-    if (isFirst && error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+    if (isFirst && error && isIndependentOfAddress(error)) return throwAuthError(error)
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') httpError('email_taken', emailTaken)
     if (data.session) {
       drainSoon()

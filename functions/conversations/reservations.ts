@@ -11,6 +11,8 @@ import { writeOnce } from '../_shared/write_once.ts'
 
 const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
+const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const answered = [...refusals, 'stale_revision'] as const
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 // A file of it is an address of its own.
@@ -81,7 +83,7 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict', 'stale_revision']),
+  }, answered),
   asUser({ params: shape.reservationParams, json: shape.counterOffer }, 'RATE_LIMIT_RESERVE'),
   async (c) => {
     const { params: { id, rid }, json: { revision, ...changes } } = c.var
@@ -93,35 +95,15 @@ reservations.patch(
   },
 )
 
-const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const { offerAnswer, stepNote } = shape
 const steps = [
-  {
-    step: 'accept',
-    summary: 'Accept an offer of the other participant, as it was read',
-    json: shape.offerAnswer,
-    codes: [...refusals, 'stale_revision', 'overlap'],
-  },
-  {
-    step: 'decline',
-    summary: 'Decline an offer of the other participant, as it was read',
-    json: shape.offerAnswer,
-    codes: [...refusals, 'stale_revision'],
-  },
-  {
-    step: 'cancel',
-    summary: 'Cancel a reservation that is pending or accepted',
-    json: shape.stepNote,
-    codes: ['first_contact_limit', 'conflict'],
-  },
-  {
-    step: 'complete',
-    summary: 'Complete an accepted reservation that has ended',
-    json: shape.stepNote,
-    codes: refusals,
-  },
+  ['accept', 'Accept an offer of the other participant, as it was read', offerAnswer, [...answered, 'overlap']],
+  ['decline', 'Decline an offer of the other participant, as it was read', offerAnswer, answered],
+  ['cancel', 'Cancel a reservation that is pending or accepted', stepNote, ['first_contact_limit', 'conflict']],
+  ['complete', 'Complete an accepted reservation that has ended', stepNote, refusals],
 ] as const
 
-for (const { step, summary, json, codes } of steps) {
+for (const [step, summary, json, codes] of steps) {
   reservations.post(
     `/:id/reservations/:rid/${step}`,
     route(`${step}Reservation`, summary, {

@@ -2,9 +2,8 @@
 // weighted sum, and a text the sum of its clauses. A word that the model does not know adds nothing.
 import { dimensions } from '../provider.ts'
 import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
-import { stopWords } from './english.ts'
-import { foreignStopWords, stemOf } from './foreign.ts'
-import { isKnown, readWords } from './knows.ts'
+import { formsOf, stopWords } from './english.ts'
+import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
 export { model } from './data_file.ts'
 
@@ -57,6 +56,12 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const isForm = (word: string) => translate(word) !== undefined
   const isEnglish = (word: string) => placeOf(word) !== undefined
 
+  /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
+  const readWords = (text: string) => {
+    const words = allWordsOf(text, isForm)
+    return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
+  }
+
   /** The row of a foreign word. Where the text is English, a word that is usually English (`?pain`) is not foreign. */
   const foreignRow = (word: string, inForeignText: boolean) =>
     translate(word) ?? (inForeignText ? translate(`?${word}`) : undefined)
@@ -92,7 +97,7 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
 
   /** Adds the direction of a clause, times the square root of the length of its words' sum. */
   const addClause = (meaning: Float32Array, clause: string) => {
-    const { words, forms } = readWords(clause, { isEnglish, isForm })
+    const { words, forms } = readWords(clause)
     const foreign = isForeign(words, forms)
     const vector = new Float32Array(wordDimensions)
     for (let at = 0; at < words.length; at++) {
@@ -133,5 +138,13 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     return length === 0 ? meaning : meaning.map((x) => x / length)
   }
 
-  return { embed, knows: (word) => isKnown(word, { isEnglish, isForm }) }
+  const knows = (text: string): boolean => {
+    const { words, forms } = readWords(text)
+    const isKnown = (word: string, i: number): boolean =>
+      forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || isForm(word) ||
+      stemRow(word) !== undefined
+    return words.length > 0 && words.every(isKnown)
+  }
+
+  return { embed, knows }
 }
