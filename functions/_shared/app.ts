@@ -119,8 +119,8 @@ export const nextPageLink = (parameters: Record<string, unknown>): string => {
   return `<?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}>; rel="next"`
 }
 
-/** Sends a page of a list that pages by `before_id`, with a link to the next page if there is one. */
-export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>): Response => {
-  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, before_id: page.metadata.next }))
+/** Sends a page of a list, with a link to the next page if there is one. */
+export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>, by = 'before_id'): Response => {
+  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, [by]: page.metadata.next }))
   return sendJson(c, page)
 }

@@ -9,8 +9,6 @@ import { project } from './settings.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 import { readRequest, type Schemas, type Validated } from './validate.ts'
 
-type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
-
 const unauthorised = (message: string, challenge: string): never =>
   httpError('unauthorized', message, { 'WWW-Authenticate': challenge })
 
@@ -26,7 +24,7 @@ export const asUser = <Given extends Schemas>(schemas: Given, limit?: RateName) 
       responses: { 401: ['No token, or one that is not valid', 'WWW-Authenticate'], 403: 'The account is deactivated' },
       codes: ['deactivated'],
     },
-    createMiddleware<UserContext & Validated<Given>>(async (c, next) => {
+    createMiddleware<Validated<Given> & { Variables: { db: Rpc; claims: Claims; token: string } }>(async (c, next) => {
       const authorization = c.req.header('Authorization')
       if (!authorization) return unauthorised('A bearer token is needed', 'Bearer')
       const token = bearerToken(authorization)

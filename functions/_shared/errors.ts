@@ -30,13 +30,13 @@ export const isDatabaseError = (error: unknown): error is DatabaseError =>
 export const isAnswer = (error: unknown): boolean =>
   isDatabaseError(error) && /^(PT...|22...|23...|57014|25P04)$/.test(error.code)
 
-interface ErrorResponse {
-  status: ContentfulStatusCode
-  body: { error: string } & Record<string, unknown>
-  headers?: Record<string, string>
-}
+type ErrorResponse = [
+  status: ContentfulStatusCode,
+  body: { error: string } & Record<string, unknown>,
+  headers?: Record<string, string>,
+]
 
-const unavailable: ErrorResponse = { status: 503, body: { error: busy } }
+const unavailable: ErrorResponse = [503, { error: busy }]
 
 /** In seconds, where nothing else is known. */
 const retryAfter: Record<number, string> = { 429: '60', 503: '1' }
@@ -72,8 +72,7 @@ const parseDetail = (detail: string | undefined): Record<string, unknown> => {
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
 const errorResponse = (error: unknown): ErrorResponse => {
   if (error instanceof HTTPException) {
-    const headers = Object.fromEntries(error.res?.headers ?? [])
-    return { status: error.status, body: { error: error.message }, headers }
+    return [error.status, { error: error.message }, Object.fromEntries(error.res?.headers ?? [])]
   }
   if (isConnectionLoss(error) || isConnectionRefusal(error)) return unavailable
   const { code = '', message, detail, hint, constraint } = isDatabaseError(error) ? error : {} as Partial<DatabaseError>
@@ -82,18 +81,14 @@ const errorResponse = (error: unknown): ErrorResponse => {
     // A refusal of our SQL names its code as the hint, if its status has several.
     const named = errorCodes.find((one) => one === hint && statuses[one] === status) ?? codeOf(status)
     const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
-    return {
-      status,
-      body: { ...parseDetail(detail), error: message! },
-      headers: { 'X-Error-Code': named, ...challenge },
-    }
+    return [status, { ...parseDetail(detail), error: message! }, { 'X-Error-Code': named, ...challenge }]
   }
   switch (code) {
     case '23514': // check_violation
-      return { status: 400, body: { error: constraint ?? 'A value is not allowed' } }
+      return [400, { error: constraint ?? 'A value is not allowed' }]
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
-      return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
+      return [400, { error: 'The text holds a character that cannot be stored' }]
     case '40001': // serialization_failure
     case '40P01': // deadlock_detected
     case '28000': // invalid_authorization_specification
@@ -104,7 +99,7 @@ const errorResponse = (error: unknown): ErrorResponse => {
     case transactionTimeout:
       return unavailable
     default:
-      return { status: 500, body: { error: 'Internal server error' } }
+      return [500, { error: 'Internal server error' }]
   }
 }
 
@@ -118,7 +113,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
 
 /** Turns everything thrown into a response. Unhandled errors are logged and not described to the client. */
 export const onError = (error: unknown, c: Context): Response => {
-  const { status, body, headers = {} } = errorResponse(error)
+  const [status, body, headers] = errorResponse(error)
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   else if (isConnectionLoss(error)) log('warn', 'Database connection failed', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })

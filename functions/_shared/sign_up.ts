@@ -67,14 +67,13 @@ const createAuthUser = async (
     { account, outcome, session: null, error: null, ...details }
   )
   const data = { ticket }
-  const captcha = captcha_token ? { captchaToken: captcha_token } : {}
   const signUp = async (email: string) => {
     // The holder of the secret key vouches for the address. An account that Auth's admin creates has no session.
     if (secretKey) {
       const { error } = await client.admin.createUser({ email, password, email_confirm: true, user_metadata: data })
       return { data: { session: null }, error }
     }
-    return await client.signUp({ email, password, options: { data, ...captcha } })
+    return await client.signUp({ email, password, options: { data, captchaToken: captcha_token ?? undefined } })
   }
   const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
     JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
@@ -129,10 +128,11 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  const isOpen = trusted || settings.PUBLIC_USER_CREATION
-  if (!isOpen) httpError('switched_off', 'Users are created with the secret key only')
-  const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
-  if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
+  if (!trusted && !settings.PUBLIC_USER_CREATION) {
+    httpError('switched_off', 'Users are created with the secret key only')
+  }
+  const { data: granted } = role.default('user').safeParse(trusted ? requested : undefined)
+  if (!granted) return httpError('invalid', 'role: must be user or admin')
 
   // Without a password the only way in is recovery, so this one must be unguessable.
   const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
@@ -142,12 +142,12 @@ export const createAccount = async (
   if (outcome === 'taken') return httpError('email_taken', emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
-  if (!granted?.data || granted.data === account.role) return account
+  if (granted === account.role) return account
 
-  const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted }).eq('id', account.id)
   if (granting.error && granting.status === 0) {
     return httpError('unavailable', 'The account was made, but its role could not be granted')
   }
   if (granting.error) throw new Error(`The role could not be granted: ${granting.error.message}`)
-  return { ...account, role: granted.data }
+  return { ...account, role: granted }
 }

@@ -153,13 +153,9 @@ const noBody = bodyLimit({ maxSize: 0, onError: notJson })
 
 const readBody = async (c: Context, limit: MiddlewareHandler): Promise<ArrayBuffer> => {
   let bytes = new ArrayBuffer(0)
-  try {
-    await limit(c, async () => {
-      bytes = await c.req.arrayBuffer()
-    })
-  } catch (error) {
+  await limit(c, async () => void (bytes = await c.req.arrayBuffer())).catch((error) => {
     throw error instanceof HTTPException ? error : httpError('invalid', 'The body ended too soon')
-  }
+  })
   return bytes
 }
 

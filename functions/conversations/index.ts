@@ -29,8 +29,7 @@ conversations.get(
     const page = await c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
       with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL}, with_states => ${states === true})`
-    if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
-    return sendJson(c, page)
+    return sendPage(c, page, c.var.query, 'offset')
   },
 )
 

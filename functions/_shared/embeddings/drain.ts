@@ -119,15 +119,14 @@ export const drain = createDrain(false, 1)
 // of them may have killed its isolate.
 const drainNewest = createDrain(true, 0.5)
 
-const inBackground = (work: Promise<unknown>): void =>
-  waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
-
-const drainAll = async (): Promise<void> => {
-  while (await drain() > 0);
-}
+const inBackground = (work: () => Promise<unknown>): void =>
+  waitUntil(work().catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 
 /** Makes all that are due, on one machine, where nobody limits processor time. On Supabase a schedule calls `embed`. */
-export const drainInBackground = (): void => inBackground(drainAll())
+export const drainInBackground = (): void =>
+  inBackground(async () => {
+    while (await drain() > 0);
+  })
 
 /** Makes the newest embeddings after the response, so that a change is found by meaning within seconds. */
-export const drainSoon = (): void => inBackground(drainNewest())
+export const drainSoon = (): void => inBackground(drainNewest)
