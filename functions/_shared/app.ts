@@ -63,7 +63,7 @@ export const createApp = (name: string): Hono => {
     (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
     requestMetrics,
   )
-  // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
+  // Set headers before creating the response: changing them later copies the body, and a copy is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {
     for (const [name, value] of commonHeaders) c.header(name, value)

@@ -45,8 +45,7 @@ export const requireUser = asUser({})
 export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },
   createMiddleware<{ Variables: { db: Rpc; claims: Claims | null } }>(async (c, next) => {
-    const token = bearerToken(c.req.header('Authorization'))
-    const claims = token ? await verifyToken(token) : null
+    const claims = await verifyToken(bearerToken(c.req.header('Authorization')) ?? '')
     c.set('claims', claims)
     c.set('db', actAs(claims, false))
     await next()

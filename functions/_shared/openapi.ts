@@ -68,8 +68,7 @@ type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string 
 
 /**
  * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
- * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients
- * would refuse what is added later.
+ * they have a type for does not compile in Python. If answers excluded further properties, clients refused new ones.
  */
 const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties

@@ -106,8 +106,7 @@ export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: 
   }
 }
 
-// Errors of a statement that ran while a migration committed, that lost a deadlock or that is not prepared. It was
-// rolled back, and a retry succeeds.
+// Of a statement that met a migration, lost a deadlock or is not prepared: it was rolled back, and a retry succeeds.
 const retryable = new Set([
   ...notPrepared,
   '40001', // serialization_failure

@@ -44,11 +44,9 @@ export type Rate = Record<'count' | 'seconds' | 'burst', number>
 /** `60/60` allows the whole count at once, `60/60/10` ten at once, `off` is null. */
 const parseRate = (text: string): Rate | null => {
   if (text === 'off') return null
-  const format = /^([1-9]\d{0,5})\/([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))?$/
-  const [, count, seconds, burst = count] = format.exec(text) ?? []
-  return count && Number(burst) <= Number(count)
-    ? { count: Number(count), seconds: Number(seconds), burst: Number(burst) }
-    : fail('must be count/seconds, count/seconds/burst or off')
+  const format = /^[1-9]\d{0,5}(\/[1-9]\d{0,5}){1,2}$/
+  const [count = 0, seconds = 0, burst = count] = format.test(text) ? text.split('/').map(Number) : []
+  return count && burst <= count ? { count, seconds, burst } : fail('must be count/seconds, count/seconds/burst or off')
 }
 
 const rate = (hosted: string) => ({ parse: parseRate, default: hosted, local: 'off' })

@@ -106,8 +106,7 @@ const createAuthUser = async (
       if (secretKey) drainSoon()
       return result(outcome)
     }
-    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
-    // must get the address.
+    // Of concurrent sign-ups with one address Auth makes one, or fails all but one. The last to begin must get it.
     const isRetry = outcome === 'retry' || outcome === 'taken' && error?.status === 500 ||
       // Another sign-up has removed the account that Auth found.
       outcome === 'not made' && !error

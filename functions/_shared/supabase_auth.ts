@@ -80,8 +80,7 @@ export const throwAuthError = (error: AuthError): never => {
   throw error
 }
 
-// What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
-// later (hooks, mail, the database) can fail for them alone.
+// What Auth reports before it looks for the account. Hooks, mail and the database can fail for free addresses alone.
 const independentOfAddress =
   /^(captcha_failed|email_provider_disabled|over_request_rate_limit|signup_disabled|validation_failed|weak_password)$/
 

@@ -22,17 +22,11 @@ export const text = (min: number, max: number) =>
 const breaking = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
 const showing = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/u
 
-/** Whether a name or title is one line, without control characters or overrides of the direction of writing. */
-const isOneLine = (value: string): boolean => !breaking.test(value)
-const isEmptyOrShows = (value: string): boolean => value === '' || showing.test(value)
-/** Whether this can stand beside words of ours. The database allows the same (private.is_line). */
-export const isLine = (value: string): boolean => isOneLine(value) && isEmptyOrShows(value)
-
-/** A name or title. */
+/** A name or title, which can stand beside words of ours. The database allows the same (private.is_line). */
 export const line = (min: number, max: number) =>
   text(min, max)
-    .refine(isOneLine, 'must be one line without control or direction characters')
-    .refine(isEmptyOrShows, 'must not be blank')
+    .refine((value) => !breaking.test(value), 'must be one line without control or direction characters')
+    .refine((value) => value === '' || showing.test(value), 'must not be blank')
 
 /** Whether no visible character is left. White space by JavaScript's or by Postgres's definition does not count. */
 export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
@@ -50,10 +44,11 @@ export const webAddress = new RegExp(`^https://(${host})(:[0-9]{1,5})?(${path})?
 
 const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
 
-/** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
-export const isOwnPhoto = (url: string): boolean =>
+/** Or an avatar in the Storage of one machine, which has no https. The database checks the same (is_own_photo). */
+export const isPhoto = (url: string): boolean =>
+  webAddress.test(url) ||
   /^http:\/\/127\.0\.0\.1:\d+$/.test(project.platformUrl) && url.startsWith(`${project.platformUrl}/`) &&
-  avatarPath.test(url.slice(project.platformUrl.length))
+    avatarPath.test(url.slice(project.platformUrl.length))
 
 /** A number in a URL: plain decimal digits. */
 const integer = (pattern: RegExp, message: string, minimum: number) =>

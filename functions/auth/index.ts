@@ -48,10 +48,7 @@ const captchaRecoverTime = 1500
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/**
- * Waits for a fixed time, whatever the work takes, so that the time reveals nothing; the work may finish after the
- * response. Throws what it throws meanwhile.
- */
+/** Hides by a fixed time what the work takes, which may go on after it. Throws what the work throws until then. */
 const hideTime = async (milliseconds: number, work: Promise<void>, failure: string): Promise<void> => {
   const time = pause(milliseconds)
   waitUntil(work.catch(({ name, code, status }) => log('warn', failure, { name, code, status })))
@@ -78,10 +75,9 @@ auth.post(
     await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
     const end = performance.now() + signUpTime
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
-    // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
-    // has an account. A floor as of log-ins would reveal it when sign-ups are rare and sending e-mail takes longer. So
-    // the response goes out after a fixed time, and Auth finishes after it. A superseded sign-up is answered like one
-    // that was made and then replaced.
+    // With e-mail confirmation a taken address is answered like a free one, and a superseded sign-up like one that was
+    // made and then replaced. A floor as of log-ins would reveal a taken address when sign-ups are rare and sending
+    // e-mail takes longer. So the response goes out after a fixed time, and Auth finishes after it.
     if (confirmationRequired) {
       await hideTime(end - performance.now(), throwIndependentError(signedUp), 'Sign-up failed')
       return c.json(toSession(account, null), 201)
@@ -169,9 +165,8 @@ const sendRecoveryLink = async (address: string, captchaToken: string | null | u
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
   if (independentOfAccount.test(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
-  // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
-  // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
-  // every address.
+  // Auth sends e-mail to known addresses only, so an e-mail error (twice within a minute, domain not allowed, no mail
+  // server, a timeout, a hook's 503) would reveal that one is known. If Auth is down, it is for every address.
   const isTimeout = error.status === 504 || / due to timeout$/.test(error.message)
   if (!isTimeout && (!error.status || error.status > 500)) await readAuthSettings(0)
   log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })

@@ -11,8 +11,7 @@ import { settings } from '../_shared/settings.ts'
 
 const hidden = 'The account is deactivated, or an admin has hidden the profile and it cannot be made searchable'
 
-// A change with many new words takes as long as ten reads. Without a limit, a few people take all connections; this
-// one is a quarter of them.
+// A change with many new words takes as long as ten reads, and a few people would take all connections.
 const quarter = () => Math.max(1, Math.floor(settings.DATABASE_POOL / 4))
 export const { run: changeLimiter } = limitConcurrency(quarter, 100, 4000)
 

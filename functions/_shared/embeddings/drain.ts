@@ -77,8 +77,7 @@ const createDrain = (newest: boolean, share: number): () => Promise<number> => {
     if (adopted !== model) await asService`adopt_model(${model})`
     adopted = model
     try {
-      // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
-      // the model takes no processor time.
+      // Before a job is claimed, so that no text is blamed, and outside the limit: waiting takes no processor time.
       await provider.load?.()
     } catch (error) {
       log('warn', 'The embedding model was not loaded', { reason: describe(provider, error) })
@@ -115,8 +114,7 @@ const createDrain = (newest: boolean, share: number): () => Promise<number> => {
 /** Makes embeddings that are due, those that have been due longest first. */
 export const drain = createDrain(false, 1)
 
-// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`: one
-// of them may have killed its isolate.
+// Half of the time: this isolate also answers requests. Texts tried before, which may kill it, are left to `drain`.
 const drainNewest = createDrain(true, 0.5)
 
 const inBackground = (work: () => Promise<unknown>): void =>

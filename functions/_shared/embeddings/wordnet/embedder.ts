@@ -36,9 +36,7 @@ const addRow = (meaning: Float32Array, vectors: Uint8Array, row: number, weight:
   }
 }
 
-/**
- * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
- */
+/** Makes an embedder of the bytes of wordnet.bin, which it keeps and nobody may change; throws if they are damaged. */
 export const loadEmbedder = (bytes: Uint8Array) => {
   const { words: { placeOf }, translate, weights, vectors } = readDataFile(bytes)
   const isForm = (word: string) => translate(word) !== undefined
