@@ -26,10 +26,6 @@ type Detail = 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint'
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
-/** Whether another attempt would end in the same way: a refusal of ours, an impossible value or a time limit. */
-export const isAnswer = (error: unknown): boolean =>
-  isDatabaseError(error) && /^(PT...|22...|23...|57014|25P04)$/.test(error.code)
-
 type ErrorResponse = [
   status: ContentfulStatusCode,
   body: { error: string } & Record<string, unknown>,
@@ -58,6 +54,10 @@ const transactionTimeout = '25P04'
 /** Whether a server or pooler has refused to open a connection: Supavisor says so with XX000, PgBouncer with 08P01. */
 export const isConnectionRefusal = (error: unknown): boolean =>
   isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL' && error.code !== transactionTimeout
+
+/** Whether the database has answered a statement with this error, on a connection that is still there. */
+export const isOfStatement = (error: unknown): boolean =>
+  isDatabaseError(error) && !isConnectionLoss(error) && !isConnectionRefusal(error)
 
 /** What our SQL adds to the body as JSON. A trigger of the operator may have any text there, which is not passed on. */
 const parseDetail = (detail: string | undefined): Record<string, unknown> => {

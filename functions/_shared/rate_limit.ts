@@ -1,13 +1,6 @@
 import { actAs, asService, type Rpc, type RpcResult } from './rpc.ts'
 import { log } from './log.ts'
-import {
-  isAnswer,
-  isConnectionLoss,
-  isConnectionRefusal,
-  isDatabaseError,
-  serviceUnavailable,
-  tooManyRequests,
-} from './errors.ts'
+import { isConnectionLoss, isOfStatement, serviceUnavailable, tooManyRequests } from './errors.ts'
 import type { RateName } from './setting_rules.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
@@ -42,10 +35,11 @@ export const limitWrite = async (
   if (!rate) return await write(actAs(claims, true))
   const limit = [name, claims.sub, rate.seconds / rate.count, rate.burst]
   const result = await write(actAs(claims, true, limit)).catch(async (error) => {
-    if (!isDatabaseError(error) || isConnectionLoss(error) || isConnectionRefusal(error)) throw error
+    if (!isOfStatement(error)) throw error
     // The error has rolled the count back, or is of the count itself.
     await consumeRateLimit(name, claims.sub)
-    if (isAnswer(error)) throw error
+    // A refusal of ours, an impossible value or a time limit: another attempt would end in the same way.
+    if (/^(PT...|22...|23...|57014|25P04)$/.test(error.code)) throw error
     return await write(actAs(claims, true))
   })
   return result.metadata.wait ? tooManyRequests(result.metadata.wait) : result

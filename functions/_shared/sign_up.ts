@@ -6,15 +6,8 @@ import { httpError, serviceUnavailable } from './errors.ts'
 import { actAs, asService } from './rpc.ts'
 import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
-import { settings } from './settings.ts'
-import {
-  authClient,
-  createSupabaseClient,
-  isIndependentOfAddress,
-  readAuthSettings,
-  throwAuthError,
-  trustedAuthClient,
-} from './supabase_auth.ts'
+import { project, settings } from './settings.ts'
+import { authClient, createSupabaseClient, isIndependent, readAuthSettings, throwAuthError } from './supabase_auth.ts'
 
 const emailTaken = 'An account with this e-mail already exists'
 
@@ -62,7 +55,9 @@ const createAuthUser = async (
   account: Account,
   secretKey: string | undefined,
 ): Promise<SignedUp> => {
-  let client = secretKey ? createSupabaseClient(secretKey).auth : authClient()
+  let client = authClient(secretKey)
+  // Auth asks the holder of a secret key for no CAPTCHA, which can be used once. Only after it has accepted one.
+  const trust = () => client = authClient(project.secretKeys[0])
   const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => (
     { account, outcome, session: null, error: null, ...details }
   )
@@ -83,18 +78,18 @@ const createAuthUser = async (
     // ask for what Auth refuses, though not before it has checked the CAPTCHA, its limits and the password.
     const { error } = await signUp('no address')
     if (error?.code !== 'validation_failed') {
-      if (error && isIndependentOfAddress(error)) return throwAuthError(error)
+      if (error && isIndependent(error)) return throwAuthError(error)
       await readAuthSettings(0)
       return result('not made', { error })
     }
     const outcome = await checkSignUp(true)
     if (outcome === 'superseded') return result(outcome)
-    client = trustedAuthClient() ?? client
+    trust()
   }
 
   for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
     const { data, error } = await signUp(account.email)
-    if (isFirst && error && isIndependentOfAddress(error)) return throwAuthError(error)
+    if (isFirst && error && isIndependent(error)) return throwAuthError(error)
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') httpError('email_taken', emailTaken)
     if (data.session) {
       drainSoon()
@@ -111,7 +106,7 @@ const createAuthUser = async (
       // Another sign-up has removed the account that Auth found.
       outcome === 'not made' && !error
     if (triesLeft > 0 && isRetry) {
-      client = trustedAuthClient() ?? client
+      trust()
       continue
     }
     // If Auth is down, it is for every address.

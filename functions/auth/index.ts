@@ -12,13 +12,7 @@ import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
-import {
-  authClient,
-  invalidCredentials,
-  readAuthSettings,
-  refreshSession,
-  throwAuthError,
-} from '../_shared/supabase_auth.ts'
+import { authClient, readAuthSettings, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 
@@ -110,7 +104,7 @@ auth.post(
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
     const timer = startLogIn()
     // bcrypt ignores everything after 72 bytes.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError('invalid_credentials', invalidCredentials)
+    if (new TextEncoder().encode(c.var.json.password).length > 72) throwAuthError({ code: 'invalid_credentials' })
     const { captcha_token: captchaToken, ...credentials } = c.var.json
     const options = captchaToken ? { captchaToken } : {}
     const { data, error } = await authClient().signInWithPassword({ ...credentials, options })
