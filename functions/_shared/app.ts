@@ -21,7 +21,8 @@ const preflight = cors({
   maxAge: 86_400,
 })
 
-const commonHeaders = Object.entries({
+/** What every answer has. */
+export const commonHeaders = Object.entries({
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers':
     'ETag, Idempotency-Replayed, Link, Retry-After, WWW-Authenticate, X-Error-Code, X-Request-Id',

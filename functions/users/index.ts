@@ -1,6 +1,6 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { anonymousUser, asUser, isSecretKey, requireUser } from '../_shared/auth.ts'
-import { createApp, sendJson, sendPage } from '../_shared/app.ts'
+import { commonHeaders, createApp, sendJson, sendPage } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { removeAvatars } from '../_shared/files.ts'
 import { route, withDocs } from '../_shared/openapi.ts'
@@ -20,13 +20,7 @@ const users = createApp('users')
 
 // A 304 keeps the headers that CORS and request tracing need.
 const withEtag = etag({
-  retainedHeaders: [
-    ...RETAINED_304_HEADERS,
-    'access-control-allow-origin',
-    'access-control-expose-headers',
-    'x-content-type-options',
-    'x-request-id',
-  ],
+  retainedHeaders: [...RETAINED_304_HEADERS, ...commonHeaders.map(([name]) => name), 'X-Request-Id'],
 })
 
 users.post(
