@@ -8,7 +8,7 @@ import { log, traceOf, withRequest } from './log.ts'
 import { requestMetrics } from './metrics.ts'
 import { openApiDocument, release } from './openapi.ts'
 import { onError } from './errors.ts'
-import { settingsErrorOfFunctions } from './setting_rules.ts'
+import { settingsError } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
 const preflight = cors({
@@ -21,7 +21,8 @@ const preflight = cors({
   maxAge: 86_400,
 })
 
-const commonHeaders = Object.entries({
+/** What every answer has. */
+export const commonHeaders = Object.entries({
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers':
     'ETag, Idempotency-Replayed, Link, Retry-After, WWW-Authenticate, X-Error-Code, X-Request-Id',
@@ -63,7 +64,7 @@ export const createApp = (name: string): Hono => {
     (c, next) => withRequest({ 'x-request-id': c.get('requestId'), traceparent: traceparentOf(c) }, next),
     requestMetrics,
   )
-  // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
+  // Set headers before creating the response: changing them later copies the body, and a copy is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {
     for (const [name, value] of commonHeaders) c.header(name, value)
@@ -76,9 +77,9 @@ export const createApp = (name: string): Hono => {
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   // A setting that is not understood is refused, and not taken for its default, which may be the open one.
-  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
-  if (settingsError) {
-    log('error', settingsError)
+  const misunderstood = settingsError(Deno.env.toObject())
+  if (misunderstood) {
+    log('error', misunderstood)
     app.use((c) => Promise.resolve(c.json({ error: 'Internal server error' }, 500, { 'X-Error-Code': 'internal' })))
   }
   app.use(rejectOtherMethods(app))
@@ -119,8 +120,8 @@ export const nextPageLink = (parameters: Record<string, unknown>): string => {
   return `<?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}>; rel="next"`
 }
 
-/** Sends a page of a list that pages by `before_id`, with a link to the next page if there is one. */
-export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>): Response => {
-  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, before_id: page.metadata.next }))
+/** Sends a page of a list, with a link to the next page if there is one. */
+export const sendPage = (c: Context, page: RpcResult, query: Record<string, unknown>, by = 'before_id'): Response => {
+  if (page.metadata.next) c.header('Link', nextPageLink({ ...query, [by]: page.metadata.next }))
   return sendJson(c, page)
 }

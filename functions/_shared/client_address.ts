@@ -16,8 +16,7 @@ const parseNetwork = (value: string): string | null => {
   return `${address.parts.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
 }
 
-// Clients without a known address share one rate limit. The hop to the left is forgeable, and the hop to the right is
-// our own proxy, which every client shares as well.
+// Clients without a known address share one rate limit: other hops are forgeable, or our own proxy, which all share.
 export const unknownAddress = 'unknown'
 let hasWarned = false
 

@@ -5,18 +5,13 @@ export const limitConcurrency = (maxRunning: () => number, maxQueued: number, ma
   const queue = new Set<() => void>()
   let running = 0
 
-  const enqueue = (): Promise<boolean> =>
-    new Promise((resolve) => {
-      const start = () => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-      const timer = setTimeout(() => {
-        queue.delete(start)
-        resolve(false)
-      }, maxWaitMilliseconds)
-      queue.add(start)
-    })
+  const enqueue = async (): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const start = () => resolve(true)
+    queue.add(start)
+    const timer = setTimeout(() => resolve(!queue.delete(start)), maxWaitMilliseconds)
+    return await promise.finally(() => clearTimeout(timer))
+  }
 
   const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (running < maxRunning()) running++

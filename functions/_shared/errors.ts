@@ -20,26 +20,19 @@ export const tooManyRequests = (seconds?: number): never => {
 }
 
 /** `severity_local` is in the language of the server. PgBouncer sends only this one. */
-type DatabaseError =
-  & { code: string; message: string }
-  & {
-    [Field in 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint']?: string
-  }
+type DatabaseError = Record<'code' | 'message', string> & Partial<Record<Detail, string>>
+type Detail = 'severity' | 'severity_local' | 'detail' | 'hint' | 'constraint'
 
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
-/** Whether another attempt would end in the same way: a refusal of ours, an impossible value or a time limit. */
-export const isAnswer = (error: unknown): boolean =>
-  isDatabaseError(error) && /^(PT...|22...|23...|57014|25P04)$/.test(error.code)
+type ErrorResponse = [
+  status: ContentfulStatusCode,
+  body: { error: string } & Record<string, unknown>,
+  headers?: Record<string, string>,
+]
 
-interface ErrorResponse {
-  status: ContentfulStatusCode
-  body: { error: string } & Record<string, unknown>
-  headers?: Record<string, string>
-}
-
-const unavailable: ErrorResponse = { status: 503, body: { error: busy } }
+const unavailable: ErrorResponse = [503, { error: busy }]
 
 /** In seconds, where nothing else is known. */
 const retryAfter: Record<number, string> = { 429: '60', 503: '1' }
@@ -62,6 +55,10 @@ const transactionTimeout = '25P04'
 export const isConnectionRefusal = (error: unknown): boolean =>
   isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL' && error.code !== transactionTimeout
 
+/** Whether the database has answered a statement with this error, on a connection that is still there. */
+export const isOfStatement = (error: unknown): boolean =>
+  isDatabaseError(error) && !isConnectionLoss(error) && !isConnectionRefusal(error)
+
 /** What our SQL adds to the body as JSON. A trigger of the operator may have any text there, which is not passed on. */
 const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   try {
@@ -75,8 +72,7 @@ const parseDetail = (detail: string | undefined): Record<string, unknown> => {
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
 const errorResponse = (error: unknown): ErrorResponse => {
   if (error instanceof HTTPException) {
-    const headers = Object.fromEntries(error.res?.headers ?? [])
-    return { status: error.status, body: { error: error.message }, headers }
+    return [error.status, { error: error.message }, Object.fromEntries(error.res?.headers ?? [])]
   }
   if (isConnectionLoss(error) || isConnectionRefusal(error)) return unavailable
   const { code = '', message, detail, hint, constraint } = isDatabaseError(error) ? error : {} as Partial<DatabaseError>
@@ -85,18 +81,14 @@ const errorResponse = (error: unknown): ErrorResponse => {
     // A refusal of our SQL names its code as the hint, if its status has several.
     const named = errorCodes.find((one) => one === hint && statuses[one] === status) ?? codeOf(status)
     const challenge = status === 401 && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
-    return {
-      status,
-      body: { ...parseDetail(detail), error: message! },
-      headers: { 'X-Error-Code': named, ...challenge },
-    }
+    return [status, { ...parseDetail(detail), error: message! }, { 'X-Error-Code': named, ...challenge }]
   }
   switch (code) {
     case '23514': // check_violation
-      return { status: 400, body: { error: constraint ?? 'A value is not allowed' } }
+      return [400, { error: constraint ?? 'A value is not allowed' }]
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
-      return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
+      return [400, { error: 'The text holds a character that cannot be stored' }]
     case '40001': // serialization_failure
     case '40P01': // deadlock_detected
     case '28000': // invalid_authorization_specification
@@ -107,7 +99,7 @@ const errorResponse = (error: unknown): ErrorResponse => {
     case transactionTimeout:
       return unavailable
     default:
-      return { status: 500, body: { error: 'Internal server error' } }
+      return [500, { error: 'Internal server error' }]
   }
 }
 
@@ -121,7 +113,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
 
 /** Turns everything thrown into a response. Unhandled errors are logged and not described to the client. */
 export const onError = (error: unknown, c: Context): Response => {
-  const { status, body, headers = {} } = errorResponse(error)
+  const [status, body, headers] = errorResponse(error)
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   else if (isConnectionLoss(error)) log('warn', 'Database connection failed', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })

@@ -13,12 +13,8 @@ export type Sample = [labels: string, value: number]
 
 /** One metric in the Prometheus text format 0.0.4. */
 const format = (name: string, type: 'counter' | 'gauge', help: string, samples: Sample[]): string =>
-  [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...samples.map(([labels, value]) => `${name}${labels && `{${labels}}`} ${value}`),
-    '',
-  ].join('\n')
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n` +
+  samples.map(([labels, value]) => `${name}${labels && `{${labels}}`} ${value}\n`).join('')
 
 export const gauge = (name: string, help: string, value: number | Sample[]): string =>
   format(name, 'gauge', help, typeof value === 'number' ? [['', value]] : value)

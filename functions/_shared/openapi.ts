@@ -27,14 +27,16 @@ type AnswerHeader = keyof typeof answerHeaders
 /** A response with a schema, or with a description alone; and its headers, of which it may lack some. */
 type Described = z.ZodType | string | [answer: z.ZodType | string, ...headers: AnswerHeader[]]
 
+type Parameters = z.ZodObject<Record<string, z.ZodType>>
+
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
   operationId?: OperationId
   summary?: string
   security?: Record<string, string[]>[]
-  params?: z.ZodObject
-  query?: z.ZodObject
-  headers?: z.ZodObject
+  params?: Parameters
+  query?: Parameters
+  headers?: Parameters
   json?: z.ZodType
   responses?: Record<number, Described>
   /** The X-Error-Codes of statuses that have several. */
@@ -66,8 +68,7 @@ type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string 
 
 /**
  * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
- * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients
- * would refuse what is added later.
+ * they have a type for does not compile in Python. If answers excluded further properties, clients refused new ones.
  */
 const suitGenerators = (schema: JsonSchema, io: 'input' | 'output'): void => {
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
@@ -106,16 +107,10 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => 
 /** Whether a request may come without this part. */
 export const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undefined).success
 
-const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
+const parameters = (place: 'path' | 'query' | 'header', schema?: Parameters) =>
   Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, ...others } = toJsonSchema(field as z.ZodType, 'input')
-    return {
-      name,
-      in: place,
-      description,
-      required: place === 'path' || !isOptional(field as z.ZodType),
-      schema: others,
-    }
+    const { description, ...others } = toJsonSchema(field, 'input')
+    return { name, in: place, description, required: place === 'path' || !isOptional(field), schema: others }
   })
 
 const documentResponse = (status: number, response: Described, codes: readonly ErrorCode[] = []) => {
@@ -153,10 +148,8 @@ const documentResponses = ({ json, responses, codes = [] }: RouteDocs) => {
   return Object.fromEntries(all.map(([key, response]) => {
     const status = Number(key)
     const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
-    return [
-      key,
-      isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
-    ]
+    const shared = { $ref: `#/components/responses/${codeOf(status)}` }
+    return [key, isShared ? shared : documentResponse(status, response, codes)]
   }))
 }
 
@@ -188,9 +181,8 @@ export const openApiDocument = (app: Hono, title: string) => {
       responses: documentResponses(operation),
     }
   }
-  const shared = Object.entries(generalResponses).map((
-    [status, response],
-  ) => [codeOf(Number(status)), documentResponse(Number(status), response)])
+  const shared = Object.entries(generalResponses)
+    .map(([key, response]) => [codeOf(Number(key)), documentResponse(Number(key), response)])
   const schemas: Record<string, unknown> = {}
   const document = {
     openapi: '3.1.0',
@@ -208,10 +200,8 @@ export const openApiDocument = (app: Hono, title: string) => {
   }
   // zod puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
   const text = JSON.stringify(document).replaceAll('#/$defs/', '#/components/schemas/')
-  const hoisted: typeof document = JSON.parse(
-    text,
-    (key, value) => key === '$defs' ? void Object.assign(schemas, value) : value,
-  )
+  const hoist = (key: string, value: object) => key === '$defs' ? void Object.assign(schemas, value) : value
+  const hoisted: typeof document = JSON.parse(text, hoist)
   Object.assign(hoisted.components.schemas, schemas)
   return hoisted
 }

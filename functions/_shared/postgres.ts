@@ -7,23 +7,7 @@ export type Query = (text: string, values: unknown[]) => Promise<Record<string, 
 
 // As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and
 // `verify-full` also checks the certificate and the host name.
-const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
-
-/** The parameters of a connection string; `sslmode` is `prefer` if it has none. Throws on an unknown one. */
-const readTarget = (url: string) => {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url)
-  const mode = searchParams.get('sslmode') ?? 'prefer'
-  const sslMode = sslModes.find((one) => one === mode)
-  if (!sslMode) throw new Error(`sslmode is "${mode}", and must be one of ${sslModes.join(', ')}`)
-  return {
-    sslMode,
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || 5432,
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: decodeURIComponent(pathname.slice(1)),
-  }
-}
+const sslModes = ['disable', 'prefer', 'require', 'verify-full']
 
 /** A parameter as text, whose type Postgres then takes from the statement. */
 const asText = (value: unknown): string | null => {
@@ -54,12 +38,15 @@ const types = { getTypeParser: () => (text: string) => text }
  * `query_timeout` is for silent connections. `ca` is the PEM of an authority that the runtime does not know.
  */
 export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: string }): Query => {
-  const { sslMode, ...target } = readTarget(url)
+  const target = new URL(url)
+  const sslMode = target.searchParams.get('sslmode') ?? 'prefer'
+  if (!sslModes.includes(sslMode)) throw new Error(`sslmode is "${sslMode}", and must be one of ${sslModes.join(', ')}`)
+  target.search = ''
 
   const open = (isEncrypted: boolean): pg.Pool =>
     new pg.Pool({
-      ...target,
       ...config,
+      connectionString: target.href,
       application_name: 'edge_functions',
       types,
       ssl: isEncrypted && { rejectUnauthorized: sslMode === 'verify-full', ca },
@@ -119,8 +106,7 @@ export const openPool = (url: string, { ca, ...config }: pg.PoolConfig & { ca?: 
   }
 }
 
-// Errors of a statement that ran while a migration committed, that lost a deadlock or that is not prepared. It was
-// rolled back, and a retry succeeds.
+// Of a statement that met a migration, lost a deadlock or is not prepared: it was rolled back, and a retry succeeds.
 const retryable = new Set([
   ...notPrepared,
   '40001', // serialization_failure

@@ -1,15 +1,6 @@
-import { createMiddleware } from 'hono/factory'
-import type { UserContext } from './auth.ts'
 import { actAs, asService, type Rpc, type RpcResult } from './rpc.ts'
 import { log } from './log.ts'
-import {
-  isAnswer,
-  isConnectionLoss,
-  isConnectionRefusal,
-  isDatabaseError,
-  serviceUnavailable,
-  tooManyRequests,
-} from './errors.ts'
+import { isConnectionLoss, isOfStatement, serviceUnavailable, tooManyRequests } from './errors.ts'
 import type { RateName } from './setting_rules.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
@@ -34,12 +25,6 @@ export const consumeRateLimit = async (name: RateName, who: string): Promise<voi
   if (wait > 0) tooManyRequests(wait)
 }
 
-export const rateLimit = (name: RateName) =>
-  createMiddleware<UserContext>(async (c, next) => {
-    await consumeRateLimit(name, c.var.claims.sub)
-    await next()
-  })
-
 /** As consumeRateLimit, and then writes, in the same statement. A write that is refused counts as well. */
 export const limitWrite = async (
   name: RateName,
@@ -50,10 +35,11 @@ export const limitWrite = async (
   if (!rate) return await write(actAs(claims, true))
   const limit = [name, claims.sub, rate.seconds / rate.count, rate.burst]
   const result = await write(actAs(claims, true, limit)).catch(async (error) => {
-    if (!isDatabaseError(error) || isConnectionLoss(error) || isConnectionRefusal(error)) throw error
+    if (!isOfStatement(error)) throw error
     // The error has rolled the count back, or is of the count itself.
     await consumeRateLimit(name, claims.sub)
-    if (isAnswer(error)) throw error
+    // A refusal of ours, an impossible value or a time limit: another attempt would end in the same way.
+    if (/^(PT...|22...|23...|57014|25P04)$/.test(error.code)) throw error
     return await write(actAs(claims, true))
   })
   return result.metadata.wait ? tooManyRequests(result.metadata.wait) : result

@@ -19,11 +19,10 @@ let query: Query | undefined
 // One more statement than run or wait for a connection is refused at once, so that these are answered in time.
 const limiter = limitConcurrency(() => settings.DATABASE_POOL + settings.DATABASE_QUEUE, 0, 0)
 export const { inFlight } = limiter
-const withLimit = (query: Query): Query => (text, values) => limiter.run(() => query(text, values))
 
 /** Replaces the connection pool, for the local stack on PGlite. */
 export const provideQuery = (provided: Query): void => {
-  query = withLimit(retryOnce(provided))
+  query = provided
 }
 
 /** Callers gain no rights with another role, because each statement switches to its caller. The functions would. */
@@ -52,7 +51,7 @@ const connect = (url: string | undefined): Query => {
   return pool
 }
 
-const run: Query = (text, values) => (query ??= withLimit(retryOnce(connect(project.databaseUrl))))(text, values)
+const run: Query = (text, values) => limiter.run(() => retryOnce(query ??= connect(project.databaseUrl))(text, values))
 
 /** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
 export const actAs = (claims: Claims | null, strict: boolean, limit?: unknown[]): Rpc => async (text, ...values) => {

@@ -21,11 +21,8 @@ const number = (min: number, max: number, others = '') => (text: string): number
     : fail(`must be a number from ${min} to ${max}${others}`)
 
 const count = number(0, 999_999)
+const firstContact = (text: string): number | null => text === 'off' ? null : number(1, 999_999, ', or off')(text)
 const positive = number(1, 999_999)
-
-/** `off` is null. */
-const numberOrOff = (min: number, max: number) => (text: string): number | null =>
-  text === 'off' ? null : number(min, max, ', or off')(text)
 
 const url = (message: string, ...protocols: string[]) => (text: string): string =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : fail(message)
@@ -47,11 +44,9 @@ export type Rate = Record<'count' | 'seconds' | 'burst', number>
 /** `60/60` allows the whole count at once, `60/60/10` ten at once, `off` is null. */
 const parseRate = (text: string): Rate | null => {
   if (text === 'off') return null
-  const format = /^([1-9]\d{0,5})\/([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))?$/
-  const [, count, seconds, burst = count] = format.exec(text) ?? []
-  return count && Number(burst) <= Number(count)
-    ? { count: Number(count), seconds: Number(seconds), burst: Number(burst) }
-    : fail('must be count/seconds, count/seconds/burst or off')
+  const format = /^[1-9]\d{0,5}(\/[1-9]\d{0,5}){1,2}$/
+  const [count = 0, seconds = 0, burst = count] = format.test(text) ? text.split('/').map(Number) : []
+  return count && burst <= count ? { count, seconds, burst } : fail('must be count/seconds, count/seconds/burst or off')
 }
 
 const rate = (hosted: string) => ({ parse: parseRate, default: hosted, local: 'off' })
@@ -96,7 +91,7 @@ const table = {
   RATE_LIMIT_BLOCK: rate('100/3600/20'),
   RATE_LIMIT_DEVICE: rate('60/3600/20'),
   RATE_LIMIT_EXPORT: rate('10/3600'),
-  FIRST_CONTACT_LIMIT: { parse: numberOrOff(1, 999_999), default: '3', local: 'off' },
+  FIRST_CONTACT_LIMIT: { parse: firstContact, default: '3', local: 'off' },
   UNSEND_HOURS: { parse: count, default: '24' },
   EDIT_MINUTES: { parse: count, default: '15' },
   PARTNER_EMAIL: { parse: oneOf('always', 'after_reply'), default: 'always' },
@@ -192,26 +187,18 @@ const contradiction = (env: Environment): string | undefined => {
   }
 }
 
-const errorOf = (name: string, parse: Setting['parse'], value: string | undefined): string | undefined => {
-  try {
-    if (value) parse?.(value)
-  } catch (error) {
-    const { message } = error as Error
-    return hidesValue.test(name) ? `${name} ${message}` : `${name} is "${value}", and ${message}`
-  }
-}
-
-const firstError = (env: Environment, settings: [name: string, setting: Setting][]): string | undefined =>
-  settings.map(([name, { parse }]) => errorOf(name, parse, env[name])).find(Boolean)
-
-const settingsOf = (isOnMachine: boolean) =>
-  Object.entries(allSettings).filter(([, { on }]) => (on === 'machine') === isOnMachine)
 const platformKeys = { SUPABASE_SECRET_KEYS: { parse: namedKeys }, SUPABASE_PUBLISHABLE_KEYS: { parse: namedKeys } }
 
-/** The first setting of the functions that is not understood, in one line that names it. */
-export const settingsErrorOfFunctions = (env: Environment): string | undefined =>
-  firstError(env, [...settingsOf(false), ...Object.entries(platformKeys)]) ?? contradiction(env)
-
-/** The same for `npm start`. */
-export const settingsErrorOfStack = (env: Environment): string | undefined =>
-  firstError(env, settingsOf(true)) ?? settingsErrorOfFunctions(env)
+/** The first setting of the functions, and of `npm start`, that is not understood, in one line that names it. */
+export const settingsError = (env: Environment, isOnMachine = false): string | undefined => {
+  for (const [name, { on, parse }] of Object.entries<Setting>({ ...allSettings, ...platformKeys })) {
+    const value = env[name]
+    try {
+      if (value && (isOnMachine || on !== 'machine')) parse?.(value)
+    } catch (error) {
+      const { message } = error as Error
+      return hidesValue.test(name) ? `${name} ${message}` : `${name} is "${value}", and ${message}`
+    }
+  }
+  return contradiction(env)
+}

@@ -6,15 +6,8 @@ import { httpError, serviceUnavailable } from './errors.ts'
 import { actAs, asService } from './rpc.ts'
 import type { Account, newAccount, newUser } from './schemas/accounts.ts'
 import { role } from './schemas/users.ts'
-import { settings } from './settings.ts'
-import {
-  authClient,
-  createSupabaseClient,
-  isIndependentOfAddress,
-  readAuthSettings,
-  throwAuthError,
-  trustedAuthClient,
-} from './supabase_auth.ts'
+import { project, settings } from './settings.ts'
+import { authClient, createSupabaseClient, isIndependent, readAuthSettings, throwAuthError } from './supabase_auth.ts'
 
 const emailTaken = 'An account with this e-mail already exists'
 
@@ -29,10 +22,8 @@ export interface SignedUp {
   account: Account
   outcome: 'made' | 'superseded' | 'taken' | 'not made'
   session: Session | null
-  /** Why Auth did not create it; null also where another sign-up with this address was first. */
+  /** Why Auth did not create it, if it says so of some addresses only; null where another sign-up was first. */
   error: AuthError | null
-  /** Whether Auth reports the error for some addresses only, so that it can reveal who has an account. */
-  dependsOnAddress: boolean
 }
 
 /** Whether Auth has accepted the CAPTCHA and then failed because of another account with the address. */
@@ -64,19 +55,20 @@ const createAuthUser = async (
   account: Account,
   secretKey: string | undefined,
 ): Promise<SignedUp> => {
-  let client = secretKey ? createSupabaseClient(secretKey).auth : authClient()
+  let client = authClient(secretKey)
+  // Auth asks the holder of a secret key for no CAPTCHA, which can be used once. Only after it has accepted one.
+  const trust = () => client = authClient(project.secretKeys[0])
   const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => (
-    { account, outcome, session: null, error: null, dependsOnAddress: true, ...details }
+    { account, outcome, session: null, error: null, ...details }
   )
   const data = { ticket }
-  const captcha = captcha_token ? { captchaToken: captcha_token } : {}
   const signUp = async (email: string) => {
     // The holder of the secret key vouches for the address. An account that Auth's admin creates has no session.
     if (secretKey) {
       const { error } = await client.admin.createUser({ email, password, email_confirm: true, user_metadata: data })
       return { data: { session: null }, error }
     }
-    return await client.signUp({ email, password, options: { data, ...captcha } })
+    return await client.signUp({ email, password, options: { data, captchaToken: captcha_token ?? undefined } })
   }
   const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
     JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
@@ -86,18 +78,18 @@ const createAuthUser = async (
     // ask for what Auth refuses, though not before it has checked the CAPTCHA, its limits and the password.
     const { error } = await signUp('no address')
     if (error?.code !== 'validation_failed') {
-      if (error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+      if (error && isIndependent(error)) return throwAuthError(error)
       await readAuthSettings(0)
       return result('not made', { error })
     }
     const outcome = await checkSignUp(true)
     if (outcome === 'superseded') return result(outcome)
-    client = trustedAuthClient() ?? client
+    trust()
   }
 
   for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
     const { data, error } = await signUp(account.email)
-    if (isFirst && error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+    if (isFirst && error && isIndependent(error)) return throwAuthError(error)
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') httpError('email_taken', emailTaken)
     if (data.session) {
       drainSoon()
@@ -109,13 +101,12 @@ const createAuthUser = async (
       if (secretKey) drainSoon()
       return result(outcome)
     }
-    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
-    // must get the address.
+    // Of concurrent sign-ups with one address Auth makes one, or fails all but one. The last to begin must get it.
     const isRetry = outcome === 'retry' || outcome === 'taken' && error?.status === 500 ||
       // Another sign-up has removed the account that Auth found.
       outcome === 'not made' && !error
     if (triesLeft > 0 && isRetry) {
-      client = trustedAuthClient() ?? client
+      trust()
       continue
     }
     // If Auth is down, it is for every address.
@@ -131,10 +122,11 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  const isOpen = trusted || settings.PUBLIC_USER_CREATION
-  if (!isOpen) httpError('switched_off', 'Users are created with the secret key only')
-  const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
-  if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
+  if (!trusted && !settings.PUBLIC_USER_CREATION) {
+    httpError('switched_off', 'Users are created with the secret key only')
+  }
+  const { data: granted } = role.default('user').safeParse(trusted ? requested : undefined)
+  if (!granted) return httpError('invalid', 'role: must be user or admin')
 
   // Without a password the only way in is recovery, so this one must be unguessable.
   const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
@@ -144,12 +136,12 @@ export const createAccount = async (
   if (outcome === 'taken') return httpError('email_taken', emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
-  if (!granted?.data || granted.data === account.role) return account
+  if (granted === account.role) return account
 
-  const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted }).eq('id', account.id)
   if (granting.error && granting.status === 0) {
     return httpError('unavailable', 'The account was made, but its role could not be granted')
   }
   if (granting.error) throw new Error(`The role could not be granted: ${granting.error.message}`)
-  return { ...account, role: granted.data }
+  return { ...account, role: granted }
 }

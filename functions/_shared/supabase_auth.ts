@@ -12,16 +12,7 @@ export const createSupabaseClient = (key: string) =>
     global: { fetch: platformFetch },
   })
 
-export const authClient = () => createSupabaseClient(project.publishableKey).auth
-
-/**
- * Supabase Auth with the secret key, whose holder it asks for no CAPTCHA; null where none is set. Only for a request
- * after one whose CAPTCHA Auth has accepted, because a CAPTCHA can be used once.
- */
-export const trustedAuthClient = () => {
-  const [secretKey] = project.secretKeys
-  return secretKey ? createSupabaseClient(secretKey).auth : null
-}
+export const authClient = (key = project.publishableKey) => createSupabaseClient(key).auth
 
 /**
  * The headers with which Auth counts a request for the client's address instead of ours. It takes them with a secret
@@ -49,7 +40,7 @@ export const refreshSession = async (refreshToken: string, address: string): Pro
 }
 
 /** One message for every failed log-in, so that it does not reveal which addresses have an account. */
-export const invalidCredentials = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
+const invalidCredentials = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
 
 /** What Auth refuses, by its code, and what we answer. Its own messages are not passed on. */
 const refusals: Record<string, [code: ErrorCode, message: string]> = {
@@ -71,7 +62,7 @@ const refusals: Record<string, [code: ErrorCode, message: string]> = {
   request_timeout: ['unavailable', busy],
 }
 
-export const throwAuthError = (error: AuthError): never => {
+export const throwAuthError = (error: Partial<AuthError>): never => {
   // Auth does not say how long to wait. Its limits refill within seconds. First, because a hook's 429 has code unknown.
   if (error.status === 429) return tooManyRequests()
   const refusal = refusals[error.code ?? '']
@@ -80,13 +71,12 @@ export const throwAuthError = (error: AuthError): never => {
   throw error
 }
 
-// What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
-// later (hooks, mail, the database) can fail for them alone.
+// What Auth reports before it looks for the account. Hooks, mail and the database can fail for free addresses alone.
 const independentOfAddress =
   /^(captcha_failed|email_provider_disabled|over_request_rate_limit|signup_disabled|validation_failed|weak_password)$/
 
 // supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
-export const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
+export const isIndependent = ({ code, status, message }: AuthError): boolean =>
   independentOfAddress.test(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
 let authSettings = { signUpDisabled: false, confirmationRequired: false, fetchedAt: -Infinity }

@@ -1,50 +1,46 @@
-const halfLife = 30_000
+// In milliseconds.
+const [min, perRequest, max, halfLife] = [500, 200, 5000, 30_000]
+
+let slowest = 0
+let since = performance.now()
+const starts: number[] = []
+
+const record = (duration: number): void => {
+  const now = performance.now()
+  slowest = Math.max(duration, slowest * 2 ** ((since - now) / halfLife))
+  since = now
+}
+
+const floorOf = (start: number): number => {
+  const concurrent = starts.filter((other) => Math.abs(other - start) <= min).length
+  record(0)
+  return Math.min(max, Math.max(min, perRequest * concurrent, 1.5 * slowest))
+}
 
 /**
- * A minimum response time, which hides from a client how much work its request caused: the largest of three times, and
- * never more than `max`.
+ * Starts the minimum time of a log-in, which hides from a client how much work it caused: the largest of three times,
+ * and never more than `max`.
  * - `min` milliseconds.
- * - `perRequest` for each request that starts within `min` of this one, whatever work it causes. Auth hashes ten
+ * - `perRequest` for each log-in that starts within `min` of this one, whatever work it causes. Auth hashes ten
  *   concurrent log-ins of one address one after the other where the account exists: 1.1 s against 0.5 s.
- * - 1.5 times the slowest recent response, because a machine under load hashes more slowly. It decays exponentially.
- * Waiting costs a timer and the open connection.
+ * - 1.5 times the slowest recent one, because a machine under load hashes more slowly. It decays exponentially.
  */
-export const createTimingFloor = (min: number, perRequest: number, max: number) => {
-  let slowest = 0
-  let since = performance.now()
-  const starts: number[] = []
-
-  const record = (duration: number): void => {
-    const now = performance.now()
-    slowest = Math.max(duration, slowest * 2 ** ((since - now) / halfLife))
-    since = now
-  }
-
-  const floorOf = (start: number): number => {
-    const concurrent = starts.filter((other) => Math.abs(other - start) <= min).length
-    record(0)
-    return Math.min(max, Math.max(min, perRequest * concurrent, 1.5 * slowest))
-  }
-
+export const startLogIn = () => {
+  const start = performance.now()
+  starts.push(start)
+  // Older ones have all been answered.
+  while (starts[0]! < start - 2 * max) starts.shift()
+  const elapsed = () => performance.now() - start
   return {
-    start: () => {
-      const start = performance.now()
-      starts.push(start)
-      // Older requests have all been answered.
-      while (starts[0]! < start - 2 * max) starts.shift()
-      const elapsed = () => performance.now() - start
-      return {
-        /** Resolves once the response may be sent. */
-        wait: async () => {
-          record(elapsed())
-          // The floor can rise while this request waits.
-          for (let floor = floorOf(start); elapsed() < floor; floor = floorOf(start)) {
-            await new Promise((resolve) => setTimeout(resolve, Math.ceil(floor - elapsed())))
-          }
-        },
-        /** Records the duration of a request that need not be hidden: others probably take as long. */
-        record: () => record(elapsed()),
+    /** Resolves once the response may be sent. */
+    wait: async (): Promise<void> => {
+      record(elapsed())
+      // The floor can rise while this one waits.
+      for (let floor = floorOf(start); elapsed() < floor; floor = floorOf(start)) {
+        await new Promise((resolve) => setTimeout(resolve, Math.ceil(floor - elapsed())))
       }
     },
+    /** Records the duration of one that need not be hidden: others probably take as long. */
+    record: (): void => record(elapsed()),
   }
 }

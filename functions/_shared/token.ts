@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { serviceUnavailable } from './errors.ts'
 import { project, settings } from './settings.ts'
 
@@ -9,27 +9,19 @@ export type Claims = JWTPayload & { sub: string; exp: number }
 export const bearerToken = (authorization: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
-class JwksUnavailable extends Error {}
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-let jwks: ReturnType<typeof createRemoteJWKSet> | undefined
-const remoteJwks = () =>
-  createRemoteJWKSet(new URL(`${project.platformUrl}/auth/v1/.well-known/jwks.json`), {
-    [customFetch]: async (url, init) => {
-      // Read the whole body here: jose takes a truncated one for an invalid token.
-      const body = await fetch(url, init).then((response) => response.ok ? response.text() : null).catch(() => null)
-      if (body === null) throw new JwksUnavailable('The JWKS of Auth could not be fetched')
-      return new Response(body)
-    },
-  })
+let jwks: JWTVerifyGetKey | undefined
+const remoteJwks = () => createRemoteJWKSet(new URL(`${project.platformUrl}/auth/v1/.well-known/jwks.json`))
 
 const verify = async (token: string): Promise<Claims | null> => {
   const checks = { audience: 'authenticated', requiredClaims: ['sub', 'exp'] }
-  const { alg } = decodeProtectedHeader(token)
-  // The kind of key decides the algorithm, so that a public key is never used as a shared secret.
-  const { payload } = alg === 'HS256' && settings.JWT_SECRET
-    ? await jwtVerify(token, new TextEncoder().encode(settings.JWT_SECRET), { ...checks, algorithms: ['HS256'] })
-    : await jwtVerify(token, jwks ??= remoteJwks(), { ...checks, algorithms: ['ES256', 'RS256', 'EdDSA'] })
+  const secret = settings.JWT_SECRET && new TextEncoder().encode(settings.JWT_SECRET)
+  // A public key is never used as a shared secret.
+  const keyOf: JWTVerifyGetKey = (header, jws) =>
+    header.alg === 'HS256' && secret ? secret : (jwks ??= remoteJwks())(header, jws)
+  const algorithms = ['ES256', 'RS256', 'EdDSA', ...secret ? ['HS256'] : []]
+  const { payload } = await jwtVerify(token, keyOf, { ...checks, algorithms })
   // Not every Auth server sets `iss`; if it is set, it must be ours.
   if (payload.iss !== undefined && payload.iss !== (settings.JWT_ISSUER ?? `${project.url}/auth/v1`)) return null
   if (payload.role !== undefined && payload.role !== 'authenticated') return null
@@ -49,9 +41,9 @@ export const verifyToken = async (token: string): Promise<Claims | null> => {
   if (cached && cached.until > now) return cached.claims
   verified.delete(token)
   const claims = await verify(token).catch((error) => {
-    // Without keys the token cannot be judged.
-    const keysAreMissing = error instanceof JwksUnavailable || error instanceof errors.JWKSTimeout
-    return keysAreMissing ? serviceUnavailable() : null
+    // Without the keys, which did not come or not as JSON, the token cannot be judged.
+    const isJudged = error instanceof errors.JOSEError && !/^ERR_(JOSE_GENERIC|JWKS_TIMEOUT)$/.test(error.code)
+    return isJudged ? null : serviceUnavailable()
   })
   if (!claims) return null
   if (verified.size >= capacity) verified.delete(verified.keys().next().value!)

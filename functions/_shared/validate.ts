@@ -22,17 +22,11 @@ export const text = (min: number, max: number) =>
 const breaking = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
 const showing = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/u
 
-/** Whether a name or title is one line, without control characters or overrides of the direction of writing. */
-const isOneLine = (value: string): boolean => !breaking.test(value)
-const isEmptyOrShows = (value: string): boolean => value === '' || showing.test(value)
-/** Whether this can stand beside words of ours. The database allows the same (private.is_line). */
-export const isLine = (value: string): boolean => isOneLine(value) && isEmptyOrShows(value)
-
-/** A name or title. */
+/** A name or title, which can stand beside words of ours. The database allows the same (private.is_line). */
 export const line = (min: number, max: number) =>
   text(min, max)
-    .refine(isOneLine, 'must be one line without control or direction characters')
-    .refine(isEmptyOrShows, 'must not be blank')
+    .refine((value) => !breaking.test(value), 'must be one line without control or direction characters')
+    .refine((value) => value === '' || showing.test(value), 'must not be blank')
 
 /** Whether no visible character is left. White space by JavaScript's or by Postgres's definition does not count. */
 export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
@@ -50,10 +44,11 @@ export const webAddress = new RegExp(`^https://(${host})(:[0-9]{1,5})?(${path})?
 
 const avatarPath = /^\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
 
-/** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
-export const isOwnPhoto = (url: string): boolean =>
+/** Or an avatar in the Storage of one machine, which has no https. The database checks the same (is_own_photo). */
+export const isPhoto = (url: string): boolean =>
+  webAddress.test(url) ||
   /^http:\/\/127\.0\.0\.1:\d+$/.test(project.platformUrl) && url.startsWith(`${project.platformUrl}/`) &&
-  avatarPath.test(url.slice(project.platformUrl.length))
+    avatarPath.test(url.slice(project.platformUrl.length))
 
 /** A number in a URL: plain decimal digits. */
 const integer = (pattern: RegExp, message: string, minimum: number) =>
@@ -153,13 +148,9 @@ const noBody = bodyLimit({ maxSize: 0, onError: notJson })
 
 const readBody = async (c: Context, limit: MiddlewareHandler): Promise<ArrayBuffer> => {
   let bytes = new ArrayBuffer(0)
-  try {
-    await limit(c, async () => {
-      bytes = await c.req.arrayBuffer()
-    })
-  } catch (error) {
+  await limit(c, async () => void (bytes = await c.req.arrayBuffer())).catch((error) => {
     throw error instanceof HTTPException ? error : httpError('invalid', 'The body ended too soon')
-  }
+  })
   return bytes
 }
 
@@ -171,29 +162,33 @@ const parseBody = (bytes: ArrayBuffer): unknown => {
   }
 }
 
-type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
+export type Schemas = Pick<RouteDocs, 'params' | 'query' | 'headers' | 'json'>
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
+export type Validated<Given extends Schemas> = { Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }
 
 /**
  * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped, unless the schema
  * is a strict one. Where the schema of the body is optional, a request may have none, and then needs no content type.
  */
+export const readRequest = async (c: Context, { params, query, headers, json }: Schemas): Promise<void> => {
+  const type = c.req.header('Content-Type')
+  if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
+  const body = json && await readBody(c, type ? limitBody : noBody)
+  if ((params || query) && !isWellEncoded(c.req.url)) {
+    httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
+  }
+  if (params) c.set('params', check(params, c.req.param()))
+  if (query) c.set('query', check(query, queryOf(c), true))
+  if (headers) c.set('headers', check(headers, c.req.header()))
+  if (body) c.set('json', type ? check(json, parseBody(body)) : undefined)
+}
+
+/** For whom no token is needed. */
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(
     schemas,
-    createMiddleware<{ Variables: { [Part in keyof Schemas]-?: Output<Given[Part]> } }>(async (c, next) => {
-      const { params, query, headers, json } = schemas
-      const set = c.set as (name: string, value: unknown) => void
-      const type = c.req.header('Content-Type')
-      if (json && !/^application\/(.+\+)?json *(;|$)/i.test(type ?? '') && (type || !isOptional(json))) notJson()
-      const body = json && await readBody(c, type ? limitBody : noBody)
-      if ((params || query) && !isWellEncoded(c.req.url)) {
-        httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
-      }
-      if (params) set('params', check(params, c.req.param()))
-      if (query) set('query', check(query, queryOf(c), true))
-      if (headers) set('headers', check(headers, c.req.header()))
-      if (body) set('json', type ? check(json, parseBody(body)) : undefined)
+    createMiddleware<Validated<Given>>(async (c, next) => {
+      await readRequest(c, schemas)
       await next()
     }),
   )

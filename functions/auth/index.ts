@@ -4,7 +4,7 @@ import { clientAddress } from '../_shared/client_address.ts'
 import { waitUntil } from '../_shared/platform.ts'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
-import { createTimingFloor } from '../_shared/timing_floor.ts'
+import { startLogIn } from '../_shared/timing_floor.ts'
 import { text, validate } from '../_shared/validate.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
@@ -12,13 +12,7 @@ import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
-import {
-  authClient,
-  invalidCredentials,
-  readAuthSettings,
-  refreshSession,
-  throwAuthError,
-} from '../_shared/supabase_auth.ts'
+import { authClient, readAuthSettings, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 
@@ -42,18 +36,15 @@ const secret = text(1, 1000)
 // In milliseconds. For a known address Auth hashes the password (60 to 100) and sends the e-mail; for another one it
 // answers at once. For a sign-up it sends e-mail to a free address before it answers.
 const signUpTime = 1500
-const signUpFloor = createTimingFloor(800, 200, 5000)
-const logInFloor = createTimingFloor(500, 200, 5000)
 const recoverTime = 500
 // Auth asks the provider of the CAPTCHA first, over the Internet.
 const captchaRecoverTime = 1500
 
-/**
- * Waits for a fixed time, whatever the work takes, so that the time reveals nothing; the work may finish after the
- * response. Throws what it throws meanwhile.
- */
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Hides by a fixed time what the work takes, which may go on after it. Throws what the work throws until then. */
 const hideTime = async (milliseconds: number, work: Promise<void>, failure: string): Promise<void> => {
-  const time = new Promise((resolve) => setTimeout(resolve, milliseconds))
+  const time = pause(milliseconds)
   waitUntil(work.catch(({ name, code, status }) => log('warn', failure, { name, code, status })))
   await Promise.race([work, time])
   await time
@@ -63,9 +54,7 @@ const hideTime = async (milliseconds: number, work: Promise<void>, failure: stri
 const throwIndependentError = async (signedUp: Promise<SignedUp>): Promise<void> => {
   // If phone confirmation is off, Auth reports a taken address.
   const signUp = await signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
-  if (!signUp?.error) return
-  if (!signUp.dependsOnAddress) return throwAuthError(signUp.error)
-  log('warn', 'Sign-up failed', { code: signUp.error.code, status: signUp.error.status })
+  if (signUp?.error) log('warn', 'Sign-up failed', { code: signUp.error.code, status: signUp.error.status })
 }
 
 auth.post(
@@ -78,22 +67,19 @@ auth.post(
   validate({ json: newSignUp }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_SIGNUP', clientAddress(c.req.raw.headers))
-    const timer = signUpFloor.start()
-    const start = performance.now()
+    const end = performance.now() + signUpTime
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
-    // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
-    // has an account. With a timing floor the time would reveal it when sign-ups are rare and sending e-mail takes
-    // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it. A superseded
-    // sign-up is answered like one that was made and then replaced.
+    // With e-mail confirmation a taken address is answered like a free one, and a superseded sign-up like one that was
+    // made and then replaced. A floor as of log-ins would reveal a taken address when sign-ups are rare and sending
+    // e-mail takes longer. So the response goes out after a fixed time, and Auth finishes after it.
     if (confirmationRequired) {
-      const left = signUpTime - (performance.now() - start)
-      await hideTime(left, throwIndependentError(signedUp), 'Sign-up failed')
+      await hideTime(end - performance.now(), throwIndependentError(signedUp), 'Sign-up failed')
       return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
     if (signUp.error) return throwAuthError(signUp.error)
     if (signUp.outcome === 'superseded' || signUp.outcome === 'not made') serviceUnavailable()
-    if (!signUp.session) await timer.wait()
+    if (!signUp.session) await pause(end - performance.now())
     return c.json(toSession(signUp.account, signUp.session), 201)
   },
 )
@@ -116,9 +102,9 @@ auth.post(
   }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
-    const timer = logInFloor.start()
+    const timer = startLogIn()
     // bcrypt ignores everything after 72 bytes.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError('invalid_credentials', invalidCredentials)
+    if (new TextEncoder().encode(c.var.json.password).length > 72) throwAuthError({ code: 'invalid_credentials' })
     const { captcha_token: captchaToken, ...credentials } = c.var.json
     const options = captchaToken ? { captchaToken } : {}
     const { data, error } = await authClient().signInWithPassword({ ...credentials, options })
@@ -173,9 +159,8 @@ const sendRecoveryLink = async (address: string, captchaToken: string | null | u
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
   if (independentOfAccount.test(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
-  // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
-  // server, a timeout, a hook that answers 503) would reveal that the address is known. If Auth is down, it is for
-  // every address.
+  // Auth sends e-mail to known addresses only, so an e-mail error (twice within a minute, domain not allowed, no mail
+  // server, a timeout, a hook's 503) would reveal that one is known. If Auth is down, it is for every address.
   const isTimeout = error.status === 504 || / due to timeout$/.test(error.message)
   if (!isTimeout && (!error.status || error.status > 500)) await readAuthSettings(0)
   log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })

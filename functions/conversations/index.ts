@@ -1,9 +1,8 @@
 import type { z } from 'zod'
-import { requireUser } from '../_shared/auth.ts'
+import { asUser, requireUser } from '../_shared/auth.ts'
 import { createApp, nextPageLink, sendJson, sendPage } from '../_shared/app.ts'
 import { removeFiles } from '../_shared/files.ts'
-import { isBlank, validate } from '../_shared/validate.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
+import { isBlank } from '../_shared/validate.ts'
 import { route } from '../_shared/openapi.ts'
 import { settings } from '../_shared/settings.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
@@ -23,16 +22,14 @@ conversations.get(
   route('listConversations', "The caller's conversations, latest activity first", {
     200: [shape.conversation.array(), 'Link'],
   }),
-  requireUser,
-  validate({ query: shape.listPage }),
+  asUser({ query: shape.listPage }),
   async (c) => {
     const { limit = null, offset = 0, archived = 'all', pinned, partner, states } = c.var.query
     const only = archived === 'all' ? null : archived === 'true'
     const page = await c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'},
       with_partner => ${partner === true}, emails => ${settings.PARTNER_EMAIL}, with_states => ${states === true})`
-    if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
-    return sendJson(c, page)
+    return sendPage(c, page, c.var.query, 'offset')
   },
 )
 
@@ -44,9 +41,7 @@ conversations.post(
     404: 'No such user',
     409: shape.alreadyOpen,
   }, ['forbidden', 'blocked', 'already_open']),
-  requireUser,
-  validate({ json: shape.newConversation }),
-  rateLimit('RATE_LIMIT_OPEN'),
+  asUser({ json: shape.newConversation }, 'RATE_LIMIT_OPEN'),
   async (c) => sendJson(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201),
 )
 
@@ -64,8 +59,7 @@ conversations.get(
     'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
     { 200: [inbox.state.array(), 'Link'] },
   ),
-  requireUser,
-  validate({ query: inbox.statePage }),
+  asUser({ query: inbox.statePage }),
   async (c) => sendPage(c, await c.var.db`list_conversation_states(${c.var.query})`, c.var.query),
 )
 
@@ -75,8 +69,7 @@ conversations.get(
     200: inbox.changes,
     410: 'The cursor is older than 30 days or from before a restore: read everything anew',
   }),
-  requireUser,
-  validate({ query: inbox.changePage }),
+  asUser({ query: inbox.changePage }),
   async (c) => {
     const { after = null, limit } = c.var.query
     return sendJson(c, await c.var.db`list_changes(after => ${after}, page_limit => ${limit})`)
@@ -91,17 +84,14 @@ conversations.put(
     200: inbox.state,
     404: notFound,
   }, ['invalid', 'too_many']),
-  requireUser,
-  validate({ params: shape.conversationParam, json: inbox.newState }),
-  rateLimit('RATE_LIMIT_STATE'),
+  asUser({ params: shape.conversationParam, json: inbox.newState }, 'RATE_LIMIT_STATE'),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
 )
 
 conversations.get(
   '/:id',
   route('getConversation', 'A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
-  requireUser,
-  validate({ params: shape.conversationParam }),
+  asUser({ params: shape.conversationParam }),
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
 )
 
@@ -119,8 +109,7 @@ conversations.get(
     200: [shape.message.array(), 'Link'],
     404: notFound,
   }),
-  requireUser,
-  validate({ params: shape.conversationParam, query: shape.messagePage }),
+  asUser({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
     const page = await c.var.db`list_messages(${c.var.params.id}, ${c.var.query})`
     if (page.metadata.next) c.header('Link', nextPageLink(nextPage(c.var.query, page.metadata.next)))
@@ -136,8 +125,7 @@ conversations.post(
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
   }, ['forbidden', 'blocked', 'first_contact_limit']),
-  requireUser,
-  validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: shape.newMessage }),
+  asUser({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: shape.newMessage }),
   (c) =>
     writeOnce(c, c.var, 'RATE_LIMIT_SEND', (db, draft) => {
       const message = { ...draft, first_contact_limit: settings.FIRST_CONTACT_LIMIT }
@@ -153,9 +141,7 @@ conversations.patch(
     404: ownMessageNotFound,
     409: 'The message was taken back',
   }, ['forbidden', 'blocked', 'first_contact_limit']),
-  requireUser,
-  validate({ params: shape.messageParams, query: shape.correctionQuery, json: shape.correction }),
-  rateLimit('RATE_LIMIT_SEND'),
+  asUser({ params: shape.messageParams, query: shape.correctionQuery, json: shape.correction }, 'RATE_LIMIT_SEND'),
   async (c) => {
     const { db, params: { id, messageId }, query: { states }, json: { content } } = c.var
     const edited = await db`edit_message(
@@ -173,9 +159,7 @@ conversations.delete(
     403: 'The message is too old',
     404: ownMessageNotFound,
   }, ['forbidden']),
-  requireUser,
-  validate({ params: shape.messageParams }),
-  rateLimit('RATE_LIMIT_SEND'),
+  asUser({ params: shape.messageParams }, 'RATE_LIMIT_SEND'),
   async (c) => {
     const { db, params: { id, messageId } } = c.var
     const hours = settings.UNSEND_HOURS
@@ -188,8 +172,7 @@ conversations.delete(
 conversations.patch(
   '/:id/messages/:messageId/read',
   route('markMessageRead', 'Mark a received message as read', { 200: shape.success, 404: messageNotFound }),
-  requireUser,
-  validate({ params: shape.messageParams }),
+  asUser({ params: shape.messageParams }),
   async (c) => {
     const { db, params: { id, messageId } } = c.var
     return sendJson(c, await db`mark_read(conversation => ${id}, message => ${messageId}, and_before => false)`)
@@ -202,8 +185,7 @@ conversations.post(
     200: shape.success,
     404: messageNotFound,
   }),
-  requireUser,
-  validate({ params: shape.conversationParam, json: shape.readUpTo }),
+  asUser({ params: shape.conversationParam, json: shape.readUpTo }),
   async (c) => {
     const { db, params: { id }, json: { up_to_message_id: message } } = c.var
     return sendJson(c, await db`mark_read(conversation => ${id}, message => ${message}, and_before => true)`)

@@ -1,18 +1,18 @@
 import { Hono } from 'hono'
 import ical, { ICalEventStatus } from 'ical-generator'
-import { requireUser } from '../_shared/auth.ts'
+import { asUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
 import { route } from '../_shared/openapi.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, forbidden, idempotencyHeader, notFound } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { project, settings } from '../_shared/settings.ts'
-import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 
 const cannotReserve =
   `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
+const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const answered = [...refusals, 'stale_revision'] as const
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 // A file of it is an address of its own.
@@ -28,8 +28,7 @@ reservations.post(
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
   }, ['forbidden', 'blocked', 'first_contact_limit']),
-  requireUser,
-  validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
+  asUser({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
   (c) =>
     writeOnce(c, c.var, 'RATE_LIMIT_RESERVE', (db, draft) =>
       db`offer_reservation(
@@ -44,8 +43,7 @@ reservations.get(
     404: reservationNotFound,
     409: 'It is not agreed',
   }),
-  requireUser,
-  validate({ params: shape.reservationFileParams }),
+  asUser({ params: shape.reservationFileParams }),
   async (c) => {
     const { id, rid } = c.var.params
     const read = JSON.parse((await c.var.db`get_reservation(${id}, ${rid})`).body)
@@ -74,8 +72,7 @@ reservations.get(
     200: shape.reservationWithHistory,
     404: reservationNotFound,
   }),
-  requireUser,
-  validate({ params: shape.reservationParams }),
+  asUser({ params: shape.reservationParams }),
   async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
 )
 
@@ -86,10 +83,8 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict', 'stale_revision']),
-  requireUser,
-  validate({ params: shape.reservationParams, json: shape.counterOffer }),
-  rateLimit('RATE_LIMIT_RESERVE'),
+  }, answered),
+  asUser({ params: shape.reservationParams, json: shape.counterOffer }, 'RATE_LIMIT_RESERVE'),
   async (c) => {
     const { params: { id, rid }, json: { revision, ...changes } } = c.var
     const call = c.var.db`counter_reservation(
@@ -100,35 +95,15 @@ reservations.patch(
   },
 )
 
-const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const { offerAnswer, stepNote } = shape
 const steps = [
-  {
-    step: 'accept',
-    summary: 'Accept an offer of the other participant, as it was read',
-    json: shape.offerAnswer,
-    codes: [...refusals, 'stale_revision', 'overlap'],
-  },
-  {
-    step: 'decline',
-    summary: 'Decline an offer of the other participant, as it was read',
-    json: shape.offerAnswer,
-    codes: [...refusals, 'stale_revision'],
-  },
-  {
-    step: 'cancel',
-    summary: 'Cancel a reservation that is pending or accepted',
-    json: shape.stepNote,
-    codes: ['first_contact_limit', 'conflict'],
-  },
-  {
-    step: 'complete',
-    summary: 'Complete an accepted reservation that has ended',
-    json: shape.stepNote,
-    codes: refusals,
-  },
+  ['accept', 'Accept an offer of the other participant, as it was read', offerAnswer, [...answered, 'overlap']],
+  ['decline', 'Decline an offer of the other participant, as it was read', offerAnswer, answered],
+  ['cancel', 'Cancel a reservation that is pending or accepted', stepNote, ['first_contact_limit', 'conflict']],
+  ['complete', 'Complete an accepted reservation that has ended', stepNote, refusals],
 ] as const
 
-for (const { step, summary, json, codes } of steps) {
+for (const [step, summary, json, codes] of steps) {
   reservations.post(
     `/:id/reservations/:rid/${step}`,
     route(`${step}Reservation`, summary, {
@@ -139,9 +114,7 @@ for (const { step, summary, json, codes } of steps) {
       404: reservationNotFound,
       409: shape.conflict,
     }, codes),
-    requireUser,
-    validate({ params: shape.reservationParams, json }),
-    rateLimit('RATE_LIMIT_RESERVE'),
+    asUser({ params: shape.reservationParams, json }, 'RATE_LIMIT_RESERVE'),
     async (c) => {
       const { params: { id, rid }, json: { note = null, revision = null } = {} } = c.var
       const call = c.var.db`step_reservation(

@@ -1,16 +1,14 @@
 import { Hono } from 'hono'
 import type { z } from 'zod'
-import { requireUser } from '../_shared/auth.ts'
+import { asUser } from '../_shared/auth.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { createFinder } from '../_shared/find_words.ts'
 import { wordsOf } from '../_shared/fold.ts'
 import { nextPageLink } from '../_shared/app.ts'
 import { route } from '../_shared/openapi.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import { searchConcurrency, settings } from '../_shared/settings.ts'
 import { snippetOf } from '../_shared/snippet.ts'
-import { validate } from '../_shared/validate.ts'
 
 export const search = new Hono()
 
@@ -37,9 +35,7 @@ search.get(
     200: [shape.foundMessage.array(), 'Link'],
     404: shape.notFound,
   }),
-  requireUser,
-  validate({ query: shape.messageSearch }),
-  rateLimit('RATE_LIMIT_SEARCH'),
+  asUser({ query: shape.messageSearch }, 'RATE_LIMIT_SEARCH'),
   async (c) => {
     const { query } = c.var
     // One process with PGlite serves nobody else meanwhile; 20 searches of 100,000 messages held up a send for 41 s.

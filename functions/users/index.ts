@@ -1,10 +1,10 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
-import { anonymousUser, isSecretKey, requireUser } from '../_shared/auth.ts'
-import { createApp, sendJson, sendPage } from '../_shared/app.ts'
+import { anonymousUser, asUser, isSecretKey, requireUser } from '../_shared/auth.ts'
+import { commonHeaders, createApp, sendJson, sendPage } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { removeAvatars } from '../_shared/files.ts'
 import { route, withDocs } from '../_shared/openapi.ts'
-import { consumeRateLimit, rateLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
@@ -20,13 +20,7 @@ const users = createApp('users')
 
 // A 304 keeps the headers that CORS and request tracing need.
 const withEtag = etag({
-  retainedHeaders: [
-    ...RETAINED_304_HEADERS,
-    'access-control-allow-origin',
-    'access-control-expose-headers',
-    'x-content-type-options',
-    'x-request-id',
-  ],
+  retainedHeaders: [...RETAINED_304_HEADERS, ...commonHeaders.map(([name]) => name), 'X-Request-Id'],
 })
 
 users.post(
@@ -47,16 +41,14 @@ users.post(
 users.get(
   '/me',
   route('getMe', 'The caller with profile and interests', { 200: shape.user }),
-  requireUser,
-  validate({ query: shape.meQuery }),
+  asUser({ query: shape.meQuery }),
   async (c) => sendJson(c, await (c.var.query.more ? c.var.db`get_me_and_choices()` : c.var.db`get_me()`)),
 )
 
 users.get(
   '/me/export',
   route('exportMe', 'All data of the caller, including received messages', { 200: shape.exported }),
-  requireUser,
-  rateLimit('RATE_LIMIT_EXPORT'),
+  asUser({}, 'RATE_LIMIT_EXPORT'),
   async (c) => {
     // The first chunk is read before the status is sent, so that errors still get theirs.
     const first = await c.var.db`export_me(${null}, ${settings.PARTNER_EMAIL})`
@@ -97,8 +89,7 @@ users.get(
   route('listMyReservations', "A page of the caller's reservations, newest first; the Link header names the next one", {
     200: [myReservation.array(), 'Link'],
   }),
-  requireUser,
-  validate({ query: reservationPage }),
+  asUser({ query: reservationPage }),
   async (c) => sendPage(c, await c.var.db`list_my_reservations(${c.var.query})`, c.var.query),
 )
 

@@ -1,16 +1,14 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { anonymousUser, requireUser } from '../_shared/auth.ts'
+import { anonymousUser, asUser, requireUser } from '../_shared/auth.ts'
 import { sendJson, sendNothing } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
 import { route } from '../_shared/openapi.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
-import type { RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/notifications.ts'
 import { vapidKeys } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
-import { failurePage, pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
+import { pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
 
 export const notifications = new Hono()
 
@@ -26,17 +24,14 @@ notifications.put(
   route('registerDevice', 'Register a Web Push subscription, at most ten', {
     204: 'Registered',
   }, ['invalid', 'too_many']),
-  requireUser,
-  validate({ params: shape.deviceParam, json: shape.newDevice }),
-  rateLimit('RATE_LIMIT_DEVICE'),
+  asUser({ params: shape.deviceParam, json: shape.newDevice }, 'RATE_LIMIT_DEVICE'),
   async (c) => sendNothing(c, await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`),
 )
 
 notifications.delete(
   '/me/devices/:device',
   route('removeDevice', 'Remove a device', { 204: 'Not registered' }),
-  requireUser,
-  validate({ params: shape.deviceParam }),
+  asUser({ params: shape.deviceParam }),
   async (c) => sendNothing(c, await c.var.db`delete_device(${c.var.params.device})`),
 )
 
@@ -50,9 +45,7 @@ notifications.get(
 notifications.patch(
   '/me/notifications',
   route('updateNotificationSettings', 'Change the given settings', { 200: shape.notificationSettings }),
-  requireUser,
-  validate({ json: shape.notificationChanges }),
-  rateLimit('RATE_LIMIT_DEVICE'),
+  asUser({ json: shape.notificationChanges }, 'RATE_LIMIT_DEVICE'),
   async (c) => sendJson(c, await c.var.db`update_notification_settings(${c.var.json})`),
 )
 
@@ -69,22 +62,14 @@ notifications.get(
   },
 )
 
-const wantsPage = (c: Context): boolean => c.req.header('Accept')?.includes('text/html') ?? false
-
-const pageOrJson = (c: Context, reply: RpcResult): Response => {
-  c.header('Vary', 'Accept')
-  return wantsPage(c) ? c.body(unsubscribePage(JSON.parse(reply.body)), 200, pageHeaders) : sendJson(c, reply)
-}
-
-/** Browsers get a page for an error as well. */
-const errorPage = createMiddleware(async (c, next) => {
+/** Browsers get a page, for an error as well. */
+const pageForBrowsers = createMiddleware(async (c, next) => {
   await next()
-  if (c.res.ok || !wantsPage(c)) return
-  const { error } = await c.res.json()
-  c.res = c.body(failurePage(error), c.res.status as ContentfulStatusCode, {
-    ...Object.fromEntries(c.res.headers),
-    ...pageHeaders,
-  })
+  if (c.res.ok) c.header('Vary', 'Accept')
+  if (!c.req.header('Accept')?.includes('text/html')) return
+  const page = unsubscribePage(await c.res.json())
+  const headers = { ...Object.fromEntries(c.res.headers), ...pageHeaders }
+  c.res = c.body(page, c.res.status as ContentfulStatusCode, headers)
 })
 
 const answers = { 200: shape.mailSetting, 404: 'The token is of no mail of ours' }
@@ -92,17 +77,17 @@ const answers = { 200: shape.mailSetting, 404: 'The token is of no mail of ours'
 notifications.get(
   '/unsubscribe',
   route('checkUnsubscribe', 'Whether the token of a mail still gets mails; a page that asks, for browsers', answers),
-  errorPage,
+  pageForBrowsers,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
-  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${false})`),
+  async (c) => sendJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${false})`),
 )
 
 notifications.post(
   '/unsubscribe',
   route('unsubscribe', 'Turn off the mails by the token of one, without log-in (RFC 8058)', answers),
-  errorPage,
+  pageForBrowsers,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
-  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${true})`),
+  async (c) => sendJson(c, await c.var.db`unsubscribe(${c.var.query.token}, ${true})`),
 )

@@ -1,12 +1,10 @@
 import { Hono } from 'hono'
-import { requireUser } from '../_shared/auth.ts'
+import { asUser, requireUser } from '../_shared/auth.ts'
 import { sendJson, sendNothing, sendPage } from '../_shared/app.ts'
 import { route } from '../_shared/openapi.ts'
-import { rateLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
-import { validate } from '../_shared/validate.ts'
 import { writeOnce } from '../_shared/write_once.ts'
 
 export const safety = new Hono()
@@ -16,8 +14,7 @@ safety.get(
   route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
     200: [reports.myReport.array(), 'Link'],
   }),
-  requireUser,
-  validate({ query: reports.reportPage }),
+  asUser({ query: reports.reportPage }),
   async (c) => sendPage(c, await c.var.db`list_my_reports(${c.var.query})`, c.var.query),
 )
 
@@ -29,8 +26,7 @@ safety.post(
     404: 'No such user, or no such message in a conversation of the caller',
     422: 'The Idempotency-Key was used with another payload',
   }, ['invalid', 'too_many']),
-  requireUser,
-  validate({ headers: idempotencyHeader, json: reports.newReport }),
+  asUser({ headers: idempotencyHeader, json: reports.newReport }),
   (c) => writeOnce(c, c.var, 'RATE_LIMIT_REPORT', (db, draft) => db`report_person(${draft})`),
 )
 
@@ -47,17 +43,13 @@ safety.put(
     204: 'Blocked',
     404: 'No such user',
   }, ['invalid', 'too_many']),
-  requireUser,
-  validate({ params: shape.blockParam }),
-  rateLimit('RATE_LIMIT_BLOCK'),
+  asUser({ params: shape.blockParam }, 'RATE_LIMIT_BLOCK'),
   async (c) => sendNothing(c, await c.var.db`block_person(${c.var.params.user_id})`),
 )
 
 safety.delete(
   '/me/blocks/:user_id',
   route('unblockUser', 'Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
-  requireUser,
-  validate({ params: shape.blockParam }),
-  rateLimit('RATE_LIMIT_BLOCK'),
+  asUser({ params: shape.blockParam }, 'RATE_LIMIT_BLOCK'),
   async (c) => sendNothing(c, await c.var.db`unblock_person(${c.var.params.user_id})`),
 )

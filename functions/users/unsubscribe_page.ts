@@ -1,24 +1,19 @@
-const page = (content: string): string =>
-  `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>E-mails</title>
-${content}
-</html>
-`
-
 const question = `<h1>Stop these e-mails?</h1>
 <p>You will get no more e-mails about unread messages. Everything else stays as it is.</p>
 <form method="post"><button>Stop the e-mails</button></form>`
 const done = `<h1>You will get no more e-mails</h1>
 <p>You can turn them on again in your settings.</p>`
 
-/** Of a link that does not work. */
-export const failurePage = (error: string): string => page(`<h1>This did not work</h1>\n<p>${error}.</p>`)
-
 /** Asks before it unsubscribes: mail programs and their filters follow links before anybody has read the mail. */
-export const unsubscribePage = ({ email }: { email: boolean }): string => page(email ? question : done)
+export const unsubscribePage = ({ email, error }: { email?: boolean; error?: string }): string =>
+  `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>E-mails</title>
+${error ? `<h1>This did not work</h1>\n<p>${error}.</p>` : email ? question : done}
+</html>
+`
 
 /** No scripts, no frames, and a form that goes here. */
 export const pageHeaders = {

@@ -3,7 +3,7 @@ import {
   allSettings,
   type Environment,
   readSettings as read,
-  settingsErrorOfStack,
+  settingsError,
 } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 
@@ -33,8 +33,8 @@ export const originOf = ({ host, port }: Settings): string => {
 
 /** Reads the settings of `npm start`; throws CannotStart for the first invalid one. */
 export const readSettings = (env: Environment) => {
-  const settingsError = settingsErrorOfStack(env)
-  if (settingsError) throw new CannotStart(settingsError)
+  const misunderstood = settingsError(env, true)
+  if (misunderstood) throw new CannotStart(misunderstood)
   const settings = read((name) => env[name] || allSettings[name]?.local)
   const { JWT_SECRET, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SECRET_KEY, VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY } = env
   /** The configured ones; the others are made on first start. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { allSettings, settingsErrorOfFunctions } from '../../functions/_shared/setting_rules.ts'
+import { allSettings, settingsError } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from '../../supabase/local/cannot_start.ts'
 import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
 
@@ -42,21 +42,21 @@ test('ten wrong values of each setting stop npm start and the functions, with a 
       const env = { ...partners[name], [name]: value }
       expect(() => readSettings(env), `${name}=${value}`).toThrow(new RegExp(`^${name} `))
       if (onMachine.includes(name)) continue
-      expect(settingsErrorOfFunctions(env), `${name}=${value}`).toMatch(new RegExp(`^${name} `))
+      expect(settingsError(env), `${name}=${value}`).toMatch(new RegExp(`^${name} `))
     }
   }
 })
 
 test('a problem shows no secret', () => {
   for (const name of ['JWT_SECRET', 'WEBHOOK_SECRET', 'SMTP_URL', 'EDGE_DATABASE_URL', 'SUPABASE_SECRET_KEYS']) {
-    expect(settingsErrorOfFunctions({ ...partners[name], [name]: 'hunter2' })).not.toContain('hunter2')
+    expect(settingsError({ ...partners[name], [name]: 'hunter2' })).not.toContain('hunter2')
   }
 })
 
 test('what is not set, or empty, is no problem', () => {
-  expect(settingsErrorOfFunctions({})).toBeUndefined()
+  expect(settingsError({})).toBeUndefined()
   const empty = Object.fromEntries([...Object.keys(allSettings), ...platformKeys].map((name) => [name, '']))
-  expect(settingsErrorOfFunctions(empty)).toBeUndefined()
+  expect(settingsError(empty)).toBeUndefined()
   expect(() => readSettings(empty)).not.toThrow()
 })
 

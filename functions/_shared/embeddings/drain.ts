@@ -1,7 +1,7 @@
 import { waitUntil } from '../platform.ts'
 import { asService } from '../rpc.ts'
 import { currentProvider } from './current_provider.ts'
-import { asText, embedInTime, isZero, loadInTime, type Provider } from './provider.ts'
+import { asText, embedInTime, isZero, type Provider } from './provider.ts'
 import { log } from '../log.ts'
 
 /** What claim_embeddings gives a worker. */
@@ -52,24 +52,22 @@ const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Pro
 
 /** Embeds and saves the texts of the jobs; on failure records why and returns false. */
 const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
-  let made: Awaited<ReturnType<typeof embedJobs>>
-  try {
-    made = await embedJobs(jobs, (texts) => embedInTime(provider, texts, timeoutMilliseconds))
-  } catch (error) {
-    const reason = describe(provider, error)
-    const refused = await refusesText(provider, jobs, error)
-    log('warn', 'Embedding failed', { jobs: jobs.length, reason, refused })
-    const failed = jobs.map(({ kind, id }) => ({ kind, id }))
-    await asService`fail_embeddings(jobs => ${failed}, reason => ${reason}, refused => ${refused})`
-    return false
-  }
-  await asService`save_embeddings(${provider.model}, ${made})`
-  return true
+  const made = await embedJobs(jobs, (texts) => embedInTime(provider, texts, timeoutMilliseconds)).catch(
+    async (error) => {
+      const reason = describe(provider, error)
+      const refused = await refusesText(provider, jobs, error)
+      log('warn', 'Embedding failed', { jobs: jobs.length, reason, refused })
+      const failed = jobs.map(({ kind, id }) => ({ kind, id }))
+      await asService`fail_embeddings(jobs => ${failed}, reason => ${reason}, refused => ${refused})`
+    },
+  )
+  if (made) await asService`save_embeddings(${provider.model}, ${made})`
+  return Boolean(made)
 }
 
 // Runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it made. A kill loses
 // one call. If it is called while it runs, it looks at the queue once more.
-const createDrain = ({ newest, share }: { newest: boolean; share: number }): () => Promise<number> => {
+const createDrain = (newest: boolean, share: number): () => Promise<number> => {
   let running: Promise<number> | undefined
   let again = false
 
@@ -79,9 +77,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
     if (adopted !== model) await asService`adopt_model(${model})`
     adopted = model
     try {
-      // Before a job is claimed, so that no text is blamed if it fails, and outside the time limit, because waiting for
-      // the model takes no processor time.
-      await loadInTime(provider, timeoutMilliseconds)
+      // Before a job is claimed, so that no text is blamed, and outside the limit: waiting takes no processor time.
+      await provider.load?.()
     } catch (error) {
       log('warn', 'The embedding model was not loaded', { reason: describe(provider, error) })
       return 0
@@ -115,21 +112,19 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
 }
 
 /** Makes embeddings that are due, those that have been due longest first. */
-export const drain = createDrain({ newest: false, share: 1 })
+export const drain = createDrain(false, 1)
 
-// Half of the time, because this isolate also answers requests. Texts that were tried before are left to `drain`: one
-// of them may have killed its isolate.
-const drainNewest = createDrain({ newest: true, share: 0.5 })
+// Half of the time: this isolate also answers requests. Texts tried before, which may kill it, are left to `drain`.
+const drainNewest = createDrain(true, 0.5)
 
-const inBackground = (work: Promise<unknown>): void =>
-  waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
-
-const drainAll = async (): Promise<void> => {
-  while (await drain() > 0);
-}
+const inBackground = (work: () => Promise<unknown>): void =>
+  waitUntil(work().catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 
 /** Makes all that are due, on one machine, where nobody limits processor time. On Supabase a schedule calls `embed`. */
-export const drainInBackground = (): void => inBackground(drainAll())
+export const drainInBackground = (): void =>
+  inBackground(async () => {
+    while (await drain() > 0);
+  })
 
 /** Makes the newest embeddings after the response, so that a change is found by meaning within seconds. */
-export const drainSoon = (): void => inBackground(drainNewest())
+export const drainSoon = (): void => inBackground(drainNewest)

@@ -1,11 +1,11 @@
 import type { Provider } from './provider.ts'
-import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
+import { loadEmbedder, model } from './wordnet/embedder.ts'
 
-let embedder: Promise<Embedder> | undefined
+let embedder: Promise<ReturnType<typeof loadEmbedder>> | undefined
 
 // The file is beside the sources or the bundle. On the platform Deno.readFile alone can read it, and asynchronously
 // once a function has started. A failed load is forgotten, so that the next call tries again.
-const load = (): Promise<Embedder> =>
+const load = () =>
   embedder ??= Deno.readFile(new URL('wordnet/wordnet.bin', import.meta.url)).then(loadEmbedder).catch((error) => {
     embedder = undefined
     throw error

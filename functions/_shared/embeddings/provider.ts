@@ -22,21 +22,9 @@ export const asText = (vector: number[]): string => `[${vector.map((value) => Ma
 /** Any other vector would corrupt the index. */
 const isVector = (vector?: number[]): boolean => vector?.length === dimensions && vector.every(Number.isFinite)
 
-/** Rejects after the timeout, even if the work ignores the signal. */
-const inTime = <Result>(work: (signal: AbortSignal) => Promise<Result>, milliseconds: number): Promise<Result> => {
-  const signal = AbortSignal.timeout(milliseconds)
-  // Begun before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
-  const begun = work(signal)
-  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  return Promise.race([begun, aborted])
-}
-
 export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
-  const vectors = await inTime((signal) => embed(texts, signal), milliseconds)
+  const signal = AbortSignal.timeout(milliseconds)
+  const vectors = await embed(texts, signal).catch((error) => Promise.reject(signal.aborted ? signal.reason : error))
   if (vectors.length === texts.length && vectors.every(isVector)) return vectors
   throw new Error(`${texts.length} texts did not come back as so many vectors with ${dimensions} finite numbers`)
-}
-
-export const loadInTime = async ({ load }: Provider, milliseconds: number): Promise<void> => {
-  if (load) await inTime(load, milliseconds)
 }

@@ -136,7 +136,6 @@ export const messageSearch = z.object({
 })
 
 export const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
-  .meta({ jsonSchema: { type: 'string', format: 'uuid' } })
 
 export const newConversation = z.object({ other_user_id: jsonId.describe('With whom') })
 export const idempotencyHeader = z.object({

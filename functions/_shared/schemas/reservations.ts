@@ -92,7 +92,7 @@ export const reservationParams = z.object({
 
 export const reservationFileParams = reservationParams.extend({
   rid: z.string().transform((name) => name.replace('.ics', '')).pipe(id).describe("The reservation's id")
-    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } }),
+    .meta({ ...id.meta() }),
 })
 
 export const calendarFile = z.string().meta({ mediaType: 'text/calendar', description: 'iCalendar (RFC 5545)' })

@@ -4,19 +4,7 @@ import { device, notificationSettings } from './notifications.ts'
 import { exportedReport, warning } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './inbox.ts'
-import {
-  canBeStored,
-  flag,
-  id,
-  interestIds,
-  isOwnPhoto,
-  limit,
-  line,
-  offset,
-  text,
-  timestamp,
-  webAddress,
-} from '../validate.ts'
+import { canBeStored, flag, id, interestIds, isPhoto, limit, line, offset, text, timestamp } from '../validate.ts'
 
 export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
@@ -108,7 +96,7 @@ export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), 
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
 const imageUrl = text(1, 2048).refine(
-  (url) => webAddress.test(url) || isOwnPhoto(url),
+  isPhoto,
   'must be an https URL without quotes, angle brackets, backslashes or spaces',
 ).meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } })
 

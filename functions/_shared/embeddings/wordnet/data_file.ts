@@ -16,7 +16,7 @@
 //   -    n  a byte for each word: its weight in a text, 255 for the most
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
 //           Only the directions of vectors matter, so their lengths are not kept.
-import { readWordTable, type WordTable } from './word_table.ts'
+import { readWordTable } from './word_table.ts'
 
 /** Stored with each vector. Vectors of different models cannot be compared. */
 export const model = 'offline-wordnet-v3'
@@ -28,19 +28,7 @@ export const headerBytes = 48
 export const nameBytes = 24
 export const rowBytes = wordDimensions / 2
 
-export type WordVectors = {
-  /** The row of each word is its place; collocations have an underscore. */
-  words: WordTable
-  /** The row that a form of the glossary stands for. */
-  translate: (form: string) => number | undefined
-  weights: Uint8Array
-  vectors: Uint8Array
-}
-
-/**
- * Adler-32, which detects every change within one byte. It takes 3 ms (10 before it is optimized); a CRC-32 from a
- * table takes 8 (50).
- */
+/** Adler-32 detects every change within one byte, in 3 ms (10 before it is optimized). A CRC-32 takes 8 (50). */
 export const adler32 = (bytes: Uint8Array): number => {
   let a = 1
   let b = 0
@@ -55,7 +43,7 @@ export const adler32 = (bytes: Uint8Array): number => {
 }
 
 /** Reads wordnet.bin, or throws an error that says what is wrong with it. The result refers to `bytes`. */
-export const readDataFile = (bytes: Uint8Array): WordVectors => {
+export const readDataFile = (bytes: Uint8Array) => {
   const fail = (reason: string): never => {
     throw new Error(`Not a data file of ${model}: ${reason}`)
   }
@@ -81,8 +69,10 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   if (forms.count !== formCount) fail(`it lists ${forms.count} forms where its header promises ${formCount}`)
   const targets = new DataView(bytes.buffer, bytes.byteOffset + targetsAt, 4 * formCount)
   return {
+    /** The row of each word is its place; collocations have an underscore. */
     words,
-    translate: (form) => {
+    /** The row that a form of the glossary stands for. */
+    translate: (form: string): number | undefined => {
       const place = forms.placeOf(form)
       return place === undefined ? undefined : targets.getUint32(4 * place, true)
     },

@@ -75,8 +75,7 @@ const undecomposed: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ:
 
 /**
  * The words of a text, in order: NFKC, lower case, runs of letters and digits. Accents of Latin, Greek and Cyrillic
- * letters are removed (café = cafe), since WordNet has none; vowel signs of other scripts stay, because they are part
- * of the word.
+ * letters are removed (café = cafe), since WordNet has none; vowel signs of other scripts are part of the word.
  */
 export const wordsOf = (text: string): string[] =>
   text.normalize('NFKC').toLowerCase().normalize('NFD').replace(/[\u0300-\u036f]/g, '').normalize('NFC')

@@ -1,13 +1,6 @@
 // A list of words in one piece of memory and a hash table of their places. A Map of 80,000 strings takes five times as
 // long to fill, and all of that at the first search of a process.
 
-export type WordTable = {
-  count: number
-  /** The place of a word in the list; undefined for a word that is not in it. */
-  placeOf: (word: string) => number | undefined
-  wordAt: (place: number) => string
-}
-
 /** The finaliser of MurmurHash3, without which the low bits of the words' FNV-1a hashes are poor. */
 const finish = (h: number): number => {
   h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
@@ -25,7 +18,7 @@ const bytesOf = (word: string): string => /[^\0-\x7f]/.test(word) ? String.fromC
  * Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
  * remaining ones, and a line feed. Characters are bytes of UTF-8.
  */
-export const readWordTable = (list: Uint8Array, count: number): WordTable => {
+export const readWordTable = (list: Uint8Array, count: number) => {
   const letters = new Uint8Array(list.length * 4)
   const starts = new Uint32Array(count + 1)
   const mask = 2 ** Math.ceil(Math.log2(count * 2 + 1)) - 1
@@ -60,7 +53,8 @@ export const readWordTable = (list: Uint8Array, count: number): WordTable => {
   }
   return {
     count: word,
-    placeOf: (text) => {
+    /** The place of a word in the list; undefined for a word that is not in it. */
+    placeOf: (text: string): number | undefined => {
       const word = bytesOf(text)
       let hash = start
       for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), prime)
@@ -68,6 +62,6 @@ export const readWordTable = (list: Uint8Array, count: number): WordTable => {
         if (isAt(slots[slot]! - 1, word)) return slots[slot]! - 1
       }
     },
-    wordAt: (place) => new TextDecoder().decode(letters.subarray(starts[place], starts[place + 1])),
+    wordAt: (place: number): string => new TextDecoder().decode(letters.subarray(starts[place], starts[place + 1])),
   }
 }
