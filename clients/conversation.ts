@@ -63,7 +63,7 @@ const createParts = (id: number, inbox: InboxParts) => {
 type Parts = ReturnType<typeof createParts>
 
 /** What the page calls. */
-const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxParts): Conversation => {
+const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversation => {
   const { store, queue, messages, partner, setResult, closed, close } = parts
   const { id } = store.view
   let olderPage: Promise<void> | null = null
@@ -105,7 +105,7 @@ const createHandle = (parts: Parts, { api, unsent, list, readMarkers }: InboxPar
       const unread = store.view.messages.findLast(({ id, user_id, read }) =>
         id <= upTo && user_id !== messages.myId() && !read
       )
-      if (unread) readMarkers.mark(id, unread.id)
+      if (unread) queue.marker.mark(unread.id)
     },
     close,
   }

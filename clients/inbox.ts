@@ -8,7 +8,6 @@ import { createInboxChannel } from './inbox_channel.ts'
 import { createList } from './list.ts'
 import { createOutbox } from './outbox.ts'
 import type { InboxParts } from './parts.ts'
-import { createReadMarkers } from './read_markers.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
@@ -117,8 +116,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsent = openUnsentStore(kept, session.owner)
   const cache = openCache(kept, session.owner)
   const api = createApi(supabase, session, timeout)
-  const outbox = createOutbox(api, unsent)
-  const readMarkers = createReadMarkers(api, unsent, (conversation, error) => {
+  const outbox = createOutbox(api, unsent, (conversation, error) => {
     conversations.get(conversation)?.handleMarked(error)
     if (!error) list.reader.run()
   })
@@ -126,7 +124,6 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
 
-  const sendNow = () => [outbox, readMarkers].forEach((sender) => sender.runNow())
   const setResult = (requestError: ServiceError | null) => {
     // While requests succeed, show why the channel does not join.
     const error = requestError ?? channel.error()
@@ -147,7 +144,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     follow: () => feed.runNow(),
     resync() {
       feed.runNow()
-      sendNow()
+      outbox.runNow()
     },
     recheck: () => feed.recheck(),
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
@@ -159,13 +156,13 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (!error) feed.keepList()
   })
   const conversations = createConversations((id) => openConversation(id, parts))
-  const parts: InboxParts = { api, store, me, unsent, cache, outbox, readMarkers, channel, list, conversations }
+  const parts: InboxParts = { api, store, me, unsent, cache, outbox, channel, list, conversations }
   const seen = showSeen(closed.signal, parts)
   const begin = async (signal: AbortSignal) => {
     if (!channel.isOpen()) await identify(signal, parts)
     return await seen
   }
-  const feed = createFeed(parts, begin, setResult, sendNow)
+  const feed = createFeed(parts, begin, setResult, outbox.runNow)
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
     return conversations.open(id)
@@ -175,7 +172,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     closed.abort()
     clientsInUse.delete(supabase)
     const readers = [list.reader, feed]
-    for (const part of [session, conversations, channel, ...readers, cache, outbox, readMarkers, unsent]) part.close()
+    for (const part of [session, conversations, channel, ...readers, cache, outbox, unsent]) part.close()
     store.set({ status: 'offline' })
     store.close()
   }

@@ -8,7 +8,7 @@ import type { Message } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (store: Store<ConversationView>, queue: Queue, { api, readMarkers, store: inbox }: InboxParts) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { api, store: inbox }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
@@ -16,7 +16,7 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { api, readMa
   const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
-  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), readMarkers.confirmed(id))
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.marker.confirmed())
   const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
     const messages = withMarker(known)
     const outgoing = unconfirmed(queue.all(), messages, myId(), queue.answered)

@@ -1,6 +1,7 @@
 import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { replaced } from './merge.ts'
+import { createReadMarker, type OnMarked } from './read_marker.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
@@ -98,12 +99,14 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
   }
 }
 
-const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
+const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMarked: OnMarked) => {
+  const marker = createReadMarker(conversation, api, unsent, onMarked)
   const entries = createEntries(conversation, unsent)
   const uploaded = new Set<string>()
   let inFlight: string | null = null
 
   const sync = () => {
+    marker.sync()
     const discarded = entries.sync(inFlight)
     // The next message need not fail for the same reason.
     if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
@@ -164,6 +167,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
 
   return {
     ...entries,
+    marker,
     sync,
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current().drafts[conversation]
@@ -189,31 +193,37 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore) => {
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
-    runNow: () => entries.all().some(isPending) && loop.runNow(),
+    runNow() {
+      marker.runNow()
+      if (entries.all().some(isPending)) loop.runNow()
+    },
     close() {
-      entries.close()
-      loop.close()
+      for (const part of [marker, entries, loop]) part.close()
     },
   }
 }
 export type Queue = ReturnType<typeof createQueue>
 
-/** Sends each conversation's messages in order and retries until answered, also those that an earlier page has left. */
-export const createOutbox = (api: Api, unsent: UnsentStore) => {
+/**
+ * Sends each conversation's messages in order, and its read marker, and retries until answered, also what an earlier
+ * page has left.
+ */
+export const createOutbox = (api: Api, unsent: UnsentStore, onMarked: OnMarked) => {
   const queues = new Map<number, Queue>()
   const of = (conversation: number): Queue => {
-    const queue = queues.get(conversation) ?? createQueue(conversation, api, unsent)
+    const queue = queues.get(conversation) ?? createQueue(conversation, api, unsent, onMarked)
     queues.set(conversation, queue)
     return queue
   }
   unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
   unsent.subscribe(() => {
-    for (const { conversation } of unsent.current().messages) of(conversation)
+    const { messages, readMarkers } = unsent.current()
+    for (const id of [...messages.map(({ conversation }) => conversation), ...Object.keys(readMarkers)]) of(Number(id))
     queues.forEach((queue) => queue.sync())
   })
   return {
     of,
-    /** Retries pending messages now, also those that another page has left. */
+    /** Retries what is pending now, also what another page has left. */
     runNow() {
       unsent.reload()
       queues.forEach((queue) => queue.runNow())
