@@ -66,7 +66,6 @@ as $$
     '{"id" : %s, "name" : %s, "email" : %s}', person.id, pg_catalog.to_json(person.name),
     pg_catalog.to_json(case
       when person.id = any (cut_off) then ''
-      -- A call for each of them made the list a tenth dearer.
       when emails = 'always' or person.id = private.my_id() or exists (
         select from private.inbox_entries
         where conversation_id = conversation and user_id = person.id and has_written
