@@ -29,7 +29,7 @@ const fail = (reason: string): never => {
   Deno.exit(1)
 }
 
-/** Locks what these statements change. A request may hold one of the tables and wait for another: then all are let go. */
+/** Locks what these statements change. A request may hold one of them and wait for another: then all are let go. */
 const lockTables = async (statements: string): Promise<string> => {
   const names = [...statements.matchAll(/^(?:ALTER TABLE|DROP INDEX|DROP TRIGGER "\w+" ON) ("\w+"[.]"\w+")/gm)]
   const [row] = await connected(platform('pushed'), (sql) =>
