@@ -26,7 +26,6 @@ alter role edge_functions set statement_timeout = '5s';
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
-alter default privileges in schema api grant execute on functions to edge_functions;
 grant usage on schema private to edge_functions, anon, authenticated;
 
 create function private.act_as(claims jsonb, strict boolean)

@@ -129,14 +129,14 @@ select is(
 );
 select is(
   array(
-    select format('%s: %s %s %s', role, privilege, defaclnamespace::regnamespace, defaclobjtype)
+    select format('%s: %s %s', role, privilege, defaclobjtype)
     from pg_default_acl, tests.granted(defaclacl, defaclrole)
     where role <> 'service_role'
       and defaclrole = (select nspowner from pg_namespace where nspname = 'api')
       and defaclnamespace in (0, 'public'::regnamespace, 'private'::regnamespace, 'api'::regnamespace)
   ),
-  array['edge_functions: execute api f'],
-  'default privileges grant API functions to the Edge Functions, and all else only to the secret key'
+  '{}',
+  'default privileges grant new objects only to the secret key'
 );
 select is(
   array(
