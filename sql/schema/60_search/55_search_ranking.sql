@@ -427,4 +427,3 @@ facets, like, timeout, isNobody, isDraft}: {answer, query}, as private.find_prof
 them. `words` are private.query_words. Where words of a draft are corrected or completed, answer is null: the vector
 must be made of what is meant. `like` is a profile that takes the place of the context, and ranks by itself if there is
 no query. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index.';
-grant execute on function api.search_profiles(jsonb) to edge_functions;

@@ -141,4 +141,3 @@ $$;
 comment on function api.complete_search(jsonb) is
   'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of profiles that the caller can
 find; with places: true, {cities} of the world. Definer, as api.search_profiles.';
-grant execute on function api.complete_search(jsonb) to edge_functions;

@@ -118,4 +118,3 @@ comment on function api.search_messages(jsonb) is
 limit, before_id, timeout}, newest first: {messages, words}, words being the ones by which they were found. The response
 metadata holds the id before which to go on, if there may be more. It ends after `timeout` milliseconds, even if nothing
 was found by then. Definer, as list_messages.';
-grant execute on function api.search_messages(jsonb) to edge_functions;

@@ -5906,7 +5906,6 @@ CREATE OR REPLACE FUNCTION private.to_contact (
     '{"id" : %s, "name" : %s, "email" : %s}', person.id, pg_catalog.to_json(person.name),
     pg_catalog.to_json(case
       when person.id = any (cut_off) then ''
-      -- A call for each of them made the list a tenth dearer.
       when emails = 'always' or person.id = private.my_id() or exists (
         select from private.inbox_entries
         where conversation_id = conversation and user_id = person.id and has_written
@@ -7180,10 +7179,6 @@ GRANT EXECUTE ON FUNCTION "private"."webhook_job"(private.outbox) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."with_states"(private.message_view[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."with_states"(private.message_view[]) TO "postgres";
-
-ALTER DEFAULT PRIVILEGES FOR ROLE "postgres" IN SCHEMA "api" REVOKE ALL ON FUNCTIONS FROM PUBLIC;
-
-ALTER DEFAULT PRIVILEGES FOR ROLE "postgres" IN SCHEMA "api" GRANT EXECUTE ON FUNCTIONS TO "edge_functions";
 
 ALTER TABLE "public"."profiles"
   ADD CONSTRAINT "languages is one line that shows something" CHECK (private.is_line(languages))
