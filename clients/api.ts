@@ -1,4 +1,4 @@
-import { answeringOf, createApiClient, errorOf } from './api_client.ts'
+import { answeringOf, type Call, createApiClient, errorOf } from './api_client.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import { withTimeout } from './timeout.ts'
@@ -8,16 +8,13 @@ import type { Attachment, Client, Draft, ListedConversation } from './types.ts'
 // An answer may still come, but by then the user should know.
 const longestSilence = 9000
 
-type Call<Body> = Promise<{ data?: Body; error?: { error: string }; response: Response }>
-
 // Whether a body has the shape of an endpoint's, as a proxy may answer with any.
+type Check = (value: unknown) => boolean
 const fieldOf = (body: unknown, name: string): unknown => (body as Record<string, unknown> | null | undefined)?.[name]
-const hasId = (body: unknown): boolean => Number.isInteger(fieldOf(body, 'id'))
-const isUnread = (body: unknown): boolean => Array.isArray(fieldOf(body, 'conversations'))
-const isChanges = (body: unknown): boolean =>
-  Array.isArray(fieldOf(body, 'changes')) && typeof fieldOf(body, 'cursor') === 'string'
-const isNothing = (body: unknown): boolean => body === undefined
-const isSuccess = (body: unknown): boolean => fieldOf(body, 'success') === true
+const has = (name: string, check: Check): Check => (body) => check(fieldOf(body, name))
+const hasId = has('id', Number.isInteger)
+const isChanges: Check = (body) =>
+  has('changes', Array.isArray)(body) && has('cursor', (one) => typeof one === 'string')(body)
 
 /** Calls in the name of the user for whom the inbox was opened, with a time limit. */
 const createCalls = (client: Client, session: InboxSession, timeout: number) => {
@@ -37,7 +34,7 @@ const createCalls = (client: Client, session: InboxSession, timeout: number) => 
       clearTimeout(silence)
     }
   })
-  const answerOf = async <Body>(call: Call<Body>, isBody: (body: unknown) => boolean, status: number) => {
+  const answerOf = async <Body>(call: Call<Body>, isBody: Check, status: number) => {
     const { data, error, response } = await call
     if (error || response.status !== status || !isBody(data)) throw failed(errorOf(response, error))
     return { body: data as Body, response }
@@ -47,19 +44,16 @@ const createCalls = (client: Client, session: InboxSession, timeout: number) => 
   return { ...calls, answerOf, bodyOf }
 }
 
-/** What the inbox calls. */
 export const createApi = (client: Client, session: InboxSession, timeout: number) => {
   const { GET, POST, PATCH, DELETE, answerOf, bodyOf } = createCalls(client, session, timeout)
   return {
-    me: async (signal: AbortSignal) => {
-      const { id, name } = await bodyOf(GET('/users/me', { signal }))
-      return { id, name }
-    },
+    me: (signal: AbortSignal) => bodyOf(GET('/users/me', { signal })).then(({ id, name }) => ({ id, name })),
     conversations: async (signal: AbortSignal) => {
       const params = { query: { partner: true, states: true } }
       return await bodyOf(GET('/conversations', { params, signal }), Array.isArray) as ListedConversation[]
     },
-    unread: (signal: AbortSignal) => bodyOf(GET('/conversations/unread', { signal }), isUnread),
+    unread: (signal: AbortSignal) =>
+      bodyOf(GET('/conversations/unread', { signal }), has('conversations', Array.isArray)),
     /** A page of what has changed since a cursor; null: the present cursor. */
     changes: (after: string | null, signal: AbortSignal) => {
       const params = { query: { limit: 100, ...(after !== null && { after }) } }
@@ -67,13 +61,9 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     },
     conversation: (id: number, signal: AbortSignal) =>
       bodyOf(GET('/conversations/{id}', { params: { path: { id } }, signal })),
-    /** Null if it is gone. */
     reservation: (id: number, rid: number, signal: AbortSignal) =>
       bodyOf(GET('/conversations/{id}/reservations/{rid}', { params: { path: { id, rid } }, signal })).catch(
-        (error: ServiceError) => {
-          if (error.status === 404) return null
-          throw error
-        },
+        (error: ServiceError) => error.status === 404 ? null : Promise.reject(error),
       ),
     /**
      * The newest messages, or those before or after one, oldest first, and whether there are more in that direction;
@@ -99,11 +89,15 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
     },
     unsend: async (id: number, messageId: number, signal: AbortSignal) => {
       const params = { path: { id, messageId } }
-      await bodyOf(DELETE('/conversations/{id}/messages/{messageId}', { params, signal }), isNothing, 204)
+      await bodyOf(
+        DELETE('/conversations/{id}/messages/{messageId}', { params, signal }),
+        (body) => body === undefined,
+        204,
+      )
     },
     markRead: (id: number, up_to_message_id: number, signal: AbortSignal) => {
       const options = { params: { path: { id } }, body: { up_to_message_id } }
-      return bodyOf(POST('/conversations/{id}/read', { ...options, signal }), isSuccess)
+      return bodyOf(POST('/conversations/{id}/read', { ...options, signal }), has('success', Boolean))
     },
     /** Opens a conversation with this user, or returns the id of the existing one. */
     findOrCreateConversation: (other_user_id: number, signal: AbortSignal): Promise<number> =>

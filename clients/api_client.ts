@@ -58,7 +58,8 @@ const isJson = ({ headers }: Response): boolean =>
 const errorCodeOf = (response: Response): ErrorCode | null =>
   isJson(response) ? response.headers.get('X-Error-Code') as ErrorCode | null : null
 
-type Loose = { data?: unknown; error?: { error: string; cause?: string }; response: Response }
+export type Call<Data> = Promise<{ data?: Data; error?: { error: string; cause?: string }; response: Response }>
+type Loose = Awaited<Call<unknown>>
 
 const offlineAnswer = (cause: string, status: number, headers?: Headers): Loose => {
   const response = new Response(null, { status, headers })
@@ -142,7 +143,7 @@ const retryAfterOf = ({ headers }: Response): number =>
   Math.min(longestRetryAfter, Number(headers.get('Retry-After')) * 1000 || 0)
 
 /** Why a call failed; of an answer that is not the service's only its Retry-After is respected. */
-export const errorOf = (response: Response, body?: { error: string; cause?: string }): ServiceError => {
+export const errorOf = (response: Response, body: Loose['error']): ServiceError => {
   const code = errorCodeOf(response)
   if (code && body) return new ServiceError(body.error, response.status, retryAfterOf(response), body, code)
   const cause = body?.cause ?? `The response (status ${response.status}) is not the service's`
@@ -150,9 +151,7 @@ export const errorOf = (response: Response, body?: { error: string; cause?: stri
 }
 
 /** What a call of an ApiClient brings. Throws a ServiceError instead of resolving to an error. */
-export const dataOf = async <Data>(
-  call: Promise<{ data?: Data; error?: { error: string }; response: Response }>,
-): Promise<Data> => {
+export const dataOf = async <Data>(call: Call<Data>): Promise<Data> => {
   const { data, error, response } = await call
   if (!response.ok) throw errorOf(response, error)
   return data as Data

@@ -1,14 +1,15 @@
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage } from './storage.ts'
 import { withTimeout } from './timeout.ts'
+import { createTimer } from './timer.ts'
 import type { Change, Person } from './types.ts'
 import type { ConversationView, InboxView } from './views.ts'
 
 /** The list, as of when the service last said that nothing else has changed, and the cursor that it gave then. */
-export type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Person; cursor: string; asOf: string }
+type CachedInbox = Pick<InboxView, 'conversations' | 'unread'> & { me: Person; cursor: string; asOf: string }
 
 /** A conversation that was open; `asOf` is null where it is as new as the list. */
-export type CachedPage = Pick<ConversationView, 'id' | 'messages' | 'hasOlder' | 'other' | 'reservations' | 'asOf'>
+type CachedPage = Pick<ConversationView, 'id' | 'messages' | 'hasOlder' | 'other' | 'reservations' | 'asOf'>
 
 /** The pages are in the order in which they were opened. */
 type Cached = { inbox: CachedInbox; pages: readonly CachedPage[] }
@@ -47,29 +48,24 @@ export const forgetSeen = async (): Promise<void> => {
  * the service replaces it. Where several pages are open, the last one that writes decides. A storage that fails keeps
  * nothing, and nobody is told, as nothing is lost.
  */
-export const openCache = (storage: TimedStorage | null, owner: Promise<string>) => {
+export const openCache = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   let inbox: CachedInbox | null = null
   let pages = new Map<number, CachedPage>()
   let savedAt = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
   let lastWrite: Promise<unknown> = Promise.resolve()
-  let closed = false
   let isCleared = false
 
   const write = (work: (storage: TimedStorage) => unknown) =>
     lastWrite = lastWrite.then(() => storage && work(storage)).catch(() => {})
-  const save = () => {
-    if (!storage || closed) return
-    timer ??= setTimeout(async () => {
-      const name = await owner
-      timer = undefined
-      if (!inbox || closed) return
-      savedAt = Date.now()
-      const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
-      const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-      write((storage) => closed || storage.set(key, value, () => !isCleared))
-    }, saveInterval)
-  }
+  const timer = createTimer(async () => {
+    const name = await owner
+    if (!inbox || closed.aborted) return
+    savedAt = Date.now()
+    const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
+    const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
+    write((storage) => closed.aborted || storage.set(key, value, () => !isCleared))
+  }, closed)
+  const save = () => storage && !timer.isWaiting() && timer.start(saveInterval)
 
   return {
     /** What can be read soon of this user. Never rejects. */
@@ -77,8 +73,8 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
       if (!storage) return null
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(longestLoad, read).catch(() => null)
-      if (closed || inbox) return null
-      if (!cached) write((storage) => closed || storage.delete(key))
+      if (closed.aborted || inbox) return null
+      if (!cached) write((storage) => closed.aborted || storage.delete(key))
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
       return inbox
@@ -123,15 +119,10 @@ export const openCache = (storage: TimedStorage | null, owner: Promise<string>) 
     },
     /** The service has forgotten what has changed since. */
     forget: () => pages.clear(),
-    /** Deletes everything, and keeps nothing more. Never rejects. */
+    /** Deletes everything, once this is closed. Never rejects. */
     async clear() {
-      closed = isCleared = true
-      clearTimeout(timer)
+      isCleared = true
       await write((storage) => storage.delete(key))
-    },
-    close() {
-      closed = true
-      clearTimeout(timer)
     },
   }
 }

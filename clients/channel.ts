@@ -1,5 +1,6 @@
 import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-js'
 import { backoff } from './retry_loop.ts'
+import { createTimer } from './timer.ts'
 import type { EventPayload, Realtime } from './types.ts'
 
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
@@ -42,17 +43,6 @@ const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
 /** What an event does. That of typing has a `user_id` alone, and is the other participant's. */
 export type Handlers = Record<string, (payload: EventPayload) => void>
 
-const listen = (channel: RealtimeChannel, handlers: Handlers, onReady: () => void, isCurrent: () => boolean) => {
-  channel.on('system', {}, ({ extension, status }) => {
-    if (isCurrent() && extension === 'system' && status === 'ok') onReady()
-  })
-  for (const [event, handle] of Object.entries(handlers)) {
-    channel.on('broadcast', { event }, ({ payload }) => {
-      if (isCurrent()) handle(payload)
-    })
-  }
-}
-
 /**
  * A private channel that is joined again after any error or close, until `close()`.
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
@@ -74,12 +64,8 @@ export const openPersistentChannel = (
   let failures = 0
   let attempts = 0
   let refusedUntil = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timer = createTimer(() => join())
 
-  const joinIn = (milliseconds: number) => {
-    clearTimeout(timer)
-    timer = setTimeout(join, milliseconds)
-  }
   const setJoined = (joined: boolean, error: string | null = null) => {
     isJoined = joined
     onChange(joined, error)
@@ -91,25 +77,24 @@ export const openPersistentChannel = (
   const onStatus = (current: RealtimeChannel, status: string, error?: Error) => {
     if (channel !== current) return
     if (status === 'SUBSCRIBED') {
-      clearTimeout(timer)
-      timer = undefined
+      timer.cancel()
       joinedAt = Date.now()
       return setJoined(true)
     }
     if (isJoined && Date.now() - joinedAt > stableAfter) failures = 0
     if (status === 'CLOSED') {
       channel = null
-      joinIn(backoff(failures++))
+      timer.start(backoff(failures++))
     } else if (pauseAfterRefusal && error?.message.startsWith('Unauthorized')) {
       channel = null
       const pause = refusalPause()
       refusedUntil = Date.now() + pause
-      joinIn(pause)
+      timer.start(pause)
       remove(current).then(() => disconnectIfUnused(realtime)).catch(() => {})
     } else {
       // supabase-js retries by itself, with the token that it has then.
       setAuth()
-      if (isJoined || timer === undefined) joinIn(joinTimeout(realtime))
+      if (isJoined || !timer.isWaiting()) timer.start(joinTimeout(realtime))
     }
     setJoined(false, error?.message ?? status)
   }
@@ -118,7 +103,7 @@ export const openPersistentChannel = (
     const attempt = ++attempts
     channel = null
     if (isJoined) setJoined(false)
-    joinIn(joinTimeout(realtime))
+    timer.start(joinTimeout(realtime))
     // supabase-js keeps one channel per topic and would return the old one until it is removed.
     const previous = realtime.getChannels().find((existing) => existing.topic === `realtime:${topic}`)
     if (previous) await remove(previous)
@@ -127,7 +112,12 @@ export const openPersistentChannel = (
     if (attempt !== attempts) return
     const broadcast = onReady && { replication_ready: true }
     const current = channel = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
-    listen(current, handlers, onReady ?? (() => {}), () => channel === current)
+    current.on('system', {}, ({ extension, status }) => {
+      if (channel === current && extension === 'system' && status === 'ok') onReady?.()
+    })
+    for (const [event, handle] of Object.entries(handlers)) {
+      current.on('broadcast', { event }, ({ payload }) => channel === current && handle(payload))
+    }
     current.subscribe((status, error) => onStatus(current, status, error))
   }
 
@@ -152,7 +142,7 @@ export const openPersistentChannel = (
     },
     close() {
       attempts++
-      clearTimeout(timer)
+      timer.cancel()
       const last = channel
       channel = null
       if (last) remove(last).then(() => disconnectIfUnused(realtime)).catch(() => {})

@@ -24,7 +24,8 @@ const withDraft = (conversation: number, text: string) => {
 
 const createParts = (id: number, inbox: InboxParts) => {
   const { cache, channel } = inbox
-  const closed = new AbortController()
+  const closing = new AbortController()
+  const own: InboxParts = { ...inbox, closed: closing.signal }
   const queue = inbox.outbox.of(id)
   // What was answered meanwhile is among the messages that are read now, or was taken back.
   for (const { client_id, message } of queue.all()) if (message) queue.discard(client_id)
@@ -36,11 +37,11 @@ const createParts = (id: number, inbox: InboxParts) => {
     // Not what is about to be read again.
     if (messages.isCurrent()) cache.setPage(store.view)
   }
-  const messages = createMessages(store, queue, inbox, () => partner.update(), (error) => {
+  const messages = createMessages(store, queue, own, () => partner.update(), (error) => {
     setResult(error)
     cachePage()
   })
-  const partner = createPartner(store, messages.myId, inbox)
+  const partner = createPartner(store, messages.myId, own)
   const onOutgoing = () => {
     for (const { message } of queue.all()) {
       if (!message) continue
@@ -54,11 +55,11 @@ const createParts = (id: number, inbox: InboxParts) => {
   onUnsent()
   const stops = [queue.subscribe(onOutgoing), inbox.unsent.subscribe(onUnsent), store.subscribe(cachePage)]
   const close = () => {
-    closed.abort()
+    closing.abort()
     for (const stop of stops) stop()
-    for (const part of [partner, messages.reader, store]) part.close()
+    store.close()
   }
-  return { store, queue, messages, partner, setResult, closed: closed.signal, close }
+  return { store, queue, messages, partner, setResult, closed: own.closed, close }
 }
 type Parts = ReturnType<typeof createParts>
 
@@ -89,15 +90,14 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     edit: (message, content) => showAfter(message, api.edit(id, message, content, closed)),
     unsend: (message) => showAfter(message, api.unsend(id, message, closed)),
     older() {
-      olderPage ??= messages.older(closed).finally(() => olderPage = null)
+      olderPage ??= messages.older().finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.
       olderPage.catch((error) => closed.aborted || setResult(error))
       return olderPage
     },
     typing: partner.typing.typed,
     refresh() {
-      list.blocksChanged()
-      list.reader.runNow()
+      list.readAll()
       partner.details.runNow()
     },
     markRead(upTo = messages.last()) {

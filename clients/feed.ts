@@ -1,4 +1,3 @@
-import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
 import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
@@ -7,30 +6,29 @@ import type { Change } from './types.ts'
 // With more than this, reading everything anew takes fewer requests.
 const mostPages = 50
 
-/** What has changed after a cursor, and the next one; null if that is too much. */
-const readChanges = async (api: Api, from: string, signal: AbortSignal) => {
-  const changes: Change[] = []
-  for (let pages = 0, cursor = from; pages < mostPages; pages++) {
-    const page = await api.changes(cursor, signal)
-    changes.push(...page.changes)
-    cursor = page.cursor
-    if (!page.more) return { changes, cursor }
-  }
-  return null
-}
-
 /**
  * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
  * the first answer after the service was away.
  */
 export const createFeed = (
-  { api, cache, store, channel, list, conversations }: InboxParts,
-  begin: (signal: AbortSignal) => Promise<string | null>,
+  { closed, api, cache, store, channel, list, conversations }: InboxParts,
+  begin: () => Promise<string | null>,
   setResult: (error: ServiceError | null) => void,
   onBack: () => void,
 ) => {
   let cursor: string | null = null
   let isOut = false
+  /** What has changed, and the next cursor; null if that is too much, or without a cursor. */
+  const readChanges = async () => {
+    const changes: Change[] = []
+    for (let pages = 0, next = cursor; next !== null && pages < mostPages; pages++) {
+      const page = await api.changes(next, closed)
+      changes.push(...page.changes)
+      next = page.cursor
+      if (!page.more) return { changes, cursor: next }
+    }
+    return null
+  }
   /** Reads what has changed, of which the feed told during this join of the channel. */
   const apply = (changes: readonly Change[], join: number, isFollowed: boolean) => {
     cache.change(changes)
@@ -41,9 +39,8 @@ export const createFeed = (
       else if (id > list.newestOf(conversation_id)) channel.delivery.expect(conversation_id, id)
     }
     // A block is part of how the user sees a conversation.
-    if (changes.some(({ kind }) => kind === 'state')) list.blocksChanged()
-    const isListed = store.view.asOf || changes.some(({ kind }) => kind !== 'reservation')
-    if (isListed || !list.reader.isDone()) list.reader.runNow()
+    if (store.view.asOf || !list.isDone() || changes.some(({ kind }) => kind === 'state')) list.readAll()
+    else if (changes.some(({ kind }) => kind !== 'reservation')) list.reader.runNow()
     else list.reader.caughtUp(join)
     conversations.forEach((conversation) => {
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
@@ -52,22 +49,21 @@ export const createFeed = (
   /** Reads everything; with `anew`, the service has forgotten what has changed. */
   const readAll = (anew: boolean) => {
     cache.forget()
-    list.blocksChanged()
-    list.reader.runNow()
+    list.readAll()
     conversations.forEach((conversation) => conversation.readAll(anew))
   }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
-  const loop = createRetryLoop(async (signal) => {
-    cursor ??= await begin(signal)
+  const loop = createRetryLoop(closed, async () => {
+    cursor ??= await begin()
     const join = channel.join()
     const isFollowed = list.reader.watch()
     const isAnew = cursor !== null
     // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
-    const read = cursor === null ? null : await readChanges(api, cursor, signal).catch((error: ServiceError) => {
+    const read = await readChanges().catch((error: ServiceError) => {
       if (![400, 410].includes(error.status)) throw error
       return null
     })
-    cursor = read ? read.cursor : (await api.changes(null, signal)).cursor
+    cursor = read ? read.cursor : (await api.changes(null, closed)).cursor
     if (!read) return readAll(isAnew)
     apply(read.changes, join, isFollowed())
     keepList()
@@ -82,8 +78,8 @@ export const createFeed = (
   // A read marker of which no event told waits for a poll.
   const isKnown = ({ kind, conversation_id, id }: Change) =>
     kind === 'read' || kind === 'message' && channel.delivery.knows(conversation_id, id)
-  const recheckLoop = createRetryLoop(async (signal) => {
-    const read = cursor === null ? null : await readChanges(api, cursor, signal)
+  const recheckLoop = createRetryLoop(closed, async () => {
+    const read = await readChanges()
     if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
   })
   return {
@@ -92,9 +88,5 @@ export const createFeed = (
     /** Reads only whether there is anything of which no event has told. */
     recheck: recheckLoop.runNow,
     keepList,
-    close() {
-      loop.close()
-      recheckLoop.close()
-    },
   }
 }

@@ -50,7 +50,6 @@ export interface Options {
   storage?: KeyValueStorage | null
 }
 
-/** What the events of the user's channel do. */
 const handlersOf = ({ channel, list, conversations }: InboxParts) => {
   const handlerOf = (event: EventName) => (payload: EventPayload | null) => {
     // What is not the database's has no ids to compare with.
@@ -68,24 +67,15 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
     ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
     'block.changed'() {
       channel.arrived()
-      list.blocksChanged()
-      list.reader.runNow()
+      list.readAll()
     },
   }
 }
 
-/** Finds out who the user is, and opens their channel. */
-const identify = async (signal: AbortSignal, parts: InboxParts) => {
-  const me = await parts.api.me(signal)
-  signal.throwIfAborted()
-  parts.store.set({ me })
-  parts.channel.open(me.id, handlersOf(parts))
-}
-
 /** Shows what an earlier page has left, and resolves to the cursor from which to follow what has changed since. */
-const showSeen = async (signal: AbortSignal, { store, cache, list, conversations }: InboxParts) => {
+const showSeen = async ({ closed, store, cache, list, conversations }: InboxParts) => {
   const { cursor = null, ...seen } = await cache.load() ?? {}
-  if (signal.aborted) return null
+  if (closed.aborted) return null
   if (!cursor) list.reader.run()
   if (!cursor || store.view.loaded) return null
   store.set({ ...seen, loaded: true })
@@ -106,20 +96,22 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   if (clientsInUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
   clientsInUse.add(supabase)
   const { poll = [30_000, 60_000], timeout = 15_000, resyncJitter = 10_000, storage = browserStorage() } = options
-  const closed = new AbortController()
-  const session = openSession(supabase, () => {
+  const closing = new AbortController()
+  const closed = closing.signal
+  const session = openSession(closed, supabase, () => {
+    close()
     unsent.clear()
     cache.clear()
-    close()
   })
   const kept = storage && withTimeouts(storage)
-  const unsent = openUnsentStore(kept, session.owner)
-  const cache = openCache(kept, session.owner)
+  const unsent = openUnsentStore(closed, kept, session.owner)
+  const cache = openCache(closed, kept, session.owner)
   const api = createApi(supabase, session, timeout)
-  const outbox = createOutbox(api, unsent, (conversation, error) => {
+  const onMarked = (conversation: number, error: ServiceError | null) => {
     conversations.get(conversation)?.handleMarked(error)
     if (!error) list.reader.run()
-  })
+  }
+  const outbox = createOutbox({ closed, api, unsent, onMarked })
   const store = createStore(emptyView)
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
@@ -134,7 +126,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     conversations.forEach((conversation) => conversation.connectionChanged())
     setResult(store.view.error?.status ? store.view.error : null)
   }
-  const channel = createInboxChannel(supabase, { poll, resyncJitter }, {
+  const channel = createInboxChannel(closed, supabase, { poll, resyncJitter }, {
     onConnectionChange,
     onJoinChange() {
       list.reader.fellBehind()
@@ -149,30 +141,34 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     recheck: () => feed.recheck(),
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
   })
-  const list = createList(store, api, channel, () => {
+  const list = createList(closed, store, api, channel, () => {
     conversations.forEach((conversation) => conversation.updatePartner())
   }, (error) => {
     setResult(error)
     if (!error) feed.keepList()
   })
   const conversations = createConversations((id) => openConversation(id, parts))
-  const parts: InboxParts = { api, store, me, unsent, cache, outbox, channel, list, conversations }
-  const seen = showSeen(closed.signal, parts)
-  const begin = async (signal: AbortSignal) => {
-    if (!channel.isOpen()) await identify(signal, parts)
+  const parts: InboxParts = { closed, api, store, me, unsent, cache, outbox, channel, list, conversations }
+  const seen = showSeen(parts)
+  const begin = async () => {
+    if (!channel.isOpen()) {
+      const me = await api.me(closed)
+      closed.throwIfAborted()
+      store.set({ me })
+      channel.open(me.id, handlersOf(parts))
+    }
     return await seen
   }
   const feed = createFeed(parts, begin, setResult, outbox.runNow)
   const open = (id: number): Conversation => {
-    if (closed.signal.aborted) throw new Error('The inbox is closed')
+    if (closed.aborted) throw new Error('The inbox is closed')
     return conversations.open(id)
   }
   const close = () => {
-    if (closed.signal.aborted) return
-    closed.abort()
+    if (closed.aborted) return
+    conversations.close()
+    closing.abort()
     clientsInUse.delete(supabase)
-    const readers = [list.reader, feed]
-    for (const part of [session, conversations, channel, ...readers, cache, outbox, unsent]) part.close()
     store.set({ status: 'offline' })
     store.close()
   }
@@ -185,7 +181,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     },
     subscribe: store.subscribe,
     open,
-    openWith: async (userId) => open(await api.findOrCreateConversation(userId, closed.signal)),
+    openWith: async (userId) => open(await api.findOrCreateConversation(userId, closed)),
     close,
   }
 }

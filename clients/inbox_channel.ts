@@ -2,11 +2,9 @@ import { answeringOf } from './api_client.ts'
 import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { watchDelivery } from './delivery.ts'
 import { offlineError, ServiceError } from './errors.ts'
-import { scheduleResync, startHeartbeat } from './resync.ts'
+import { isVisible, startHeartbeat, watchPage } from './page.ts'
+import { createTimer } from './timer.ts'
 import type { Client, Realtime, Status } from './types.ts'
-
-// For a channel that the server closed while the connection stayed.
-const closedJitter = 1000
 
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.
 const readyWait = 50
@@ -14,23 +12,6 @@ const readyWait = 50
 // After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
 // was read because of an event may also be what was before its commit.
 const recheckDelay = () => 2000 + Math.random() * 2000
-
-const createTimer = (act: () => void) => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const cancel = () => {
-    clearTimeout(timer)
-    timer = undefined
-  }
-  const now = () => {
-    cancel()
-    act()
-  }
-  const start = (milliseconds: number) => {
-    cancel()
-    timer = setTimeout(now, milliseconds)
-  }
-  return { start, now, cancel, isWaiting: () => timer !== undefined }
-}
 
 /**
  * `follow` asks until there is an answer, and reads at once when somebody else has got one; `recheck` looks whether
@@ -40,21 +21,23 @@ type Actions = Record<'onJoinChange' | 'onConnectionChange' | 'follow' | 'resync
 
 /** The channel of an inbox, and when what it may have missed is read. */
 export const createInboxChannel = (
+  closed: AbortSignal,
   { auth, realtime }: Client,
   { poll: [shortest, longest], resyncJitter }: { poll: readonly [number, number]; resyncJitter: number },
   actions: Actions,
 ) => {
   const service = answeringOf(auth)
   const onSilence = () => service.set({ answers: false })
-  const unsubscribe = service.subscribe(() => {
+  const stopFollowing = service.subscribe(() => {
     actions.onConnectionChange()
     actions.follow()
   })
-  const resync = createTimer(actions.resync)
-  const recheck = createTimer(actions.recheck)
-  const delivery = watchDelivery(() => {
+  closed.addEventListener('abort', stopFollowing)
+  const resync = createTimer(actions.resync, closed)
+  const recheck = createTimer(actions.recheck, closed)
+  const delivery = watchDelivery(closed, () => {
     actions.onConnectionChange()
-    schedule.restart()
+    schedulePoll()
   })
   let channel: PersistentChannel | null = null
   let typing: Realtime | undefined
@@ -72,14 +55,15 @@ export const createInboxChannel = (
     delivery.reset(within === null)
     actions.onJoinChange()
     for (const timer of [recheck, resync]) timer.cancel()
-    schedule.restart()
+    schedulePoll()
     if (joined) {
       // Events from before this join were missed.
       resync.start(within === null ? readyWait : Math.random() * within)
       within = 0
     } else if (within !== null) {
+      // The server closed this channel, and the connection stayed.
       const isAlone = reason === 'CLOSED' && realtime.isConnected()
-      within = Math.max(within, isAlone ? Math.min(closedJitter, resyncJitter) : resyncJitter)
+      within = Math.max(within, Math.min(resyncJitter, isAlone ? 1000 : Infinity))
     }
   }
   const onReady = () => {
@@ -91,17 +75,23 @@ export const createInboxChannel = (
     recheck.start(recheckDelay())
     resync.now()
   }
-  const schedule = scheduleResync(
-    (isAlone) => {
-      if (isAlone && !join) within = null
-      channel?.rejoin()
-      actions.rejoin()
-      resync.now()
-    },
-    onSilence,
-    () => join ? delivery.interval(usualInterval()) : usualInterval(),
-  )
-  const stopHeartbeat = startHeartbeat(realtime, onSilence)
+  const retry = () => {
+    channel?.rejoin()
+    actions.rejoin()
+    resync.now()
+  }
+  // After it, a service that was down may be back for all.
+  const poll = createTimer(() => {
+    if (isVisible()) retry()
+    schedulePoll()
+  }, closed)
+  const schedulePoll = () => poll.start(join ? delivery.interval(usualInterval()) : usualInterval())
+  schedulePoll()
+  watchPage(closed, () => {
+    if (!join) within = null
+    retry()
+  }, onSilence)
+  startHeartbeat(closed, realtime, onSilence)
 
   return {
     delivery,
@@ -112,7 +102,6 @@ export const createInboxChannel = (
       if (!join || !service.view.answers || error?.temporary) return 'offline'
       return isBehind ? 'catching up' : delivery.isLive() ? 'live' : 'delayed'
     },
-    /** Why it is not joined. */
     error(): ServiceError | null {
       if (!service.view.answers || reason !== null && !realtime.isConnected()) return offlineError(reason)
       return reason === null ? null : new ServiceError(reason)
@@ -120,22 +109,13 @@ export const createInboxChannel = (
     isOpen: () => channel !== null,
     open(user: number, handlers: Handlers) {
       channel = openPersistentChannel(realtime, `user:${user}`, handlers, onJoinChange, { onReady })
+      closed.addEventListener('abort', channel.close)
     },
     /** The connection for typing: a join that is refused there delays no message. */
     typingConnection: () => typing ??= openConnection(realtime),
-    /** An event has arrived. */
     arrived() {
       delivery.ready()
       recheck.start(recheckDelay())
-    },
-    close() {
-      unsubscribe()
-      schedule.stop()
-      stopHeartbeat()
-      for (const timer of [recheck, resync]) timer.cancel()
-      delivery.close()
-      channel?.close()
-      join = 0
     },
   }
 }

@@ -1,7 +1,8 @@
 import type { Api } from './api.ts'
-import { type ServiceError, toServiceError } from './errors.ts'
+import type { ServiceError } from './errors.ts'
 import type { InboxChannel } from './inbox_channel.ts'
 import { createReader } from './reader.ts'
+import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
 import type { InboxView } from './views.ts'
 
@@ -10,6 +11,7 @@ const interval = 500
 
 /** Reads the list of conversations with the unread counts, and whom the user has blocked. */
 export const createList = (
+  closed: AbortSignal,
   store: Store<InboxView>,
   api: Api,
   { delivery, join }: InboxChannel,
@@ -19,29 +21,21 @@ export const createList = (
   // The newest message of each conversation of which an event told, until the list has it.
   const told = new Map<number, number>()
   let blocked: ReadonlySet<number> | null = null
-  // How often a block was told of, and of which the last read knew.
-  let [blocksTold, blocksRead] = [1, 0]
+  const blocks = createRetryLoop(closed, async () => {
+    blocked = new Set(await api.blockedUsers(closed))
+    onRead()
+  })
   const newestOf = (id: number): number =>
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
-  const read = async (signal: AbortSignal, awaits: (message: number) => boolean) => {
+  const read = async (awaits: (message: number) => boolean) => {
     const isFollowed = reader.watch()
-    const [expected, blocksExpected] = [[...told], blocksTold]
-    // Where the list fails, blocks count all the same; where they fail, the list is shown, and both are read again.
-    const readBlocks = async () => {
-      const users = await api.blockedUsers(signal)
-      // A later read may have overtaken this one, whose list failed.
-      if (blocksExpected < blocksRead) return
-      blocked = new Set(users)
-      blocksRead = blocksExpected
-      onRead()
-    }
-    const [listed, { total, conversations: counts }, failure] = await Promise.all([
-      api.conversations(signal),
-      api.unread(signal),
-      blocksExpected === blocksRead ? null : readBlocks().catch(toServiceError),
+    const expected = [...told]
+    const [listed, { total, conversations: counts }] = await Promise.all([
+      api.conversations(closed),
+      api.unread(closed),
     ])
-    if (signal.aborted) return false
+    if (closed.aborted) return false
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
     const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
     store.set({ conversations, unread: total, loaded: true, asOf: null })
@@ -51,18 +45,21 @@ export const createList = (
     const note = isFollowed() ? delivery.expect : delivery.seen
     for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
     onRead()
-    if (failure) throw failure
     return !isAwaited
   }
-  const reader = createReader(join, read, onResult, interval)
+  const reader = createReader(closed, join, read, onResult, interval)
 
   return {
     reader,
     newestOf,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
-    /** A block may have changed, of which the list tells as well, by its addresses. */
-    blocksChanged: () => void blocksTold++,
+    isDone: () => reader.isDone() && blocks.isDone(),
+    /** Also reads blocks, of which the list tells as well, by its addresses. */
+    readAll() {
+      blocks.runNow()
+      reader.runNow()
+    },
     /** Null until they are loaded. */
     isBlocked: (user: number) => blocked && blocked.has(user),
     /**

@@ -8,7 +8,7 @@ import type { Message } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (store: Store<ConversationView>, queue: Queue, { api, store: inbox }: InboxParts) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, store: inbox }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
@@ -39,9 +39,9 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { api, store:
     /** Shows again, as something else has changed than the messages. */
     update: () => show(store.view.messages),
     /** In place of all that is shown. */
-    async readNewest(signal: AbortSignal) {
+    async readNewest() {
       try {
-        const { messages, more } = await api.messages(id, {}, signal)
+        const { messages, more } = await api.messages(id, {}, closed)
         add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
       } catch (error) {
         // It is not the user's any more.
@@ -51,18 +51,18 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { api, store:
         throw error
       }
     },
-    async readAfter(message: number, signal: AbortSignal) {
+    async readAfter(message: number) {
       const { messages: [first], hasOlder } = store.view
       readUpTo = lastKnown()
       for (let after = hasOlder && first ? Math.max(message, first.id - 1) : message; after < Infinity;) {
-        const { messages, more } = await api.messages(id, { after_id: after }, signal)
+        const { messages, more } = await api.messages(id, { after_id: after }, closed)
         const end = more ? lastId(messages) : Infinity
         add(messages, after, end + 1)
         after = end
       }
     },
-    async readBefore(message: number, signal: AbortSignal) {
-      const { messages, more } = await api.messages(id, { before_id: message }, signal)
+    async readBefore(message: number) {
+      const { messages, more } = await api.messages(id, { before_id: message }, closed)
       // Otherwise another page has come in place of all.
       if (store.view.messages[0]?.id === message) add(messages, -1, message, { hasOlder: more })
     },
@@ -93,19 +93,18 @@ export const createMessages = (
   const isComplete = () => newest <= lastKnown()
   const expect = (message: number) => void (newest = Math.max(newest, message))
   const reread = (from: number) => void (readFrom = Math.min(readFrom, from))
-  const rereadAll = () => reread(0)
   // Reading on from nothing would begin with the oldest message.
   const isEmptied = () => store.view.hasOlder && !last()
 
-  const reader = createReader(inbox.channel.join, async (signal, awaits) => {
+  const reader = createReader(inbox.closed, inbox.channel.join, async (awaits) => {
     await inbox.me
     const [expected, from, isAnew] = [newest, readFrom, isReplaced || isEmptied()]
     readFrom = Infinity
     isReplaced = false
     try {
       const isDue = from < Infinity || reader.isBehind() || !isComplete()
-      if (!isAnew && isDue) await pages.readAfter(Math.min(from, last()), signal)
-      if (isAnew || isEmptied()) await pages.readNewest(signal)
+      if (!isAnew && isDue) await pages.readAfter(Math.min(from, last()))
+      if (isAnew || isEmptied()) await pages.readNewest()
     } catch (error) {
       reread(from)
       isReplaced ||= isAnew
@@ -124,7 +123,6 @@ export const createMessages = (
     reader,
     /** Whether what is shown is as the service has it, as far as is known. */
     isCurrent: () => reader.isDone() && readFrom === Infinity && isComplete(),
-    /** There is this message. */
     expect,
     /** A message is new, or another than before, or gone. */
     changed(message: number, isRemoved = false) {
@@ -141,7 +139,7 @@ export const createMessages = (
     },
     /** Reads again all that is shown; with `anew`, more has changed than that, and the newest page replaces it. */
     readAll(anew: boolean) {
-      rereadAll()
+      reread(0)
       if (anew) {
         isReplaced = true
         newest = 0
@@ -149,15 +147,14 @@ export const createMessages = (
       }
       reader.runNow()
     },
-    /** Loads a page of older messages. */
-    async older(signal: AbortSignal) {
+    async older() {
       const { messages: [first], hasOlder } = store.view
       if (!hasOlder || !first) return
       const before = told
-      await pages.readBefore(first.id, signal)
+      await pages.readBefore(first.id)
       if (told === before) return
       // They may have been read before that.
-      rereadAll()
+      reread(0)
       reader.run()
     },
   }

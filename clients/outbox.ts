@@ -1,27 +1,25 @@
-import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { replaced } from './merge.ts'
-import { createReadMarker, type OnMarked } from './read_marker.ts'
+import { createReadMarker, type Sending } from './read_marker.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
 import type { Outgoing, UnsentMessage } from './views.ts'
-import type { Sent, Unsent, UnsentStore } from './unsent.ts'
+import type { Sent, Unsent } from './unsent.ts'
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
 
-const without = (clientId: string) => (unsent: Unsent): Unsent => ({
-  ...unsent,
-  messages: unsent.messages.filter(({ client_id }) => client_id !== clientId),
-})
-const withRefusal = (clientId: string, { message, status, body }: ServiceError) => (unsent: Unsent): Unsent => ({
-  ...unsent,
-  messages: unsent.messages.map((one) =>
-    one.client_id === clientId ? { ...one, refused: { message, status, body } } : one
-  ),
-})
+type Messages = readonly UnsentMessage[]
+const withMessages = (change: (messages: Messages) => Messages) => (unsent: Unsent): Unsent => (
+  { ...unsent, messages: change(unsent.messages) }
+)
+const without = (clientId: string) => withMessages((all) => all.filter(({ client_id }) => client_id !== clientId))
+const withRefusal = (clientId: string, { message, status, body }: ServiceError) =>
+  withMessages((all) =>
+    all.map((one) => one.client_id === clientId ? { ...one, refused: { message, status, body } } : one)
+  )
 /** Puts it at the end. What was written is no longer a draft. */
 const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   const { [message.conversation]: _, ...drafts } = unsent.drafts
@@ -40,8 +38,8 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
 }
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
-const createEntries = (conversation: number, unsent: UnsentStore) => {
-  const store = createStore({ entries: [] as readonly Outgoing[], isClosed: false })
+const createEntries = (conversation: number, { closed, unsent }: Sending) => {
+  const store = createStore({ entries: [] as readonly Outgoing[] })
   const answered = new Set<number>()
   const resolvers = new Map<string, (message: Message) => void>()
   const all = () => store.view.entries
@@ -50,6 +48,7 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
   const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
   const update = (clientId: string, change: Partial<Outgoing>) =>
     set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
+  closed.addEventListener('abort', () => set([]))
   return {
     all,
     set,
@@ -76,14 +75,14 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
     answerOf(clientId: string): Promise<Message> {
       const answer = new Promise<Message>((resolve, reject) => {
-        if (store.view.isClosed) return reject(new ServiceError('Closed'))
+        if (closed.aborted) return reject(new ServiceError('Closed'))
         resolvers.set(clientId, resolve)
         const stop = store.subscribe(() => {
           const entry = all().find(({ client_id }) => client_id === clientId)
           if (entry && isPending(entry)) return
           stop()
           resolvers.delete(clientId)
-          const reason = store.view.isClosed ? 'Closed before it was answered' : 'Discarded'
+          const reason = closed.aborted ? 'Closed before it was answered' : 'Discarded'
           reject(entry?.error ?? new ServiceError(reason))
         })
       })
@@ -92,16 +91,13 @@ const createEntries = (conversation: number, unsent: UnsentStore) => {
       return answer
     },
     subscribe: store.subscribe,
-    close() {
-      store.set({ entries: [], isClosed: true })
-      store.close()
-    },
   }
 }
 
-const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMarked: OnMarked) => {
-  const marker = createReadMarker(conversation, api, unsent, onMarked)
-  const entries = createEntries(conversation, unsent)
+const createQueue = (conversation: number, sending: Sending) => {
+  const { closed, api, unsent } = sending
+  const marker = createReadMarker(conversation, sending)
+  const entries = createEntries(conversation, sending)
   const uploaded = new Set<string>()
   let inFlight: string | null = null
 
@@ -113,7 +109,7 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMark
     else if (entries.all().some(isPending)) loop.run()
   }
   /** Uploads the file of a message, if it has one that has not arrived yet. */
-  const upload = async ({ client_id, attachment }: Outgoing, signal: AbortSignal): Promise<void> => {
+  const upload = async ({ client_id, attachment }: Outgoing): Promise<void> => {
     // Its own file has its client_id in the path.
     if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
     const onProgress = (progress: number) => {
@@ -124,20 +120,20 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMark
     const file = await unsent.fileOf(client_id)
     if (file) {
       onProgress(0)
-      await api.upload(attachment, file, { onProgress, signal })
+      await api.upload(attachment, file, { onProgress, signal: closed })
     }
     uploaded.add(client_id)
     unsent.dropFile(client_id)
     entries.update(client_id, { progress: null })
     if (!entries.isUnsent(client_id)) throw new ServiceError('Discarded')
   }
-  const send = async (entry: Outgoing, signal: AbortSignal): Promise<void> => {
+  const send = async (entry: Outgoing): Promise<void> => {
     const { client_id } = entry
     inFlight = client_id
     if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
     try {
-      await upload(entry, signal)
-      const sent = { client_id, message: await api.send(conversation, entry, client_id, signal) }
+      await upload(entry)
+      const sent = { client_id, message: await api.send(conversation, entry, client_id, closed) }
       inFlight = null
       entries.settle(sent)
       unsent.announce(sent)
@@ -155,14 +151,13 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMark
       unsent.change(withRefusal(client_id, error))
     }
   }
-  const loop = createRetryLoop((signal) =>
+  const loop = createRetryLoop(closed, () =>
     unsent.exclusively(conversation, async () => {
       // Saves what is to be sent, and learns what another page has sent in the meantime.
       await unsent.reload()
-      const next = () => signal.aborted ? undefined : entries.all().find(isPending)
-      for (let entry = next(); entry; entry = next()) await send(entry, signal)
-    })
-  )
+      const next = () => closed.aborted ? undefined : entries.all().find(isPending)
+      for (let entry = next(); entry; entry = next()) await send(entry)
+    }))
   sync()
 
   return {
@@ -197,9 +192,6 @@ const createQueue = (conversation: number, api: Api, unsent: UnsentStore, onMark
       marker.runNow()
       if (entries.all().some(isPending)) loop.runNow()
     },
-    close() {
-      for (const part of [marker, entries, loop]) part.close()
-    },
   }
 }
 export type Queue = ReturnType<typeof createQueue>
@@ -208,10 +200,11 @@ export type Queue = ReturnType<typeof createQueue>
  * Sends each conversation's messages in order, and its read marker, and retries until answered, also what an earlier
  * page has left.
  */
-export const createOutbox = (api: Api, unsent: UnsentStore, onMarked: OnMarked) => {
+export const createOutbox = (sending: Sending) => {
+  const { unsent } = sending
   const queues = new Map<number, Queue>()
   const of = (conversation: number): Queue => {
-    const queue = queues.get(conversation) ?? createQueue(conversation, api, unsent, onMarked)
+    const queue = queues.get(conversation) ?? createQueue(conversation, sending)
     queues.set(conversation, queue)
     return queue
   }
@@ -228,7 +221,6 @@ export const createOutbox = (api: Api, unsent: UnsentStore, onMarked: OnMarked) 
       unsent.reload()
       queues.forEach((queue) => queue.runNow())
     },
-    close: () => queues.forEach((queue) => queue.close()),
   }
 }
 export type Outbox = ReturnType<typeof createOutbox>

@@ -22,18 +22,17 @@ export const stepsOf = (
 }
 
 /** What has ended changes only if an admin corrects it. */
-const isUnchanged = (known: ReservationWithHistory, { id, title, price, date, status }: Reservation): boolean =>
-  known.id === id && known.status === status && known.title === title && known.price === price &&
-  known.date === date && status !== 'pending' && status !== 'accepted'
+const isUnchanged = (known: ReservationWithHistory, listed: Reservation): boolean =>
+  !['pending', 'accepted'].includes(listed.status) &&
+  Object.entries(listed).every(([name, value]) => known[name as keyof Reservation] === value)
 
 /**
  * Reads who else is in a conversation, and its reservations with all their terms and steps. Leaves the typing topic
  * while either has blocked the other, as Realtime may still let them send on it.
  */
 export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
-  const { api, me, list: { isBlocked, hidesAddress }, channel: { typingConnection } } = inbox
+  const { closed, api, me, list: { isBlocked, hidesAddress } } = inbox
   const { id } = store.view
-  let closed = false
   // The other account is not active any more, while Realtime may still let it send.
   let isInactive = false
 
@@ -49,7 +48,7 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
   /** The list, the participants or the messages have been read. */
   const update = () => {
     const { other, loaded, reservations } = store.view
-    if (closed || !other || !loaded) return
+    if (closed.aborted || !other || !loaded) return
     store.set({ blocked: isBlocked(other.id) === true })
     if (myId()) show(reservations)
     if (isReachable()) typing.join()
@@ -59,21 +58,18 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     isInactive = inactive
     update()
   }
-  const details = createRetryLoop(async (signal) => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
-    if (signal.aborted) return
+  const details = createRetryLoop(closed, async () => {
+    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, closed)])
+    if (closed.aborted) return
     store.set({ other: Voyager.id === myId ? Local : Voyager })
     update()
     const known = store.view.reservations
-    const read = await Promise.all(
-      Reservations.map((one) =>
-        known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id, signal)
-      ),
+    const read = Reservations.map((one) =>
+      known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id, closed)
     )
-    if (!signal.aborted) show(read.filter((one) => one !== null))
+    show((await Promise.all(read)).filter((one) => one !== null))
   })
-  const onTyping = (typing: boolean) => store.set({ typing })
-  const typing = createTyping(id, typingConnection, myId, onTyping, () => setInactive(true))
+  const typing = createTyping(store, myId, inbox, () => setInactive(true))
   details.run()
 
   return {
@@ -87,11 +83,6 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
       }
       // Whoever can write is not blocked any more.
       typing.retryRefused()
-    },
-    close() {
-      closed = true
-      typing.close()
-      details.close()
     },
   }
 }

@@ -11,6 +11,7 @@ import type { InboxView } from './views.ts'
 
 /** What an inbox consists of, and its conversations share. */
 export interface InboxParts {
+  closed: AbortSignal
   api: Api
   store: Store<InboxView>
   me: Promise<Person>

@@ -12,24 +12,29 @@ const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): 
   return stored > upTo ? unsent : { ...unsent, readMarkers: others }
 }
 
-/** Told after each try. */
-export type OnMarked = (conversation: number, error: ServiceError | null) => void
+/** What sends: `onMarked` is told after each try of a read marker. */
+export interface Sending {
+  closed: AbortSignal
+  api: Api
+  unsent: UnsentStore
+  onMarked: (conversation: number, error: ServiceError | null) => void
+}
 
 /** Sends up to which message a conversation is read, also for an earlier page. */
-export const createReadMarker = (conversation: number, api: Api, unsent: UnsentStore, onMarked: OnMarked) => {
+export const createReadMarker = (conversation: number, { closed, api, unsent, onMarked }: Sending) => {
   let [sent, confirmed] = [0, 0]
   const marked = () => unsent.current().readMarkers[conversation] ?? 0
-  const loop = createRetryLoop(async (signal) => {
+  const loop = createRetryLoop(closed, async () => {
     const upTo = marked()
     if (!upTo) return
     sent = Math.max(upTo, sent)
     try {
-      await api.markRead(conversation, upTo, signal)
+      await api.markRead(conversation, upTo, closed)
       confirmed = Math.max(upTo, confirmed)
       onMarked(conversation, null)
     } catch (thrown) {
       const error = toServiceError(thrown)
-      if (!signal.aborted) onMarked(conversation, error)
+      if (!closed.aborted) onMarked(conversation, error)
       if (error.temporary) throw error
     }
     unsent.change(withoutMarker(conversation, upTo))
@@ -41,6 +46,5 @@ export const createReadMarker = (conversation: number, api: Api, unsent: UnsentS
     mark: (upTo: number) => upTo > Math.max(sent, marked()) && unsent.change(withMarker(conversation, upTo)),
     sync: () => marked() && loop.run(),
     runNow: () => marked() && loop.runNow(),
-    close: loop.close,
   }
 }

@@ -1,5 +1,6 @@
 import type { ServiceError } from './errors.ts'
 import { createRetryLoop } from './retry_loop.ts'
+import { createTimer } from './timer.ts'
 
 // A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
 const times = [50, 250, 1250, 4250]
@@ -10,8 +11,9 @@ const times = [50, 250, 1250, 4250]
  * as removed, and is repeated until then. `currentJoin` is the number of the channel's join, or 0 without one.
  */
 export const createReader = (
+  closed: AbortSignal,
   currentJoin: () => number,
-  read: (signal: AbortSignal, awaits: (message: number) => boolean) => Promise<boolean>,
+  read: (awaits: (message: number) => boolean) => Promise<boolean>,
   onResult: (error: ServiceError | null) => void,
   interval = 0,
 ) => {
@@ -22,22 +24,26 @@ export const createReader = (
   }
   let missing = 0
   let missingSince = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timer = createTimer(() => loop.run(), closed)
   const awaits = (message: number): boolean => {
-    clearTimeout(timer)
+    timer.cancel()
     if (message !== missing) missingSince = Date.now()
     const elapsed = Date.now() - missingSince
     const next = message ? times.find((time) => time > elapsed) : undefined
     missing = next ? message : 0
     if (!next) return false
-    timer = setTimeout(loop.run, next - elapsed)
+    timer.start(next - elapsed)
     return isBehind = true
   }
-  const task = async (signal: AbortSignal) => {
-    const join = currentJoin()
-    if (await read(signal, awaits)) caughtUp(join)
-  }
-  const loop = createRetryLoop(task, onResult, interval)
+  const loop = createRetryLoop(
+    closed,
+    async () => {
+      const join = currentJoin()
+      if (await read(awaits)) caughtUp(join)
+    },
+    onResult,
+    interval,
+  )
   return {
     ...loop,
     isDone: () => loop.isDone() && !missing,
@@ -49,9 +55,5 @@ export const createReader = (
       return () => !wasBehind && join > 0 && join === currentJoin()
     },
     caughtUp,
-    close() {
-      clearTimeout(timer)
-      loop.close()
-    },
   }
 }

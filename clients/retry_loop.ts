@@ -1,4 +1,5 @@
 import { type ServiceError, toServiceError } from './errors.ts'
+import { createTimer } from './timer.ts'
 
 /** Half a second, doubled with each failure up to 30 s, with jitter so that clients do not retry in lockstep. */
 export const backoff = (failures: number, atLeast = 0): number =>
@@ -6,35 +7,27 @@ export const backoff = (failures: number, atLeast = 0): number =>
 
 /**
  * Runs a task on demand, one run at a time; a call during a run causes one more after it. Retries after a temporary
- * error, with backoff. `interval` is the minimum time between runs, in milliseconds.
+ * error, with backoff, until `closed` is aborted. `interval` is the minimum time between runs, in milliseconds.
  */
 export const createRetryLoop = (
-  task: (signal: AbortSignal) => Promise<void>,
+  closed: AbortSignal,
+  task: () => Promise<unknown>,
   onResult: (error: ServiceError | null) => void = () => {},
   interval = 0,
 ) => {
-  const closed = new AbortController()
   let running = false
   let requested = false
   let failures = 0
   let error: ServiceError | null = null
   let notBefore = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-
-  const schedule = (milliseconds: number) => {
-    timer = setTimeout(() => {
-      timer = undefined
-      if (requested) start()
-    }, milliseconds)
-  }
+  const timer = createTimer(() => requested && start(), closed)
 
   const start = async (): Promise<void> => {
-    clearTimeout(timer)
-    timer = undefined
+    timer.cancel()
     running = true
     requested = false
     try {
-      await task(closed.signal)
+      await task()
       error = null
       failures = 0
     } catch (thrown) {
@@ -42,13 +35,13 @@ export const createRetryLoop = (
     } finally {
       running = false
     }
-    if (closed.signal.aborted) return
+    if (closed.aborted) return
     onResult(error)
     if (error?.temporary) {
       requested = true
       notBefore = Date.now() + error.retryAfter
-      schedule(backoff(failures++, error.retryAfter))
-    } else if (interval) schedule(interval)
+      timer.start(backoff(failures++, error.retryAfter))
+    } else if (interval) timer.start(interval)
     else if (requested) start()
   }
 
@@ -58,19 +51,14 @@ export const createRetryLoop = (
     /** Requests a run. It waits for a pending backoff or the minimum interval. */
     run() {
       requested = true
-      if (!running && timer === undefined && !closed.signal.aborted) start()
+      if (!running && !timer.isWaiting() && !closed.aborted) start()
     },
     /** Requests a run now because conditions may have improved, but never earlier than a Retry-After allows. */
     runNow() {
       requested = true
       if (Date.now() < notBefore) return
       failures = 0
-      if (!running && !closed.signal.aborted) start()
-    },
-    close() {
-      closed.abort()
-      clearTimeout(timer)
+      if (!running && !closed.aborted) start()
     },
   }
 }
-export type RetryLoop = ReturnType<typeof createRetryLoop>

@@ -70,7 +70,7 @@ export const watchUser = (auth: Client['auth'], onUser: (id: string | null) => v
 }
 
 /** The sessions of the user who opened the inbox. Calls `onEnd` when they sign out or another user signs in. */
-export const openSession = ({ auth }: Client, onEnd: () => void) => {
+export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => void) => {
   let owner: string | null = null
   let resolveOwner: (id: string) => void
   const ownerKnown = new Promise<string>((resolve) => resolveOwner = resolve)
@@ -93,12 +93,9 @@ export const openSession = ({ auth }: Client, onEnd: () => void) => {
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
     if (event === 'SIGNED_OUT' || session && !isOwn(session.user.id)) onEnd()
   })
+  closed.addEventListener('abort', () => subscription.unsubscribe())
 
-  return {
-    ...sessions,
-    /** The id in Auth of that user. Pending until a session could be read. */
-    owner: ownerKnown,
-    close: () => subscription.unsubscribe(),
-  }
+  /** `owner` is the id in Auth of that user, pending until a session could be read. */
+  return { ...sessions, owner: ownerKnown }
 }
 export type InboxSession = ReturnType<typeof openSession>

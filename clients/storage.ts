@@ -34,19 +34,12 @@ export const withLock = async <Result>(name: string, longestWait: number, task: 
   if (!locks) return task()
   const waiting = new AbortController()
   const timer = setTimeout(() => waiting.abort(), longestWait)
-  let started = false
-  try {
-    return await locks.request(name, { signal: waiting.signal }, () => {
-      clearTimeout(timer)
-      started = true
-      return task()
-    })
-  } catch (error) {
-    if (started) throw error
-    return task()
-  } finally {
+  let running: Promise<Result> | undefined
+  const run = () => {
     clearTimeout(timer)
+    return running ??= task()
   }
+  return await locks.request(name, { signal: waiting.signal }, run).catch(run)
 }
 
 // A browser's storage may hang instead of failing.

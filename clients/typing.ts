@@ -1,5 +1,9 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
-import type { EventPayload, Realtime } from './types.ts'
+import type { InboxParts } from './parts.ts'
+import type { Store } from './store.ts'
+import { createTimer } from './timer.ts'
+import type { EventPayload } from './types.ts'
+import type { ConversationView } from './views.ts'
 
 // The indicator lasts a little longer than the interval between two typing events.
 const typingInterval = 3000
@@ -7,22 +11,15 @@ const typingDuration = 5000
 
 /** Tells each participant that the other is typing, while the topic of the conversation is joined. */
 export const createTyping = (
-  conversation: number,
-  connection: () => Realtime,
+  store: Store<ConversationView>,
   myId: () => number,
-  onTyping: (typing: boolean) => void,
-  /** The other account is not active any more, while Realtime may still let it send. */
-  onClosed: () => void,
+  { closed, channel: { typingConnection } }: InboxParts,
+  onInactive: () => void,
 ) => {
   let typedAt = 0
   let sentAt = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
   let channel: PersistentChannel | null = null
-
-  const stop = () => {
-    clearTimeout(timer)
-    onTyping(false)
-  }
+  const timer = createTimer(() => store.set({ typing: false }), closed)
   /** Once an interval, and at once after a join if the user typed while it was under way. */
   const send = () => {
     const now = Date.now()
@@ -32,24 +29,24 @@ export const createTyping = (
   const handlers = {
     typing(payload: Pick<EventPayload, 'user_id'> | null) {
       if (payload?.user_id === myId()) return
-      clearTimeout(timer)
-      timer = setTimeout(stop, typingDuration)
-      onTyping(true)
+      timer.start(typingDuration)
+      store.set({ typing: true })
     },
-    closed: onClosed,
+    closed: onInactive,
   }
+  closed.addEventListener('abort', () => channel?.close())
   return {
-    stop,
+    stop: timer.now,
     join() {
-      const topic = `typing:${conversation}`
+      const topic = `typing:${store.view.id}`
       const onChange = (joined: boolean) => joined && send()
-      channel ??= openPersistentChannel(connection(), topic, handlers, onChange, { pauseAfterRefusal: true })
+      channel ??= openPersistentChannel(typingConnection(), topic, handlers, onChange, { pauseAfterRefusal: true })
     },
     leave() {
       if (!channel) return
       channel.close()
       channel = null
-      stop()
+      timer.now()
     },
     typed() {
       typedAt = Date.now()
@@ -59,9 +56,5 @@ export const createTyping = (
     reset: () => void (typedAt = sentAt = 0),
     retryRefused: () => channel?.retryRefused(),
     rejoin: () => channel?.rejoin(),
-    close() {
-      clearTimeout(timer)
-      channel?.close()
-    },
   }
 }

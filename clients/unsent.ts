@@ -28,9 +28,21 @@ const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
 // Raised when the shape of what is stored changes. What an older version has stored is then ignored.
 const version = 1
 
+const valid = <Value>(values: Readonly<Record<number, Value>>, isValid: (value: Value) => boolean) =>
+  Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => isValid(value)))
+const isMessage = (one: UnsentMessage | null): boolean =>
+  Number.isInteger(one?.conversation) &&
+  [one?.client_id, one?.content, one?.attachment ? one.attachment.url : ''].every((text) => typeof text === 'string')
+
+/** Of what is damaged, the rest counts. */
 const parse = (stored: unknown): Unsent => {
   const { version: storedVersion, unsent } = (stored ?? {}) as { version?: number; unsent?: Unsent }
-  return storedVersion === version && unsent ? unsent : empty
+  if (storedVersion !== version || !unsent) return empty
+  return {
+    messages: Object.values(valid(unsent.messages, isMessage)),
+    readMarkers: valid(unsent.readMarkers, Number.isInteger),
+    drafts: valid(unsent.drafts, (draft) => typeof draft?.text === 'string'),
+  }
 }
 const serialize = (unsent: Unsent) =>
   Object.values(unsent).some((part) => Object.keys(part).length > 0) ? { version, unsent } : undefined
@@ -67,22 +79,22 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
 }
 
 /** Keeps what is unsent under a key of the user's own, or in memory until `owner` is known and while storing fails. */
-export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<string>) => {
+export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   // With all changes of this page, saved or not; and whether that survives closing the page.
   const store = createStore({ current: empty, isDurable: false })
   const files = createFiles(storage, key)
   let unsaved: Change[] = []
-  let closed = false
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
   let channel: BroadcastChannel & { unref?: () => void } | null = null
   key.then((name) => {
-    if (closed || !storage || typeof BroadcastChannel === 'undefined') return
+    if (closed.aborted || !storage || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(name)
     channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
     // In Node it would keep the process alive.
     channel.unref?.()
+    closed.addEventListener('abort', () => channel?.close())
   })
 
   const save = async (storage: TimedStorage): Promise<void> => {
@@ -96,7 +108,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
       // Two pages never lose each other's change.
       if (changes.length) await storage.update(name, replace)
       else saved = parse(await storage.get(name))
-      if (closed) return
+      if (closed.aborted) return
       unsaved = unsaved.filter((change) => !changes.includes(change))
       store.set({ current: applyAll(unsaved, saved), isDurable: true })
       if (changes.length) channel?.postMessage(null)
@@ -123,7 +135,7 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     subscribe: store.subscribe,
     /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
     change(change: Change): Promise<void> {
-      if (closed) return Promise.resolve()
+      if (closed.aborted) return Promise.resolve()
       if (storage) unsaved = [...unsaved, change]
       store.set({ current: change(store.view.current) })
       return run()
@@ -138,24 +150,19 @@ export const openUnsentStore = (storage: TimedStorage | null, owner: Promise<str
     announce: (sent: Sent) => channel?.postMessage(sent),
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile: (clientId: string, file: Blob) => closed || files.keep(clientId, file),
+    keepFile: (clientId: string, file: Blob) => closed.aborted || files.keep(clientId, file),
     fileOf: files.get,
     dropFile: (clientId: string) => lastRun.then(() => files.delete([clientId])),
-    /** Deletes everything of this user, and ignores all later changes. Never rejects. */
+    /** Deletes everything of this user, once this is closed. Never rejects. */
     async clear() {
       const known = store.view.current.messages
       unsaved = []
-      closed = isCleared = true
+      isCleared = true
       await Promise.all([lastRun, files.saved()])
       // Also what this page has not read yet.
       const stored = await storage?.get(await key).catch(() => null)
       await files.delete([...known, ...parse(stored).messages].map(({ client_id }) => client_id))
       await storage?.delete(await key).catch(() => {})
-    },
-    close() {
-      closed = true
-      store.close()
-      channel?.close()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { offlineError, ServiceError } from './errors.ts'
 import { withTimeout } from './timeout.ts'
+import { createTimer } from './timer.ts'
 import type { Attachment, Client } from './types.ts'
 import { uuid } from './uuid.ts'
 
@@ -32,26 +33,21 @@ const longestSilence = 60_000
 const post = (url: string, headers: Record<string, string>, file: Blob, { onProgress, signal }: UploadOptions) =>
   new Promise<number>((resolve) => {
     const request = new XMLHttpRequest()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = () => request.abort()
-    const wait = () => {
-      clearTimeout(timer)
-      timer = setTimeout(stop, longestSilence)
-    }
+    const silence = createTimer(() => request.abort())
     request.open('POST', url)
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.onprogress = ({ loaded, total }) => {
-      wait()
-      if (onProgress?.(total ? loaded / total : 0) === false) stop()
+      silence.start(longestSilence)
+      if (onProgress?.(total ? loaded / total : 0) === false) silence.now()
     }
     request.onloadend = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
+      silence.cancel()
+      signal?.removeEventListener('abort', silence.now)
       // Storage answers 400 to nearly all that it refuses; the real status is in the body.
       resolve(Number(/"statusCode":"(\d{3})"/.exec(request.responseText)?.[1] ?? request.status))
     }
-    signal?.addEventListener('abort', stop)
-    wait()
+    signal?.addEventListener('abort', silence.now)
+    silence.start(longestSilence)
     request.send(file)
   })
 

@@ -18,7 +18,8 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
   let states = new Map<number, ConversationState>()
   let pending: Reservation[] = []
 
-  const loop = createRetryLoop(async () => {
+  const closed = new AbortController()
+  const loop = createRetryLoop(closed.signal, async () => {
     const [listed, reservations] = await Promise.all([
       dataOf(api.GET('/conversations/states')),
       dataOf(api.GET('/users/me/reservations', { params: { query: { status: 'pending' } } })),
@@ -47,6 +48,6 @@ export const openStates = (api: ApiClient, onChange: () => void) => {
       states.set(id, state)
       onChange()
     },
-    close: loop.close,
+    close: () => closed.abort(),
   }
 }

@@ -26,16 +26,8 @@ describe('merging a page', () => {
 
 const attachment = { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 }
 const sent = (client_id: string, more: Partial<Outgoing> = {}): Outgoing => ({
-  ...{
-    client_id,
-    content: 'Hi',
-    attachment: null,
-    state: 'sending',
-    error: null,
-    progress: null,
-    message: null,
-    after: 5,
-  },
+  ...{ client_id, content: 'Hi', attachment: null, state: 'sending', error: null, progress: null, message: null },
+  after: 5,
   ...{ createdAt: '2026-11-21T08:00:00.000Z', ...more },
 })
 const answered = sent('answered', { state: 'sent', message: message(9) })

@@ -102,7 +102,7 @@ playAll([
 test('the newest 50 conversations are kept, and 50 messages of the 20 that were opened last', async () => {
   const values = new Map<string, unknown>()
   const storage = { get: (key: string) => values.get(key), set: values.set.bind(values), delete: values.delete }
-  const open = () => openCache(withTimeouts(storage as never), Promise.resolve('ana'))
+  const open = () => openCache(new AbortController().signal, withTimeouts(storage as never), Promise.resolve('ana'))
   const cache = open()
   const both = { Voyager: { id: 1 }, Local: { id: 2 } }
   const conversations = Array.from({ length: 60 }, (_, place) => ({ id: place + 1, ...both, Messages: [] }))

@@ -66,23 +66,24 @@ playAll([
     ({ server }) => expect(server.intercepted.length).toBeLessThan(20)],
 ])
 
+const open = new AbortController().signal
+
 test('an unexpected exception in a retry loop is reported as temporary and retried', async () => {
   const results: (ServiceError | null)[] = []
   const task = () => {
     if (results.length < 2) throw new TypeError('Unexpected')
     return Promise.resolve()
   }
-  const loop = createRetryLoop(task, (error) => results.push(error))
+  const loop = createRetryLoop(open, task, (error) => results.push(error))
   loop.run()
   await advance(10_000)
   const failure = expect.objectContaining({ message: 'Unexpected', temporary: true })
   expect(results).toMatchObject([failure, failure, null])
-  loop.close()
 })
 
 test('a retry loop is done when a run has succeeded, and not while one is due or after a refusal', async () => {
   let refuses = true
-  const loop = createRetryLoop(() => refuses ? Promise.reject(new ServiceError('No', 403)) : Promise.resolve())
+  const loop = createRetryLoop(open, () => refuses ? Promise.reject(new ServiceError('No', 403)) : Promise.resolve())
   loop.run()
   expect(loop.isDone()).toBe(false)
   await advance(1)
@@ -93,5 +94,4 @@ test('a retry loop is done when a run has succeeded, and not while one is due or
   expect(loop.isDone()).toBe(true)
   loop.run()
   expect(loop.isDone()).toBe(false)
-  loop.close()
 })
