@@ -148,7 +148,6 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
   // deno-fmt-ignore
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ['no URL', [], {}, /--remote is missing/],
-    ['no value', ['--remote'], {}, /--remote/],
     ['an unknown option', [...remote, '--wrong'], {}, /--wrong/],
     ['no URL but a reference', ['--remote', 'abcdefghijklmnopqrst'], {}, /is not a URL/],
     ['no TLS', ['--remote', 'http://project.invalid'], {}, /https:/],
