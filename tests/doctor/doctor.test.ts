@@ -52,20 +52,6 @@ describe('--write', () => {
     expect(users).toEqual([1, 2].map(() => ({ name: 'Deleted user', is_active: false })))
   })
 
-  test('where addresses are confirmed it creates accounts with the secret key', async () => {
-    const answer: Answer = async ({ path, body, key }, forward) => {
-      if (path === '/auth/v1/settings') {
-        return Response.json({ ...await (await forward()).json(), mailer_autoconfirm: false })
-      }
-      if (path !== '/auth/v1/admin/users') return null
-      const { email, password, email_confirm, user_metadata: data } = JSON.parse(body)
-      expect([key, email_confirm]).toEqual([testKeys.secretKey, true])
-      const headers = new Headers({ apikey: testKeys.publishableKey, 'Content-Type': 'application/json' })
-      return await forward({ path: '/auth/v1/signup', headers, body: JSON.stringify({ email, password, data }) })
-    }
-    expect((await diagnose(origin, 'write', { answer })).write).toMatch(/^ok /)
-  })
-
   test('if events do not arrive it fails, and an interrupt meanwhile erases both accounts, too', async () => {
     const erased: number[] = []
     // The project, but for Realtime.
