@@ -12,7 +12,7 @@ const number = (value: number): string => value.toLocaleString('en')
  */
 export const load = async (folder: string, query: Query, since: Date | null, isCheck: boolean): Promise<boolean> => {
   let amiss = 0
-  const refuse = ({ file, line }: Line, reason: string): void => {
+  const report = ({ file, line }: Line, reason: string): void => {
     if (amiss++ < 1000) console.log(`${file}:${line}: ${reason}`)
   }
 
@@ -28,7 +28,7 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
       if (!/^2[23]/.test(code)) throw error
       await query('rollback to savepoint batch', [])
       const half = lines.length >> 1
-      if (half === 0) refuse(lines[0]!, code === '23505' ? detail : message)
+      if (half === 0) report(lines[0]!, code === '23505' ? detail : message)
       else for (const part of [lines.slice(0, half), lines.slice(half)]) await write(kind, part)
     }
     await query('release savepoint batch', [])
@@ -49,10 +49,10 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
       const fitting = lines.filter((line) => {
         const { row } = line
         const parsed = row && formats[kind].safeParse(row, { error: errorMap })
-        if (!parsed) return refuse(line, 'is no JSON object')
-        if (!parsed.success) return refuse(line, explainErrors(parsed.error, row))
+        if (!parsed) return report(line, 'is no JSON object')
+        if (!parsed.success) return report(line, explainErrors(parsed.error, row))
         // The database would take it for a change.
-        if (ids.has(row.id)) return refuse(line, `id: ${row.id} is there twice`)
+        if (ids.has(row.id)) return report(line, `id: ${row.id} is there twice`)
         if ('id' in row) ids.add(row.id)
         return isWanted(row)
       })
