@@ -2,7 +2,7 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 import { errorMap, explainErrors } from '../../functions/_shared/validate.ts'
 import { formats, type Kind, kinds, type Row } from './format.ts'
 import { batchesOf, type Line } from './read.ts'
-import { conclusions, preparations, statements } from './statements.ts'
+import { conclusions, preparations, statements, undo } from './statements.ts'
 
 const number = (value: number): string => value.toLocaleString('en')
 
@@ -64,10 +64,6 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
   }
   console.log(counts.join(', '))
   if (amiss > 0) console.log(`${number(amiss)} lines do not fit; nothing was written`)
-  // What was rolled back shall take no space. Of a table that was empty then statistics would mislead the index.
-  const undo = ['rollback', `vacuum ${kinds.map((kind) => `public.${kind}`)}`]
-  for (const statement of amiss > 0 || isCheck ? undo : [...conclusions, 'commit', 'analyze']) {
-    await query(statement, [])
-  }
+  for (const statement of amiss > 0 || isCheck ? undo : conclusions) await query(statement, [])
   return amiss === 0
 }

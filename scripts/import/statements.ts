@@ -1,4 +1,4 @@
-import { type Kind, profileColumns } from './format.ts'
+import { type Kind, kinds, profileColumns } from './format.ts'
 
 const listed = profileColumns.join(', ')
 /** The Auth account of an imported user, by the user's id: a second run finds it again. */
@@ -175,8 +175,14 @@ export const statements: Record<Kind, string[]> = {
   ],
 }
 
+const tables = ['public.profile_interests', ...kinds.map((kind) => `public.${kind}`)]
+/** What was written and is not wanted shall take no space. */
+export const undo = ['rollback', `vacuum ${tables}`]
+
 /** What the triggers would have done, without telling anybody. */
 export const conclusions = [
+  // Autovacuum may have found the tables empty, after a check: the plans of the index would be those of a few rows.
+  `analyze ${tables}`,
   ...['users', 'profiles', 'conversations', 'messages', 'reservations'].map((table) =>
     `select setval(pg_get_serial_sequence('public.${table}', 'id'), greatest(max(id), 1)) from public.${table}`
   ),
@@ -191,4 +197,6 @@ export const conclusions = [
   $$`,
   'select private.rebuild_inbox()',
   'select private.rebuild_search_index()',
+  'commit',
+  'analyze',
 ]
