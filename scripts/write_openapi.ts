@@ -26,7 +26,7 @@ type Content = { content?: Record<string, { example?: unknown }> }
 interface Operation {
   operationId: OperationId
   summary: string
-  parameters: { name: string; in: 'path' | 'query' | 'header' }[]
+  parameters: { name: string }[]
   requestBody?: Content
   responses: Record<string, Content>
 }
@@ -39,7 +39,7 @@ const setExample = ({ content = {} }: Content, example: unknown): void => {
 const join = (method: string, path: string, operation: Operation) => {
   const { operationId, summary, parameters, requestBody, responses, ...others } = operation
   const { tag, description, example } = reference[operationId]
-  const given = { path: example.path, query: example.query, header: example.headers }
+  const values = Object.entries({ ...example.path, ...example.query, ...example.headers })
   const answer = example.answer ?? answers[operationId]
   if (requestBody) setExample(requestBody, example.json)
   if (answer?.body !== undefined) setExample(responses[answer.status] ?? {}, answer.body)
@@ -50,9 +50,8 @@ const join = (method: string, path: string, operation: Operation) => {
     description,
     ...others,
     parameters: parameters.map((parameter) => {
-      const isIt = ([name]: [string, unknown]) => name.toLowerCase() === parameter.name.toLowerCase()
-      const [, value] = Object.entries(given[parameter.in] ?? {}).find(isIt) ?? []
-      return value === undefined ? parameter : { ...parameter, example: value }
+      const given = values.find(([name]) => name.toLowerCase() === parameter.name.toLowerCase())
+      return given ? { ...parameter, example: given[1] } : parameter
     }),
     requestBody,
     responses,

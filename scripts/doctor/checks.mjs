@@ -1,21 +1,19 @@
-/** The checks of a project but those of --write. Each returns what it has found, or fails. */
-import { describeAnswer, expectAll, failIf } from './outcome.mjs'
+/** The checks of a project but --write, by name. Each returns what it has found, or fails. */
+import { expectAll, failIf } from './outcome.mjs'
 import { forgedTokens, joinChannel } from './project.mjs'
 import { edgeFunctions, functions, migrations, places, tables } from './release.mjs'
 
-const mapValues = (values, map) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]))
-const isUnauthorized = ({ status }) => status === 401
+const mapKeys = (names, request) => Object.fromEntries(names.map((name) => [name, request(name)]))
 const isRefused = ({ status }) => status === 401 || status === 403
 // 55000: a view of several tables cannot be written by anybody, and that is said before rights are checked.
 const hasNoRight = (answer) => isRefused(answer) && answer.body?.code === '42501' || answer.body?.code === '55000'
 
 export const checksOf = (project) => {
-  const { url, isLocal, call, query, send, timeout } = project
-  const interests = 'interests?select=id&limit=1'
+  const { url, isLocal, publishableKey, secretKey, call, query, send, timeout } = project
 
   /** The metrics, by name and labels. */
   const metrics = async () => {
-    const [{ text }] = await expectAll({ 'the functions': call('/health/metrics', { as: 'secretKey' }) })
+    const [{ text }] = await expectAll({ 'the functions': call('/health/metrics', { key: secretKey }) })
     const lines = text.matchAll(/^(\w+(?:\{\S*\})?) (\S+)$/gm)
     const values = Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]))
     failIf({ 'the database does not answer': values.database_up !== 1 })
@@ -23,34 +21,26 @@ export const checksOf = (project) => {
   }
 
   // After a pause Realtime answers some joins with an error of its own until it has connected to the database.
-  const join = async (topic, config, attempts = 4) => {
-    const reply = await joinChannel(project, topic, config)
+  const join = async (isPrivate, attempts = 4) => {
+    const reply = await joinChannel(project, 'user:1', isPrivate)
     reply.close()
     const isFinal = reply.status !== 'error' || /^(PrivateOnly|Unauthorized)/.test(reply.text) || attempts === 1
     if (isFinal) return reply
     await new Promise((resolve) => setTimeout(resolve, timeout / 5))
-    return join(topic, config, attempts - 1)
+    return join(isPrivate, attempts - 1)
   }
-  const realtimeCheck = (name, code, config) => [`realtime ${name}`, async () => {
-    const isRight = ({ status, text }) =>
-      status === 'error' && text.startsWith(code) || config.key && isRefused({ status })
-    const [{ text }] = await expectAll({ 'joining without a token': join('user:1', config) }, isRight)
-    return `refused: ${text}`
-  }]
 
-  return [
-    ['reachable', async () => `${url.origin} answers ${(await call('/health')).status}`],
-    ['health', async () => {
+  return {
+    // If nothing answers, each of the others would wait as long.
+    health: async () => {
       const isRight = ({ status, body }) =>
         status === 200 && body?.database === 'ok' && Number.isInteger(body.embeddings?.pending)
-      const [{ body: { embeddings } }] = await expectAll({ health: call('/health') }, isRight)
+      const [{ body: { embeddings } }] = await expectAll({ [url.origin]: call('/health') }, isRight)
       return `database ok, embeddings by ${embeddings.provider}, ${embeddings.pending} pending`
-    }],
+    },
     // Each function reports the release that it was built from.
-    ['releases', async () => {
-      const answers = await expectAll(
-        Object.fromEntries(edgeFunctions.map((name) => [name, call(`/${name}/openapi.json`)])),
-      )
+    releases: async () => {
+      const answers = await expectAll(mapKeys(edgeFunctions, (name) => call(`/${name}/openapi.json`)))
       const releases = answers.map(({ headers }) => headers.get('X-Release') ?? 'none')
       failIf({
         [edgeFunctions.map((name, i) => `${name}: ${releases[i]}`).join(', ')]: new Set(releases).size > 1,
@@ -58,43 +48,31 @@ export const checksOf = (project) => {
         'not built: deploy with npm run deploy': releases[0] === 'development' && !isLocal,
       })
       return `${edgeFunctions.join(', ')}: ${releases[0]}`
-    }],
-    ['tokens', async () => {
-      const tokens = { 'no token': null, ...await forgedTokens('authenticated') }
-      await expectAll(mapValues(tokens, (token) => call('/users/me', { token })), isUnauthorized)
-      return 'none and forged ones are refused'
-    }],
-    ['secret routes', async () => {
-      const requests = {
-        'metrics without a key': call('/health/metrics'),
-        'metrics with the publishable key': call('/health/metrics', { as: 'publishableKey' }),
-        'embed without a key': call('/embed', { method: 'POST' }),
-        'embed with the publishable key': call('/embed', { method: 'POST', as: 'publishableKey' }),
-      }
-      await expectAll(requests, isUnauthorized)
-      return 'metrics and embed need the secret key'
-    }],
-    ['publishable key', async () => {
-      const [{ body }] = await expectAll({ 'the Data API': query(interests) })
+    },
+    keys: async () => {
+      const [{ body }] = await expectAll({
+        'the Data API, with the publishable key': query('interests?select=id&limit=1'),
+        'the Data API, with the secret key': query('users?select=id&limit=1', { key: secretKey }),
+      })
       failIf({ 'no interests: run db push with --include-seed': !(body?.length > 0) })
-      return 'accepted'
-    }],
-    ['other keys', async () => {
-      const keys = {
-        ...{ 'no key': { key: null }, 'another publishable key': { key: 'sb_publishable_x' } },
-        'another secret key': { key: 'sb_secret_x' },
-        ...mapValues(await forgedTokens('service_role'), (key) => ({ key, token: key })),
-      }
-      await expectAll(mapValues(keys, (options) => query(interests, options)), isRefused)
-      return `${Object.keys(keys).join(', ')}: refused`
-    }],
-    ['secret key', async () => {
-      await expectAll({ 'the Data API': query('users?select=id&limit=1', { as: 'secretKey' }) })
       await metrics()
       return 'accepted by the Data API and the functions'
-    }],
-    ['auth settings', async () => {
-      const request = send('/auth/v1/settings', { as: 'publishableKey' })
+    },
+    tokens: async () => {
+      const people = await forgedTokens('authenticated')
+      const services = await forgedTokens('service_role')
+      await expectAll(
+        Object.fromEntries([
+          ['no token', call('/users/me')],
+          ...people.map(([name, token]) => [`${name}, by the functions`, call('/users/me', { token })]),
+          ...services.map(([name, key]) => [`${name}, by the Data API`, query('interests', { key, token: key })]),
+        ]),
+        isRefused,
+      )
+      return 'none and forged ones are refused'
+    },
+    'auth settings': async () => {
+      const request = send('/auth/v1/settings', { key: publishableKey })
       const [{ body }] = await expectAll({ Auth: request }, ({ status, body }) => status === 200 && body?.external)
       failIf({
         'sign-ups are off': body.disable_signup,
@@ -103,53 +81,56 @@ export const checksOf = (project) => {
         'Confirm email is off: anybody can claim any address': body.mailer_autoconfirm && !isLocal,
       })
       return body.mailer_autoconfirm ? 'addresses are not confirmed, on this machine' : 'addresses are confirmed'
-    }],
+    },
     // No write changes anything if it is allowed: no row matches the filter, and the one to insert lacks a column.
-    ...tables.map(({ name, column }) => [`table ${name}`, async () => {
-      const nowhere = `${name}?and=(${column}.is.null,${column}.not.is.null)`
-      await expectAll({
+    tables: async () => {
+      const requests = {}
+      for (const { name, column } of tables) {
+        const nowhere = `${name}?and=(${column}.is.null,${column}.not.is.null)`
         // Everybody may read these.
-        ...(name !== 'interests' && { 'reading without a token': query(`${name}?select=*&limit=1`) }),
-        updating: query(nowhere, { method: 'PATCH', json: { [column]: null } }),
-        deleting: query(nowhere, { method: 'DELETE' }),
-        inserting: query(name, { method: 'POST', json: { [column]: null } }),
-      }, hasNoRight)
-      return 'refused without a token'
-    }]),
+        if (name !== 'interests') requests[`reading ${name}`] = query(`${name}?select=*&limit=1`)
+        requests[`updating ${name}`] = query(nowhere, { method: 'PATCH', json: { [column]: null } })
+        requests[`deleting ${name}`] = query(nowhere, { method: 'DELETE' })
+        requests[`inserting ${name}`] = query(name, { method: 'POST', json: { [column]: null } })
+      }
+      await expectAll(requests, hasNoRight)
+      return `${tables.map(({ name }) => name).join(', ')}: refused without a token`
+    },
     // By GET, which cannot write.
-    ['functions', async () => {
-      const call = ([name, parameters]) => query(`rpc/${name}?${parameters.map((one) => `${one}=0`).join('&')}`)
-      await expectAll(Object.fromEntries(functions.map((one) => [one[0], call(one)])), hasNoRight)
-      return `${functions.map(([name]) => name).join(', ')}: refused`
-    }],
-    ['schemas', async () => {
+    functions: async () => {
+      await expectAll(Object.fromEntries(functions.map(([name, path]) => [name, query(path)])), hasNoRight)
+      return `${functions.map(([name]) => name).join(', ')}: refused without a token`
+    },
+    schemas: async () => {
       const read = (schema) => query('users', { headers: { 'Accept-Profile': schema } })
-      await expectAll({ api: read('api'), private: read('private') }, ({ status }) => status === 406)
+      await expectAll(mapKeys(['api', 'private'], read), ({ status }) => status === 406)
       return 'api and private are not exposed'
-    }],
-    realtimeCheck('key', '', { private: true, key: 'sb_publishable_x' }),
-    realtimeCheck('public', 'PrivateOnly', { private: false }),
-    realtimeCheck('private', 'Unauthorized', { private: true }),
-    ['storage', async () => {
+    },
+    realtime: async () => {
+      const codes = ['PrivateOnly', 'Unauthorized']
+      const isRight = ({ status, text }, i) => status === 'error' && text.startsWith(codes[i])
+      await expectAll({ 'a public channel': join(false), 'a private one without a token': join(true) }, isRight)
+      return 'public channels, and private ones without a token, are refused'
+    },
+    storage: async () => {
       // Without `info` Storage looks for the bucket and the file at once, and answers what it finds first.
-      const file = (bucket) => send(`/storage/v1/object/public/${bucket}/doctor`, { as: 'publishableKey' })
-      const listing = { method: 'POST', as: 'publishableKey', json: { prefix: '', limit: 1 } }
-      const [attachments, avatars, list] = await expectAll({
-        ...{ attachments: file('attachments'), avatars: file('avatars') },
-        list: send('/storage/v1/object/list/attachments', listing),
-      }, () => true)
-      const isUnknown = (what, { status, text }) =>
-        status >= 400 && status < 500 && text.toLowerCase().includes(`${what} not found`)
-      failIf({
-        // Storage calls a private bucket unknown here, and in a public one it is the file that is unknown.
-        [`attachments may be public: ${describeAnswer(attachments)}`]: !isUnknown('bucket', attachments),
-        [`avatars are not public: ${describeAnswer(avatars)}`]: !isUnknown('object', avatars),
-        'without a token one can list attachments': list.status === 200 && list.body?.length !== 0,
-      })
+      const file = (bucket) => send(`/storage/v1/object/public/${bucket}/doctor`, { key: publishableKey })
+      const listing = { method: 'POST', key: publishableKey, json: { prefix: '', limit: 1 } }
+      // It calls a private bucket unknown here, and in a public one it is the file that is unknown.
+      const rights = [
+        ({ text }) => /bucket not found/i.test(text),
+        ({ text }) => /object not found/i.test(text),
+        ({ status, body }) => status !== 200 || body?.length === 0,
+      ]
+      await expectAll({
+        'attachments may be public': file('attachments'),
+        'avatars are not public': file('avatars'),
+        'without a token one can list attachments': send('/storage/v1/object/list/attachments', listing),
+      }, (answer, i) => rights[i](answer))
       return 'attachments are private, avatars public'
-    }],
-    ['schedule', async () => {
-      const [{ body: jobs }] = await expectAll({ 'the jobs': query('rpc/describe_schedule', { as: 'secretKey' }) })
+    },
+    schedule: async () => {
+      const [{ body: jobs }] = await expectAll({ 'the jobs': query('rpc/describe_schedule', { key: secretKey }) })
       failIf({
         'there is no job': jobs.length === 0 && !isLocal,
         ...Object.fromEntries(
@@ -157,8 +138,8 @@ export const checksOf = (project) => {
         ),
       })
       return jobs.length > 0 ? `${jobs.length} jobs, none failed at its latest run` : 'timers of this machine'
-    }],
-    ['embedding queue', async () => {
+    },
+    'embedding queue': async () => {
       const values = await metrics()
       const { embedding_queue_oldest_seconds: oldest, embedding_queue_dead: dead } = values
       failIf({
@@ -167,18 +148,18 @@ export const checksOf = (project) => {
         [`${dead} dead`]: dead !== 0,
       })
       return `${values.embedding_queue_waiting} waiting, none dead`
-    }],
+    },
     // Without the file of the offline model the search leaves out every word that no profile has, and says nothing of
     // it. Nobody writes these words, so only the model in the function that searches can know the first two.
-    ['offline model', async () => {
+    'offline model': async () => {
       const search = call('/users/search?q=rhabdomancy+philately+qzxvbnk&limit=1&explain=true')
       const [{ body }] = await expectAll({ 'a search': search })
       failIf({
         'the search cannot read it: deploy with npm run deploy': body._understood?.text !== 'rhabdomancy philately',
       })
       return 'the search tells words from letters that mean nothing'
-    }],
-    ['migrations', async () => {
+    },
+    migrations: async () => {
       const names = Object.keys(await metrics())
       const noted = new Map(
         names.filter((name) => name.startsWith('database_migration{')).map((name) => name.match(/(?<==")[^"]*/g)),
@@ -197,6 +178,6 @@ export const checksOf = (project) => {
         ),
       })
       return `all ${versions.length}, up to ${versions.at(-1)}, and places of this release`
-    }],
-  ]
+    },
+  }
 }

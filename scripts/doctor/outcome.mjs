@@ -1,8 +1,3 @@
-class Skipped extends Error {}
-export const skip = (detail) => {
-  throw new Skipped(detail)
-}
-
 /** Fails with the first of these sentences that is so. */
 export const failIf = (sentences) => {
   const found = Object.entries(sentences).find(([, isSo]) => isSo)
@@ -29,19 +24,12 @@ export const describeFailure = (error) => {
   return message || code
 }
 
-// What a server answers goes to a terminal.
-const oneLine = (text) => {
-  // deno-lint-ignore no-control-regex
-  const plain = text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return plain.length > 300 ? `${plain.slice(0, 299)}…` : plain
-}
-
-/** Prints the line of a check, whose work returns what it has found; returns 'ok', 'FAIL' or 'skip'. */
+/** Prints the line of a check, whose work returns what it has found; returns 'ok' or 'FAIL'. */
 export const report = async (name, work) => {
-  const [status, detail] = await work().then(
-    (found) => ['ok', found],
-    (error) => error instanceof Skipped ? ['skip', error.message] : ['FAIL', describeFailure(error)],
-  )
-  console.log(`${status.padEnd(4)}  ${name.padEnd(24)}  ${oneLine(detail)}`)
+  const [status, detail] = await work().then((found) => ['ok', found], (error) => ['FAIL', describeFailure(error)])
+  // What a server answers goes to a terminal.
+  // deno-lint-ignore no-control-regex
+  const plain = detail.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+  console.log(`${status.padEnd(4)}  ${name.padEnd(16)}  ${plain.length > 300 ? `${plain.slice(0, 299)}…` : plain}`)
   return status
 }

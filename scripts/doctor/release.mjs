@@ -17,9 +17,10 @@ export const tables = [...types.matchAll(/^ {6}(\w+): \{\n {8}Row: \{\n([^]*?)^ 
   return { name, column: (columns.find(([, , type]) => !/\bnull\b/.test(type)) ?? columns[0])[1] }
 })
 
-/** The functions in `public`, each with the parameters that a call needs. */
-export const functions = [...types.matchAll(/^ {6}(\w+): \{\s+Args: ([^]*?)\s+Returns/gm)]
-  .map(([, name, parameters]) => [name, [...parameters.matchAll(/(\w+): /g)].map(([, one]) => one)])
+/** The functions in `public`, each with the path of a call. */
+export const functions = [...types.matchAll(/^ {6}(\w+): \{\s+Args: ([^]*?)\s+Returns/gm)].map((
+  [, name, args],
+) => [name, `rpc/${name}?${[...args.matchAll(/(\w+): /g)].map(([, one]) => `${one}=0`).join('&')}`])
 
 /** Each migration's version with the hash of its text, as private.describe_service computes it. */
 export const migrations = new Map(

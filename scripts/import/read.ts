@@ -43,15 +43,19 @@ async function* linesOfJson(file: string): AsyncGenerator<Line> {
   }
 }
 
-/** The lines of the folder's file of this kind, KIND.jsonl or KIND.csv, some at a time; none without one. */
+/** The folder's file of this kind, if there is one. */
+export const fileOf = (folder: string, kind: Kind): string | undefined =>
+  ['jsonl', 'csv'].map((ending) => `${folder}/${kind}.${ending}`).find((file) => existsSync(file))
+
+/** Its lines, some at a time. */
 export async function* batchesOf(folder: string, kind: Kind): AsyncGenerator<Line[]> {
-  const [json, csv] = [`${folder}/${kind}.jsonl`, `${folder}/${kind}.csv`]
-  if (!existsSync(json) && !existsSync(csv)) return
+  const file = fileOf(folder, kind)
+  if (!file) return
   let batch: Line[] = []
-  for await (const line of existsSync(json) ? linesOfJson(json) : linesOfCsv(kind, csv)) {
+  for await (const line of file.endsWith('.jsonl') ? linesOfJson(file) : linesOfCsv(kind, file)) {
     if (batch.push(line) < 2000) continue
     yield batch
     batch = []
   }
-  yield batch
+  if (batch.length > 0) yield batch
 }

@@ -1,6 +1,5 @@
 // Each fault, and the check of `npm run doctor` that must fail because of it. doctor.test.ts has a project without one.
 import { expect, inject, test } from 'vitest'
-import { testKeys } from '../tools/stack.ts'
 import { storageRefusals } from '../tools/storage_answers.ts'
 import { type Answer, type Asked, diagnose, isJoined, isRefused, openRealtime, type Reply } from './harness.ts'
 
@@ -44,33 +43,28 @@ const migration = /^database_migration\{version="20261122000001".*\n/gm
 
 // deno-fmt-ignore
 test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
-  ['health', 'the database does not answer', on(/\/health$/, json(503, { status: 'unavailable' })), /health: 503/],
-  ['health', 'something else answers', on(/\/health$/, json(200, { status: 'ok' })), /health: 200/],
+  ['health', 'the database does not answer', on(/\/health$/, json(503, { status: 'unavailable' })), /: 503/],
+  ['health', 'something else answers', on(/\/health$/, json(200, { status: 'ok' })), /: 200/],
   ['releases', 'there are two', release(/users\/openapi/, '0.9.0+a'), /users: 0\.9\.0\+a/],
   ['releases', 'there is none', on(/openapi/, json(200, {})), /report no release/],
   ['releases', 'a function is missing', on(/embed\/openapi/, json(404, { code: 'NOT_FOUND' })), /embed: 404/],
   ['tokens', 'none is needed', on(/users\/me/, json(200, {})), /no token: 200/],
-  ['tokens', 'a published secret signs them', on(/users\/me/, bearer(/\.\S+\.\S+/)), /published secret: 200/],
-  ['tokens', 'they need no signature', on(/users\/me/, bearer(/\.$/)), /unsigned token: 200/],
-  ['secret routes', 'anybody reads the metrics', on(/health\/metrics/, json(200, {})), /metrics without a key: 200/],
-  ['secret routes', 'the publishable key runs embed',
-    on(/^POST .*embed/, accepts(({ key }) => key === testKeys.publishableKey)), /embed with the publishable key: 200/],
-  ['publishable key', 'it is another', on(/rest\/v1/, wrongKey), /401/],
-  ['publishable key', 'there are no interests', on(/rest\/v1/, json(200, [])), /--include-seed/],
-  ['other keys', 'none is needed', on(/rest\/v1/, accepts(({ key }) => !key)), /no key: 200/],
-  ['other keys', 'any is accepted', on(/rest\/v1/, accepts(({ key }) => /^sb_secret/.test(key!))), /secret key: 200/],
-  ['other keys', 'a published secret signs them', on(/rest\/v1/, bearer(/\.\S+\.\S+/)), /published secret: 200/],
-  ['secret key', 'the functions have another', on(/metrics/, wrongKey), /the functions: 401/],
-  ['secret key', 'the Data API has another', on(/rest\/v1\/users/, wrongKey), /the Data API: 401/],
+  ['tokens', 'a published secret signs them', on(/users\/me/, bearer(/\.\S+\.\S+/)), /secret, by the functions: 200/],
+  ['tokens', 'they need no signature', on(/users\/me/, bearer(/\.$/)), /unsigned token, by the functions: 200/],
+  ['keys', 'the publishable one is another', on(/rest\/v1\/int/, wrongKey), /publishable key: 401/],
+  ['keys', 'there are no interests', on(/rest\/v1/, json(200, [])), /--include-seed/],
+  ['tokens', 'the Data API knows one', on(/rest\/v1/, bearer(/\.\S+\.\S+/)), /secret, by the Data API: 200/],
+  ['keys', 'the functions have another', on(/metrics/, wrongKey), /the functions: 401/],
+  ['keys', 'the Data API has another', on(/rest\/v1\/users/, wrongKey), /secret key: 401/],
   ['auth settings', 'anonymous sign-ins are on', settings({ external: { email: 1, anonymous_users: 1 } }), /anonymous/],
   ['auth settings', 'sign-ups are off', settings({ disable_signup: true }), /sign-ups are off/],
-  ['table users', 'it has no row level security', on(/^GET .*\/users\?/, json(200, [{ id: 1 }])), /200 with 1 rows$/],
-  ['table messages', 'anybody may read no row', on(/^GET .*\/messages\?/, json(200, [])), /token: 200 with 0 rows$/],
-  ['table profiles', 'anybody may insert', on(/^POST .*\/profiles/, missingColumn), /inserting: 400/],
-  ['table conversations', 'anybody may update', on(/^PATCH/, empty), /updating: 204/],
-  ['table reservations', 'anybody may delete', on(/^DELETE/, empty), /deleting: 204/],
-  ['table interests', 'anybody may insert', on(/^POST/, missingColumn), /inserting: 400/],
-  ['table profile_interests', 'it is missing', on(/rest\/v1/, json(404, { code: 'PGRST205' })), /PGRST205/],
+  ['tables', 'one shows its rows', on(/^GET .*\/users\?/, json(200, [{ id: 1 }])), /users: 200 with 1 rows$/],
+  ['tables', 'anybody may read no row', on(/^GET .*\/messages\?/, json(200, [])), /messages: 200 with 0 rows$/],
+  ['tables', 'anybody may insert', on(/^POST .*\/profiles/, missingColumn), /inserting profiles: 400/],
+  ['tables', 'anybody may update', on(/^PATCH/, empty), /updating conversations: 204/],
+  ['tables', 'anybody may delete', on(/^DELETE .*reservations/, empty), /deleting reservations: 204/],
+  ['tables', 'anybody may insert', on(/^POST .*interests/, missingColumn), /inserting interests: 400/],
+  ['tables', 'one is missing', on(/rest\/v1/, json(404, { code: 'PGRST205' })), /PGRST205/],
   ['functions', 'anybody may call one', on(/rpc\/describe_queues/, json(200, [])), /describe_queues: 200/],
   ['functions', 'anybody may call one that refuses', on(/rpc\/erase_person\?note=0&person=0$/,
     json(405, { code: '25006', message: 'cannot execute DELETE in a read-only transaction' })), /erase_person: 405/],
@@ -99,13 +93,13 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
 })
 
 test.each('users profiles conversations messages profile_interests reservations reservation_history'.split(' '))(
-  'write: own rows fails if %s of others are visible',
+  'write fails if %s of others are visible',
   async (table) => {
     const answer: Answer = async ({ path, headers }, forward) =>
       path.startsWith(`/rest/v1/${table}?`) && headers.has('Authorization')
         ? Response.json([...await (await forward()).json(), { id: 0 }])
         : null
-    const { 'write: own rows': line } = await diagnose(origin, 'write', { answer })
+    const { write: line } = await diagnose(origin, 'write', { answer })
     expect(line).toMatch(`FAIL ${table} shows others`)
   },
 )
@@ -120,20 +114,21 @@ test.each([
 
 const unauthorized = isRefused('Unauthorized: You do not have permissions')
 const connecting = isRefused('InitializingProjectConnection: Connecting')
+const onlyPrivate = isRefused('PrivateOnly: only private channels')
 let joins = 0
-const checks = ['key', 'public', 'private']
 // deno-fmt-ignore
-test.each<[check: string, fault: string, join: () => Reply, line: RegExp]>([
-  ...checks.map((name): [string, string, () => Reply, RegExp] => [name, 'lets anybody join', isJoined, /^FAIL .*: ok/]),
-  ['private', 'has no policies', isRefused('PrivateOnly: only private channels'), /^FAIL .*PrivateOnly/],
-  ['private', 'stays without a database', connecting, /^FAIL .*Initializing/],
-  ['private', 'is connecting to its database', () => joins++ ? unauthorized() : connecting(), /^ok refused: Unauth/],
-  ['private', 'sends what is no JSON', unauthorized, /^ok refused: Unauthorized/],
-])('realtime %s of a Realtime that %s', async (name, _, join, line) => {
+test.each<[fault: string, join: (isPrivate: boolean) => Reply, line: RegExp]>([
+  ['lets anybody join', isJoined, /^FAIL a public channel: ok.*; a private one without a token: ok/],
+  ['has public channels', (isPrivate) => isPrivate ? unauthorized() : isJoined(), /^FAIL a public channel: ok[^;]*$/],
+  ['has no policies', onlyPrivate, /^FAIL a private .*PrivateOnly/],
+  ['stays without a database', connecting, /^FAIL .*Initializing/],
+  ['is connecting to its database, and sends what is no JSON',
+    (isPrivate) => !isPrivate ? onlyPrivate() : joins++ ? unauthorized() : connecting(), /^ok /],
+])('realtime of a Realtime that %s', async (_, join, line) => {
   // It waits for a fifth of the time between two attempts.
-  const { [`realtime ${name}`]: found } = await diagnose(origin, `realtime ${name}`, {
-    url: await openRealtime(join, '<html>'),
+  const { realtime } = await diagnose(origin, 'realtime', {
+    url: await openRealtime((_, isPrivate) => join(isPrivate), '<html>'),
     milliseconds: 2000,
   })
-  expect(found).toMatch(line)
+  expect(realtime).toMatch(line)
 })

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { onTestFinished, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { checksOf } from '../../scripts/doctor/checks.mjs'
-import { journeyOf } from '../../scripts/doctor/journey.mjs'
+import { journey } from '../../scripts/doctor/journey.mjs'
 import { report } from '../../scripts/doctor/outcome.mjs'
 import { openProject } from '../../scripts/doctor/project.mjs'
 import { listen } from '../tools/ports.ts'
@@ -13,13 +13,13 @@ import { testKeys } from '../tools/stack.ts'
 /** The status and the detail of each check, by its name. */
 type Lines = Record<string, string>
 const parse = (output: string): Lines => {
-  const found = output.matchAll(/^(ok|FAIL|skip) {2,4}(\S.*?) {2,}(.*)$/gm)
+  const found = output.matchAll(/^(ok|FAIL) {2,4}(\S.*?) {2,}(.*)$/gm)
   return Object.fromEntries([...found].map(([, status, what, detail]) => [what, `${status} ${detail}`]))
 }
 
 const run = promisify(execFile)
+export const keys = { SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey, SUPABASE_SECRET_KEY: testKeys.secretKey }
 export const runDoctor = async (args: string[], env: Record<string, string | undefined> = {}) => {
-  const keys = { SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey, SUPABASE_SECRET_KEY: testKeys.secretKey }
   const options = { env: { ...process.env, ...keys, ...env } }
   const { code = 0, stdout, stderr } = await run('node', ['scripts/doctor/main.mjs', ...args], options)
     .catch((error) => error)
@@ -63,13 +63,17 @@ export const serve = async (server: Server): Promise<string> => {
 
 export type Reply = { status: string; response: Record<string, unknown> }
 /** A Realtime that answers each join so, says this first, and sends no events; with the HTTP server that it is on. */
-export const openRealtime = async (join: (topic: string) => Reply, noise = '', server: Server = createServer()) => {
+export const openRealtime = async (
+  join: (topic: string, isPrivate: boolean) => Reply,
+  noise = '',
+  server: Server = createServer(),
+) => {
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (socket) => {
     if (noise) socket.send(noise)
     socket.on('message', (data) => {
-      const { topic, ...frame } = JSON.parse(String(data))
-      const payload = join(topic.replace('realtime:', ''))
+      const { topic, payload: { config }, ...frame } = JSON.parse(String(data))
+      const payload = join(topic.replace('realtime:', ''), config.private)
       socket.send(JSON.stringify({ ...frame, topic, event: 'phx_reply', payload }))
     })
   })
@@ -79,21 +83,19 @@ export const openRealtime = async (join: (topic: string) => Reply, noise = '', s
 export const isJoined = (): Reply => ({ status: 'ok', response: { postgres_changes: [] } })
 export const isRefused = (reason: string) => (): Reply => ({ status: 'error', response: { reason } })
 
-/** Makes one check in this process, or with the name `all` all but the journey, with `write` the journey. */
+/** Makes one check in this process, or with the name `all` all but `write`. */
 export const diagnose = async (origin: string, name: string, surroundings: {
   answer?: Answer
   /** Where the project is said to be, and where its Realtime is. */
   url?: string
-  secretKey?: string
   milliseconds?: number
 } = {}): Promise<Lines> => {
-  const { answer = () => null, url = origin, secretKey = testKeys.secretKey, milliseconds = 30_000 } = surroundings
+  const { answer = () => null, url = origin, milliseconds = 30_000 } = surroundings
   answerRequests(origin, answer)
-  const { publishableKey } = testKeys
-  const project = openProject({ url: new URL(url), publishableKey, secretKey, timeout: milliseconds })
+  const project = openProject({ ...testKeys, url: new URL(url), timeout: milliseconds })
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  const checks = checksOf(project).filter(([check]) => check === name || name === 'all')
-  for (const [what, work] of name === 'write' ? journeyOf(project) : checks) await report(what, work)
+  const checks = Object.entries({ ...checksOf(project), ...(name === 'write' && { write: () => journey(project) }) })
+  for (const [what, work] of checks) if (what === name || name === 'all') await report(what, work)
   const output = log.mock.calls.join('\n')
   log.mockRestore()
   vi.unstubAllGlobals()
