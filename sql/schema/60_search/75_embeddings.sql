@@ -253,10 +253,9 @@ begin
 end
 $$;
 comment on function private.calibrate_model(text) is
-  'Measures a model by its own vectors, with an interest of each person for queries: the floor is the first percentile
-of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
-bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
-there are ten times as many. Definer, as adopt_model.';
+  'Measures a model by its own vectors, with an interest of each person for queries and the percentiles of their cosines
+with the profiles of others that bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With
+twenty profiles, and again when there are ten times as many. Definer, as adopt_model.';
 grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)

@@ -25,6 +25,8 @@ COMMENT ON COLUMN "private"."outbox"."user_id" IS NULL;
 
 COMMENT ON COLUMN "private"."report_evidence"."is_by_reported" IS NULL;
 
+COMMENT ON COLUMN "private"."search_entries"."content_hash" IS NULL;
+
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS NULL;
 
 COMMENT ON COLUMN "private"."search_sentences"."place" IS NULL;
@@ -95,7 +97,11 @@ DROP FUNCTION "private"."called_so"(private.search_query);
 
 DROP FUNCTION "private"."check_interests"(bigint[]);
 
+DROP FUNCTION "private"."complete_word"(text, private.search_unit[]);
+
 DROP FUNCTION "private"."completion_keys"(text, text, text[]);
+
+DROP FUNCTION "private"."conditions_of"(jsonb);
 
 DROP FUNCTION "private"."copy_evidence"(public.reports);
 
@@ -128,6 +134,8 @@ DROP FUNCTION "private"."lock_reservation"(bigint, bigint, boolean);
 DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 
 DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text);
+
+DROP FUNCTION "private"."naming"(text[]);
 
 DROP FUNCTION "private"."parse_ids"(jsonb);
 
@@ -175,6 +183,8 @@ DROP FUNCTION "private"."unseen_by"(bigint, bigint[]);
 
 DROP FUNCTION "private"."with_states"(private.message_view[]);
 
+DROP FUNCTION "private"."word_counts"(text[]);
+
 DROP TYPE "private"."message_with_states";
 
 DROP TYPE "private"."reservation_step";
@@ -184,6 +194,9 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
+
+ALTER TABLE "private"."search_lexicon"
+  DROP COLUMN "named";
 
 ALTER TABLE "private"."silences"
   DROP COLUMN "began_at";
@@ -214,8 +227,6 @@ ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "lacking" tsquery CASCADE;
-
-ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "is_home" boolean CASCADE;
 
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
 
@@ -269,7 +280,7 @@ begin
         select coalesce((
           select meant
           from private.corrections_of(piece, true) as meant
-          where (private.word_counts(array[piece || '*'])).holders = 0
+          where private.holders_of(array[piece || '*']) = 0
           limit 1
         ), piece)
         from unnest(words[:10]) as word
@@ -2273,7 +2284,7 @@ CREATE OR REPLACE FUNCTION private.complete_word (
   typed  text,
   others private.search_unit[]
 )
-  RETURNS text
+  RETURNS jsonb
   LANGUAGE plpgsql
   STABLE
   SET search_path TO ''
@@ -2284,7 +2295,7 @@ declare
   beginning constant tsquery := private.any_term(array[typed || '*']);
 begin
   return (
-    select string_agg(lexeme, ' ')
+    select jsonb_build_array(jsonb_build_object('from', typed, 'to', string_agg(lexeme, ' ')))
     from (
       select lexeme
       from (
@@ -2299,46 +2310,8 @@ begin
       order by count(*) desc, lexeme
       limit 2
     ) as likeliest
+    having string_agg(lexeme, ' ') <> typed
   );
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.conditions_of (
-  request jsonb
-)
-  RETURNS SETOF text[]
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-begin
-  return query
-    select array_agg(distinct term)
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    cross join lateral unnest(private.facet(facets.kind, value) || array(
-      -- Who lives in the city or country of this name.
-      select '@in ' || id
-      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
-      cross join unnest(named.ids) as id
-      join private.search_places as place using (id)
-      where facets.kind in ('city', 'country') and not named.is_adjective
-      -- Georgia is a country, if one filters by countries.
-      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
-      fetch first row with ties
-    )) as term
-    group by facets.kind
-    union all
-    -- Whole decades, and the years before and after them. A profile without an age is not left out.
-    select array_agg(distinct '@age ' || case
-      when age is null then 'unknown'
-      when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
-      else age::text
-    end)
-    from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
-    cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
-    where bounds.min is not null
-    having count(*) > 0;
 end
 $function$;
 
@@ -2497,16 +2470,16 @@ begin
   where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
   merge into private.search_lexicon as lexicon
   using (
-    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
+    select lexeme as word, count(*)::integer as holders
     from private.search_words
     cross join lateral unnest(words)
     group by lexeme
   ) as counted
   on counted.word = lexicon.word
-  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
-    update set holders = counted.holders, named = counted.named
+  when matched and lexicon.holders <> counted.holders then
+    update set holders = counted.holders
   when not matched then
-    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
+    insert values (counted.word, counted.holders)
   -- A transaction under way may have found it here: then it is there again after the next count.
   when not matched by source then
     delete;
@@ -3273,6 +3246,38 @@ declare
   hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
   return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.holders_of (
+  terms text[]
+)
+  RETURNS double precision
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  SET enable_seqscan TO 'off'
+  SET plan_cache_mode TO 'force_generic_plan'
+  AS $function$
+begin
+  return (
+    select coalesce(sum(holders), 0)
+    from (
+      select max(found.holders) as holders
+      from unnest(terms) as term
+      -- With its own limit each term is a range of the index; joined, Postgres read the whole lexicon for each.
+      cross join lateral (
+        select lexicon.word, lexicon.holders
+        from private.search_lexicon as lexicon
+        where lexicon.word >= rtrim(term, '*') collate "C"
+          -- The greatest character after a beginning is above all words that have it.
+          and lexicon.word <= (case when term like '%*' then rtrim(term, '*') || u&'\+10FFFF' else term end) collate "C"
+        limit 1000
+      ) as found
+      group by found.word
+      limit 1000
+    ) as counted
+  );
 end
 $function$;
 
@@ -4603,8 +4608,35 @@ begin
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
   for condition in
-    select terms, private.any_term(terms) as query, (private.word_counts(terms)).holders
-    from private.conditions_of(request) as terms
+    select terms, private.any_term(terms) as query, private.holders_of(terms) as holders
+    from (
+      select array_agg(distinct term) as terms
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      cross join lateral unnest(private.facet(facets.kind, value) || array(
+        -- Who lives in the city or country of this name.
+        select '@in ' || id
+        from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+        cross join unnest(named.ids) as id
+        join private.search_places as place using (id)
+        where facets.kind in ('city', 'country') and not named.is_adjective
+        -- Georgia is a country, if one filters by countries.
+        order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+        fetch first row with ties
+      )) as term
+      group by facets.kind
+      union all
+      -- Whole decades, and the years before and after them. A profile without an age is not left out.
+      select array_agg(distinct '@age ' || case
+        when age is null then 'unknown'
+        when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
+        else age::text
+      end)
+      from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
+      cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
+      where bounds.min is not null
+      having count(*) > 0
+    ) as conditions
     order by holders desc
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);
@@ -4643,13 +4675,19 @@ begin
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
-    -- there and it is all that is asked or written like a name.
+    -- there and it is all that is asked or written like a name. Where nobody lives, somebody may have the name.
     and case
-      when part.is_where or part.is_near then true
+      when part.is_near then true
       when exists (
         select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
-      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
-      else not is_ambiguous and (size > 1 or (private.word_counts(array[term])).holders = 0)
+      ) then part.is_where or not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      else (part.is_where or not is_ambiguous and (size > 1 or private.holders_of(array[term]) = 0)) and not exists (
+        select from private.search_words as stored
+        where stored.words @@ (
+          select private.all_of((private.lexeme(word) || ':A')::tsquery)
+          from unnest(string_to_array(candidate, ' ')) as word
+        )
+      )
     end
   order by size desc
   limit 1;
@@ -4669,10 +4707,6 @@ begin
   unit.exact_query := private.any_term(unit.exact);
   unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
-  -- Where nobody lives, somebody may have the name.
-  unit.is_home := part.is_near
-    or exists (select from private.search_words as stored where stored.words @@ unit.exact_query)
-    or (private.word_counts(unit.words)).named <= 0;
   return unit;
 end
 $function$;
@@ -4686,7 +4720,6 @@ CREATE OR REPLACE FUNCTION private.read_query (
   SET search_path TO ''
   AS $function$
 declare
-  profiles constant double precision := private.count_profiles();
   unsaid constant private.query_word :=
     row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word;
   words private.query_word[] :=
@@ -4703,107 +4736,116 @@ declare
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
   part private.query_word;
   unit private.search_unit;
-  place private.search_unit;
-  term text;
   phrase text[];
   pieces text[];
   exclusion record;
-  holders double precision;
-  size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
 begin
   while at <= cardinality(words) loop
     part := words[at];
-    phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
-      size := cardinality(phrase);
+      phrase := array(select word from unnest(words[at:]) where run = part.run);
       exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
       asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
       asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
-    else
-      unit := private.read_place(words, at, places);
-      size := cardinality(unit.words);
-      if size is null and part.run is not null then
-        size := cardinality(phrase);
-        unit := null;
-        unit.words := phrase;
-        unit.exact := phrase;
-        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
-        unit.exact_query := private.phrase(phrase);
-        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
-      elsif size is null then
-        term := part.word || case when part.unfinished then '*' else '' end;
-        pieces := case
-          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
-        end;
-        if pieces is not null then
-          part.is_known := true;
-          words := words[:at - 1] || array(
-            select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
-          ) || words[at + 1:];
-          continue;
-        end if;
-        size := 1;
-        unit := private.read_word(
-          part => part, places => places, names_only => are_light,
-          others => array(
-            select joined
-            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
-            where private.is_listed(joined)
-          )
-        );
-        if unit.corrected is null then
-          if not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
-            asked.unknown := asked.unknown || part.word;
-          end if;
-        else
-          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
-          -- in Madrdi
-          words[at].word := unit.corrected;
-          place := private.read_place(
-            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
-          );
-          if place.words is not null then
-            unit := place;
-          end if;
-        end if;
-      end if;
-      unit.number := cardinality(asked.units) + 1;
-      unit.quoted := part.quoted;
-      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        holders := case
-          -- All the words of a phrase, as the rarest of them.
-          when unit.place is null and cardinality(unit.words) > 1
-            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-          else coalesce(
-            nullif((private.word_counts(unit.exact)).holders, 0),
-            (private.word_counts(case when unit.place is null then unit.loose end)).holders
-          )
-        end;
-        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
-        asked.units := asked.units || unit;
-      end if;
+      at := at + cardinality(phrase);
+      continue;
     end if;
-    at := at + size;
+    pieces := case
+      when part.run is null and not part.is_known
+        and private.holders_of(array[part.word || case when part.unfinished then '*' else '' end]) = 0
+        then private.split_of(part.word)
+    end;
+    if pieces is not null then
+      part.is_known := true;
+      words := words[:at - 1] || array(
+        select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
+      ) || words[at + 1:];
+      continue;
+    end if;
+    unit := private.read_unit(words => words, at => at, places => places, names_only => are_light);
+    if unit.corrected is not null then
+      asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+    elsif part.run is null and unit.place is null and not part.is_known
+      and private.holders_of(unit.exact || unit.loose) = 0 then
+      asked.unknown := asked.unknown || part.word;
+    end if;
+    at := at + cardinality(unit.words);
+    if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+      unit.number := cardinality(asked.units) + 1;
+      asked.units := asked.units || unit;
+    end if;
   end loop;
-  part := words[cardinality(words)];
-  unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
   if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null
     and (part.is_light or not part.is_known or char_length(part.word) <= 3 and not private.is_listed(part.word)) then
-    asked.completions := (
-      select coalesce(jsonb_agg(jsonb_build_object('from', part.word, 'to', meant)), '[]')
-      from private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]) as meant
-      where meant <> part.word
-    );
+    asked.completions :=
+      coalesce(private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]), asked.completions);
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.is_home)
+    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
   into asked.called_so, asked.home
   from unnest(asked.units) as wanted;
   return asked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_unit (
+  words      private.query_word[],
+  at         integer,
+  places     private.place_name[],
+  names_only boolean
+)
+  RETURNS private.search_unit
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  part constant private.query_word := words[at];
+  profiles constant double precision := private.count_profiles();
+  unit private.search_unit := private.read_place(words, at, places);
+  place private.search_unit;
+begin
+  if unit.words is null and part.run is not null then
+    unit.words := array(select word from unnest(words[at:]) where run = part.run);
+    unit.exact := unit.words;
+    unit.loose := array_remove(array[private.latin_spelling(array_to_string(unit.words, ''))], null);
+    unit.exact_query := private.phrase(unit.words);
+    unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
+  elsif unit.words is null then
+    unit := private.read_word(
+      part => part, places => places, names_only => names_only,
+      others => array(
+        select joined
+        from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+        where private.is_listed(joined)
+      )
+    );
+    if unit.corrected is not null then
+      -- in Madrdi
+      words[at].word := unit.corrected;
+      place := private.read_place(
+        words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+      );
+      place.corrected := unit.corrected;
+      if place.words is not null then
+        unit := place;
+      end if;
+    end if;
+  end if;
+  unit.quoted := part.quoted;
+  unit.rarity := ln(1 + profiles / greatest(1, least(profiles, case
+    -- All the words of a phrase, as the rarest of them.
+    when unit.place is null and cardinality(unit.words) > 1
+      then (select min(private.holders_of(array[word])) from unnest(unit.words) as word)
+    else coalesce(
+      nullif(private.holders_of(unit.exact), 0), private.holders_of(case when unit.place is null then unit.loose end)
+    )
+  end)));
+  return unit;
 end
 $function$;
 
@@ -4817,12 +4859,19 @@ CREATE OR REPLACE FUNCTION private.read_word (
   LANGUAGE plpgsql
   STABLE
   SET search_path TO ''
+  SET enable_seqscan TO 'off'
+  SET plan_cache_mode TO 'force_generic_plan'
   AS $function$
 declare
   word constant text := part.word;
   adjective constant text[] :=
     private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
+  -- Most of fifty who have the word have it in their name.
+  is_name constant boolean := (not part.is_known or private.is_listed(consonants)) and (
+    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':A')::tsquery)) > count(*)
+    from (select words from private.search_words where words @@ private.lexeme(word)::tsquery limit 50) as sample
+  );
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
@@ -4840,11 +4889,11 @@ begin
         private.latin_spelling(word),
         case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
-        case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
+        case when consonants ~ '^~latin .{4}' and is_name then consonants end
       ]) as spelling
       where private.is_listed(spelling)
     );
-  is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
+  is_begun := private.holders_of(unit.exact || unit.loose) > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
@@ -4855,7 +4904,7 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := (private.word_counts(unit.exact)).named > case when part.is_known then 2 else 0 end;
+  unit.is_named := not part.is_known and is_name;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -5048,20 +5097,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.refresh_places (
-  after        bigint,
-  max_profiles integer
-)
-  RETURNS bigint
-  LANGUAGE sql
-  SET search_path TO ''
-  AS $function$
-  select max(id)
-  from (
-    select id, private.refresh_search_entry(id) from public.profiles where id > after order by id limit max_profiles
-  ) as next
-$function$;
-
 CREATE OR REPLACE FUNCTION private.refresh_search_context (
   person bigint
 )
@@ -5167,8 +5202,8 @@ begin
   on conflict (profile_id) do update set words = excluded.words
   where stored.words <> excluded.words;
   if found then
-    insert into private.search_lexicon (word, holders, named)
-    select lexeme, 1, private.naming(weights)
+    insert into private.search_lexicon (word, holders)
+    select lexeme, 1
     from unnest(vector)
     where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
   end if;
@@ -5476,10 +5511,8 @@ CREATE OR REPLACE FUNCTION private.shown_score (
   PARALLEL SAFE
   AS $function$
   select case
-    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     -- It may be greater by an error of rounding.
-    when score <= semantic_weight + 1e-9
-      then least(0.699, 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight))
+    when score <= semantic_weight + 1e-9 then score * 0.57 / semantic_weight
     else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $function$;
@@ -6048,8 +6081,6 @@ COMMENT ON COLUMN "private"."outbox"."request" IS 'The headers x-request-id and 
 
 COMMENT ON COLUMN "private"."outbox"."subject_id" IS 'The message, the entry in the history of a reservation, or what else the event is about. Of a push: the latest.';
 
-COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
-
 COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address in lower case, to tell which began last.';
 
 COMMENT ON COLUMN "private"."sign_ups"."fields" IS 'Any fields of PATCH /users/profile. Null as name.';
@@ -6235,10 +6266,9 @@ COMMENT ON FUNCTION "private"."blocked_users_of"(bigint) IS 'Whom this user has 
 COMMENT ON FUNCTION "private"."broadcast_to_users"(text, bigint, bigint, bigint, bigint, bigint, bigint) IS 'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
 raises. Only for definer functions: callers may not send on these topics.';
 
-COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures a model by its own vectors, with an interest of each person for queries: the floor is the first percentile
-of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
-bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
-there are ten times as many. Definer, as adopt_model.';
+COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures a model by its own vectors, with an interest of each person for queries and the percentiles of their cosines
+with the profiles of others that bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With
+twenty profiles, and again when there are ten times as many. Definer, as adopt_model.';
 
 COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
 
@@ -6275,8 +6305,8 @@ before: {interests, cities, names}. First those that begin with them, then the m
 COMMENT ON FUNCTION "private"."complete_places"(text, integer) IS 'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
 them have one name. It reads all places, which took PGlite 33 ms: too seldom asked for an index.';
 
-COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished word most often stands for in fifty profiles that have it and the other words. By the
-lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
+COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished one most often stands for in fifty profiles that have it and the others, as [{from, to}];
+null if it is the only one. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
 so. Definer, because Auth updates the account as its own role.';
@@ -6388,6 +6418,8 @@ COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a r
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those that a block hides from them.';
 
+COMMENT ON FUNCTION "private"."holders_of"(text[]) IS 'About how many profiles have any of these terms.';
+
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
 
 COMMENT ON FUNCTION "private"."is_attachment"(jsonb) IS 'Whether it is {url, name, mime_type, size} alone; null for null.';
@@ -6457,8 +6489,6 @@ only act_as can set it.';
 
 COMMENT ON FUNCTION "private"."my_writable_conversations"() IS 'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 
-COMMENT ON FUNCTION "private"."naming"(text[]) IS 'Whether a profile has a word as a name of people or places, by its weights there: 1, or less.';
-
 COMMENT ON FUNCTION "private"."nearest_profiles"(extensions.halfvec, text, private.search_filter, integer, double precision) IS 'The nearest profiles within max_distance of a vector, and their cosine distances.';
 
 COMMENT ON FUNCTION "private"."notice_of"(bigint, text, bigint, bigint, bigint) IS 'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
@@ -6517,6 +6547,8 @@ COMMENT ON FUNCTION "private"."read_place"(private.query_word[], integer, privat
 
 COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, from its private.query_words.';
 
+COMMENT ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) IS 'The place, phrase or word of a query that begins with this word.';
+
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query. `others` are its neighbours written together with it; `names_only`: in names alone.';
 
 COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner, and nobody else, sees of the conversation. The devices that get block.changed leave
@@ -6535,8 +6567,6 @@ conversation or removed. Definer, because callers can write neither.';
 COMMENT ON FUNCTION "private"."record_state"(bigint, bigint, text, bigint) IS 'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
 
 COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
-
-COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'For `npm run data` of version 1.1.0.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
@@ -6569,7 +6599,7 @@ COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of th
 
 COMMENT ON FUNCTION "private"."shown_email"(bigint, text, bigint) IS 'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply.';
 
-COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
+COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .57; at .5
 half of such hits are wanted (bench/search/quality.ts --curve).';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
@@ -6606,8 +6636,6 @@ COMMENT ON FUNCTION "private"."webhook_data"(private.outbox) IS 'The data of an 
 COMMENT ON FUNCTION "private"."weight_value"(tsvector, tsquery) IS 'What a word that somebody has is worth, by the best field: name, interests, place, biography.';
 
 COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
-
-COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 COMMENT ON FUNCTION "private"."words_of"(text) IS 'The folded words of a text, in order; each character of a script without spaces.';
 
@@ -6679,11 +6707,11 @@ letter begins many words of biographies (four times as long).';
 
 COMMENT ON TABLE "private"."search_contexts" IS 'The embedding of each user''s own interests, bio and location.';
 
-COMMENT ON TABLE "private"."search_entries" IS 'The profiles that a search can find, as hits show them: the searchable ones of active users.';
+COMMENT ON TABLE "private"."search_entries" IS 'The searchable profiles of active users, as hits show them. While `content_hash` stays, the embedding is kept.';
 
-COMMENT ON TABLE "private"."search_lexicon" IS 'Every word of the index, how many profiles have it, and the sum of what private.naming says of it. A change adds new
-words; an hourly job counts (private.count_words). It has no unique constraint: two transactions that add the same words
-would wait for each other, and in another order deadlock. What both add is there twice until the next count.';
+COMMENT ON TABLE "private"."search_lexicon" IS 'Every word of the index and how many profiles have it. A change adds new words; an hourly job counts
+(private.count_words). It has no unique constraint: two transactions that add the same words would wait for each other,
+and in another order deadlock. What both add is there twice until the next count.';
 
 COMMENT ON TABLE "private"."search_locks" IS 'A row for each profile, to be locked while its entry is written. Locking the profile would deadlock: one transaction
 updates the profile and then the user, another deactivates the user and then writes the entry.';
@@ -6752,8 +6780,8 @@ words that nobody has and the model does not know.';
 
 COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
 mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
-who has the first, and of a place who lives there, `query` who has either. `place` is its name, and `is_home`: the query
-is about its people only. `is_named`: above all a name of people or places.';
+who has the first, and of a place, whose name `place` is, who lives there; `query` finds who has either. `is_named`:
+above all a name.';
 
 COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
 
@@ -6768,6 +6796,10 @@ GRANT EXECUTE ON FUNCTION "private"."apply_restriction"(bigint, text) TO "postgr
 REVOKE ALL ON FUNCTION "private"."complete_places"(text, integer) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."complete_places"(text, integer) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."complete_word"(text, private.search_unit[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."complete_word"(text, private.search_unit[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."copy_evidence"(public.reports) FROM PUBLIC;
 
@@ -6796,6 +6828,10 @@ GRANT EXECUTE ON FUNCTION "private"."forbid_writing"(bigint) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."holders_of"(text[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."holders_of"(text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."interest_ids"(jsonb) FROM PUBLIC;
 
@@ -6829,9 +6865,9 @@ REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], pr
 
 GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."refresh_places"(bigint, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."refresh_places"(bigint, integer) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."replace_interests"(bigint, jsonb) FROM PUBLIC;
 
