@@ -8,7 +8,7 @@ comment on type private.search_unit is
   'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
 mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
 who has the first, and of a place, whose name `place` is, who lives there; `query` finds who has either. `is_named`:
-above all a name.';
+above all a name of people or places.';
 
 create type private.search_query as (
   units private.search_unit[], excluded tsquery, corrections jsonb, completions jsonb, unknown text[],
@@ -206,7 +206,8 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := not part.is_known and is_name;
+  unit.is_named := not part.is_known and is_name
+    or not part.is_language and private.holders_of(adjective) > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -248,8 +249,8 @@ begin
 end
 $$;
 comment on function private.complete_word(text, private.search_unit[]) is
-  'The words that an unfinished one most often stands for in fifty profiles that have it and the others, as [{from, to}];
-null if it is the only one. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
+  'The words that an unfinished one most often stands for in fifty profiles that have it and the others, as [{from,
+to}]; null if it is the only one. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 create function private.read_exclusion(
   part private.query_word, phrase text[], places private.place_name[], out excluded tsquery, out lacking tsquery

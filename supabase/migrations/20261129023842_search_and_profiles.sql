@@ -119,6 +119,10 @@ DROP FUNCTION "private"."either_number"(text);
 
 DROP FUNCTION "private"."encode_cursor"(private.change_cursor);
 
+DROP FUNCTION "private"."entry_parts"(bigint);
+
+DROP FUNCTION "private"."entry_text"(bigint);
+
 DROP FUNCTION "private"."export_account"();
 
 DROP FUNCTION "private"."has_message_of"(bigint, bigint);
@@ -2116,8 +2120,8 @@ begin
 
     select coalesce(json_agg(json_build_object(
       'kind', mine.kind, 'id', mine.id,
-      'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
-      'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
+      'text', case mine.kind when 'profile' then private.entry_text(entry) else private.context_text(mine.id) end,
+      'parts', case mine.kind when 'profile' then private.entry_parts(entry) else '{}' end,
       'content_hash', coalesce(entry.content_hash, context.content_hash)
     )), '[]')
     into jobs
@@ -2634,27 +2638,24 @@ CREATE OR REPLACE FUNCTION private.due_channels()
 $function$;
 
 CREATE OR REPLACE FUNCTION private.entry_parts (
-  profile bigint
+  entry private.search_entries
 )
   RETURNS text[]
   LANGUAGE plpgsql
-  STABLE
+  IMMUTABLE
+  PARALLEL SAFE
   SET search_path TO ''
   AS $function$
 declare
-  parts text[];
-begin
-  select entry.interests || array(
+  parts constant text[] := entry.interests || array(
     select sentence
     from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+') with ordinality as split (piece, place)
     cross join lateral btrim(piece, e' \t') as sentence
     where sentence <> ''
     order by place
-  )
-  into parts
-  from private.search_entries as entry
-  where profile_id = profile;
-  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
+  );
+begin
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(entry), ' .!?。！？') then
     return '{}'::text[];
   end if;
   return array(
@@ -2662,6 +2663,23 @@ begin
     from unnest(parts) with ordinality as listed (part, place)
     group by (place - 1) * 32 / greatest(cardinality(parts), 32)
     order by min(place)
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.entry_text (
+  entry private.search_entries
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+begin
+  return concat_ws(
+    '. ', nullif(array_to_string(entry.interests, ', '), ''), concat_ws(', ', entry.city, entry.country),
+    entry.biography
   );
 end
 $function$;
@@ -4904,7 +4922,8 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := not part.is_known and is_name;
+  unit.is_named := not part.is_known and is_name
+    or not part.is_language and private.holders_of(adjective) > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -6305,8 +6324,8 @@ before: {interests, cities, names}. First those that begin with them, then the m
 COMMENT ON FUNCTION "private"."complete_places"(text, integer) IS 'The largest cities of the world of which a folded name begins so, as "Lisbon, Portugal", with the region where two of
 them have one name. It reads all places, which took PGlite 33 ms: too seldom asked for an index.';
 
-COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished one most often stands for in fifty profiles that have it and the others, as [{from, to}];
-null if it is the only one. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
+COMMENT ON FUNCTION "private"."complete_word"(text, private.search_unit[]) IS 'The words that an unfinished one most often stands for in fifty profiles that have it and the others, as [{from,
+to}]; null if it is the only one. By the lexicon alone, callers with a token lose .006 nDCG on the labelled set.';
 
 COMMENT ON FUNCTION "private"."confirm_user"() IS 'Activates a pending account in the transaction that confirms its address. Only once: who was deactivated since stays
 so. Definer, because Auth updates the account as its own role.';
@@ -6343,8 +6362,10 @@ COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. De
 
 COMMENT ON FUNCTION "private"."describe_service"() IS 'What the metrics say of the database. Definer, because edge_functions has no rights on its tables.';
 
-COMMENT ON FUNCTION "private"."entry_parts"(bigint) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
+COMMENT ON FUNCTION "private"."entry_parts"(private.search_entries) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
 more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
+
+COMMENT ON FUNCTION "private"."entry_text"(private.search_entries) IS 'The text that a profile''s embedding is made from.';
 
 COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
 by "Deleted user", and so do reservations; reports by and about the person keep their evidence for 180 days. Definer,
@@ -6781,7 +6802,7 @@ words that nobody has and the model does not know.';
 COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
 mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
 who has the first, and of a place, whose name `place` is, who lives there; `query` finds who has either. `is_named`:
-above all a name.';
+above all a name of people or places.';
 
 COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
 
@@ -6812,6 +6833,14 @@ GRANT EXECUTE ON FUNCTION "private"."corrections_of"(text, boolean) TO "postgres
 REVOKE ALL ON FUNCTION "private"."denied_words"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."denied_words"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."entry_parts"(private.search_entries) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."entry_parts"(private.search_entries) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."entry_text"(private.search_entries) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."entry_text"(private.search_entries) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."export_account"() FROM PUBLIC;
 
