@@ -1,5 +1,5 @@
 /** What the webhook is told of, and in which order. */
-import { equal, idOf, iso, type Json, passTime, refuses, sql, talk, test } from './fixture.ts'
+import { equal, idOf, iso, type Json, passTime, refuses, runJob, sql, talk, test } from './fixture.ts'
 import { claimWebhooks, clear, dead, finish, meet, offer, outbox, waiting } from './outbox.ts'
 
 /** As meet, with a webhook that is told of events. */
