@@ -2,13 +2,14 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 import { errorMap, explainErrors } from '../../functions/_shared/validate.ts'
 import { formats, type Kind, kinds, type Row } from './format.ts'
 import { batchesOf, type Line } from './read.ts'
-import { conclusions, preparations, statements, undo } from './statements.ts'
+import { audit, conclusions, preparations, statements, undo } from './statements.ts'
 
 const number = (value: number): string => value.toLocaleString('en')
 
 /**
- * Loads a folder in one transaction, prints each line that does not fit and the sums, and returns whether all fit. If
- * one does not, and for a check, the transaction is rolled back.
+ * Loads a folder, prints each line that does not fit and the sums, and returns whether all fit. Each batch is committed,
+ * so that an import that was killed goes on when it is repeated; for a check, and from the first batch on in which a
+ * line does not fit, nothing is.
  */
 export const load = async (folder: string, query: Query, since: Date | null, isCheck: boolean): Promise<boolean> => {
   let amiss = 0
@@ -39,8 +40,11 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
     return since === null || moment === undefined || new Date(String(moment)) >= since
   }
 
-  await query('begin', [])
-  for (const statement of preparations) await query(statement, [])
+  const begin = async (): Promise<void> => {
+    for (const statement of ['begin', ...preparations]) await query(statement, [])
+  }
+  await begin()
+  let written = 'nothing was written'
   const counts: string[] = []
   for (const kind of kinds) {
     const ids = new Set<unknown>()
@@ -57,13 +61,23 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
         return isWanted(row)
       })
       if (fitting.length > 0) await write(kind, fitting)
+      if (amiss === 0 && !isCheck) {
+        await query('commit', [])
+        await begin()
+        written = 'what comes before the first was written'
+      }
       count += lines.length
       if (count % 100_000 === 0) console.log(`${number(count)} ${kind}`)
     }
     counts.push(`${number(count)} ${kind}`)
   }
   console.log(counts.join(', '))
-  if (amiss > 0) console.log(`${number(amiss)} lines do not fit; nothing was written`)
-  for (const statement of amiss > 0 || isCheck ? undo : conclusions) await query(statement, [])
+  if (amiss > 0) console.log(`${number(amiss)} lines do not fit; ${written}`)
+  const isDone = amiss === 0 && !isCheck
+  for (const statement of isDone ? conclusions : undo) await query(statement, [])
+  if (isDone) {
+    const [found] = await query(audit, [])
+    console.log(`Audit: ${Object.entries(found!).map(([name, count]) => `${name} ${count}`).join(', ')}`)
+  }
   return amiss === 0
 }

@@ -10,7 +10,7 @@ export const preparations = [
   'set local session_replication_role = replica',
   // Gathering an inbox or the words of all profiles takes longer than a request may.
   'set local statement_timeout = 0',
-  `create function pg_temp.expect(is_so boolean, reason text)
+  `create or replace function pg_temp.expect(is_so boolean, reason text)
   returns boolean
   language plpgsql
   as $$
@@ -19,7 +19,7 @@ export const preparations = [
     raise check_violation using message = reason;
   end
   $$`,
-  `create function pg_temp.imported(field text, user_id bigint)
+  `create or replace function pg_temp.imported(field text, user_id bigint)
   returns bigint
   language plpgsql
   as $$
@@ -200,3 +200,20 @@ export const conclusions = [
   'commit',
   'analyze',
 ]
+
+/** What is amiss after an import: every count is 0. */
+export const audit = `
+  select
+    (select count(*) * 2 - (select count(*) from private.inbox_entries) from public.conversations) as without_inbox,
+    (
+      select count(*)
+      from public.messages
+      join public.conversations on conversations.id = conversation_id
+      where user_id not in (voyager_id, local_id)
+    ) as foreign_messages,
+    (
+      select count(*)
+      from public.profiles
+      join public.users on users.id = profiles.user_id
+      where is_searchable and is_active and profiles.id not in (select profile_id from private.search_entries)
+    ) as not_found`

@@ -73,16 +73,18 @@ const seeds = {
 }
 
 /** Seeds a new database, in one transaction; does nothing if it was seeded before. */
-export const seed = async (database: Database, { seed: name, port }: Settings): Promise<void> => {
-  const before = await database.query('select from supabase_migrations.seed_files', [])
-  if (before.length > 0) return
+export const seed = async (database: Database, settings: Settings): Promise<void> => {
+  const isEmpty = async (table: string) => (await database.query(`select from ${table} limit 1`, [])).length === 0
+  if (!await isEmpty('supabase_migrations.seed_files')) return
+  // People who were imported must not be taken for those of the demo.
+  const name = await isEmpty('public.users') ? settings.seed : 'none'
   if (name === 'demo') console.log('Adding 220 demo users and their conversations …')
   const scripts = seeds[name].map((file) => {
     const record = `insert into supabase_migrations.seed_files (path, hash) values (${
       literal(`../sql/seed/${file}`)
     }, 'seed')`
     // The seed names the default address of the portraits.
-    return `${read(`sql/seed/${file}`).replaceAll('127.0.0.1:54321', `127.0.0.1:${port}`)};${record}`
+    return `${read(`sql/seed/${file}`).replaceAll('127.0.0.1:54321', `127.0.0.1:${settings.port}`)};${record}`
   })
   await inOneTransaction(database, scripts.join(';\n'))
 }
