@@ -11,9 +11,9 @@ const open = async () => {
   const folder = Deno.makeTempDirSync()
   if (prepared) cpSync(prepared, folder, { recursive: true })
   const database = await openPglite(folder)
-  const openAt = (PORT: string) =>
-    openPlatform(database, keys, readSettings({ PORT, DATA_DIR: 'memory', SEED: 'none' }))
-  const start = (PORT: string) => openAt(PORT).then(() => 'started', ({ message }) => message.slice(0, 55))
+  const openAt = (PORT: string, SEED = 'none') =>
+    openPlatform(database, keys, readSettings({ PORT, DATA_DIR: 'memory', SEED }))
+  const start = (...at: [string, string?]) => openAt(...at).then(() => 'started', ({ message }) => message.slice(0, 55))
   const platform = await openAt('8001')
   return { database, platform, start }
 }
@@ -52,6 +52,15 @@ check('a photo of this machine is one of its own port, to which those of another
   equal(await start('8002'), 'started')
   equal(await database.query('select image_url from public.profiles', []), [{ image_url: photo(8002) }])
   equal([await save(photo(8001)), await save(photo(8002))], ['23514', 'saved'])
+})
+
+check('people who were imported are not mixed with those of the demo', {}, async () => {
+  const { database, start } = await open()
+  await database.run(`
+    delete from supabase_migrations.seed_files;
+    insert into public.users (name, email) values ('Ana', 'ana@tests.example')`)
+  equal(await start('8001', 'demo'), 'started')
+  equal(await database.query('select name from public.users', []), [{ name: 'Ana' }])
 })
 
 check('one machine runs the jobs of the schedule, and deletes dead letters as Supabase does', {}, async () => {
