@@ -68,7 +68,7 @@ const numbers = (length: number) => Array.from({ length }, (_, n) => n)
 
 test('a long export is complete and in order, wherever its pieces end', async () => {
   const [writer, host, guest] = await people('writer', 'host', 'guest')
-  // All that fits into a piece beside its conversation. Where the next piece goes on there, there is nothing left of it.
+  // All that a piece holds beside its conversation: the next piece goes on there, and finds nothing left.
   await fill(await talk(host, guest), host, guest, 100)
   const expected: string[][] = []
   for (const [place, length] of [0, 98, 0, 100, 101, 99, 0, 1, 500, 0].entries()) {

@@ -85,5 +85,5 @@ as $$
 $$;
 comment on function private.to_contact(public.users, bigint, text, bigint[]) is
   'A participant as list and export show them: the address always or after_reply, and never across a block (cut_off).
-With format, because json_build_object took a fifth of a page of 50; without `set search_path` and a subquery, so that it
-is inlined: a call for each of them took as long as the rest.';
+With format, because json_build_object took a fifth of a page of 50. Without a subquery and `set search_path`, so that
+it is inlined: not inlined it took as long as all else.';

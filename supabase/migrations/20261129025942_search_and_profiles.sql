@@ -6885,8 +6885,8 @@ COMMENT ON FUNCTION "private"."tags_of"(integer[]) IS 'How the index says that s
 COMMENT ON FUNCTION "private"."time_zone_of"(text, text) IS 'The time zone of a profile''s place by its IANA name; null if it is unknown.';
 
 COMMENT ON FUNCTION "private"."to_contact"(public.users, bigint, text, bigint[]) IS 'A participant as list and export show them: the address always or after_reply, and never across a block (cut_off).
-With format, because json_build_object took a fifth of a page of 50; without `set search_path` and a subquery, so that it
-is inlined: a call for each of them took as long as the rest.';
+With format, because json_build_object took a fifth of a page of 50. Without a subquery and `set search_path`, so that
+it is inlined: not inlined it took as long as all else.';
 
 COMMENT ON FUNCTION "private"."to_latin"(text) IS 'Lower-case Greek and Cyrillic letters in their usual Latin spelling, as functions/_shared/fold.ts.';
 
