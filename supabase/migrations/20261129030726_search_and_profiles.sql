@@ -4386,7 +4386,6 @@ CREATE OR REPLACE FUNCTION private.participants_of (
   )
   LANGUAGE plpgsql
   STABLE
-  SECURITY DEFINER
   ROWS 10
   SET search_path TO ''
   SET plan_cache_mode TO 'force_generic_plan'
@@ -6780,8 +6779,7 @@ whoever draws the later one has waited for the lock on the conversation or the r
 
 COMMENT ON FUNCTION "private"."own_message_for_update"(bigint, bigint) IS 'The caller''s message; locks the caller and the conversation. Raises 404 alike without one and for others''.';
 
-COMMENT ON FUNCTION "private"."participants_of"(bigint[]) IS 'Both participants, as {id, name}, of those of these conversations that are the caller''s. Definer, because callers
-read only their own row of users.';
+COMMENT ON FUNCTION "private"."participants_of"(bigint[]) IS 'Both participants, as {id, name}, of those of these conversations that are the caller''s.';
 
 COMMENT ON FUNCTION "private"."phrase"(text[]) IS 'Finds the profiles that have these words side by side.';
 
