@@ -31,7 +31,9 @@ const fail = (reason: string): never => {
 
 /** Locks what these statements change. A request may hold one of them and wait for another: then all are let go. */
 const lockTables = async (statements: string): Promise<string> => {
-  const names = [...statements.matchAll(/^(?:ALTER TABLE|DROP INDEX|DROP TRIGGER "\w+" ON) ("\w+"[.]"\w+")/gm)]
+  const names = [...statements.matchAll(
+    /^(?:ALTER TABLE|DROP INDEX|(?:CREATE|DROP) (?:UNIQUE )?(?:INDEX|POLICY|TRIGGER) [^;]*? ON) ("?\w+"?[.]"?\w+"?)/gm,
+  )]
   const [row] = await connected(platform('pushed'), (sql) =>
     sql`
       select string_agg(distinct format('%s.%s', relnamespace::regnamespace, relname), ', ') as tables

@@ -65,9 +65,10 @@ begin
   end if;
   for list in
     select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
-    -- Each conversation counts as one message, so no more than these fit into a piece.
+    -- Each conversation counts as one message, except the first if it goes on: then one more fits into a piece. And the
+    -- next, to know that it does not.
     from private.export_conversations(array(
-      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 1
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 2
     ), emails)
     union all
     select of_reports, null, null, null, '],"reports":['
