@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import { ServiceError } from './errors.ts'
 import { type TimedStorage, withLock } from './storage.ts'
 import { createStore } from './store.ts'
@@ -94,7 +95,7 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
     // In Node it would keep the process alive.
     channel.unref?.()
-    closed.addEventListener('abort', () => channel?.close())
+    onClosed(closed, () => channel?.close())
   })
 
   const save = async (storage: TimedStorage): Promise<void> => {
