@@ -95,7 +95,7 @@ playAll([
       openPage, { inbox: { isDurable: true, loaded: true }, ...empty }])],
   ['of what is damaged there the rest is sent', inBrowser, offline, send('One', 'Two'), 100, leave, ({ origin: { values } }) => {
       const [key, { version, unsent }] = [...values].find(([key]) => isUnsent(key)) as [string, Record<string, { messages: [] }>]
-      values.set(key, { version, unsent: { messages: [null, {}, ...unsent!.messages], readMarkers: { 7: 'x' }, drafts: 5 } })
+      values.set(key, { version, unsent: { messages: [null, {}, ...unsent!.messages], readMarkers: { 7: 'x' }, drafts: { 6: 5, 7: { text: 'x' } } } })
     }, network(), openPage, 60_000, { stored: ['One', 'Two'], ...empty }, kept(0)],
   ['a storage that has get, set and delete alone keeps what two pages write at once', inBrowser,
     async ({ origin, openPage }) => {
