@@ -1,6 +1,6 @@
 const acts = new WeakMap<AbortSignal, Set<() => void>>()
 
-/** Acts once the signal is aborted, unless the result is called before. Node warns of eleven listeners of one signal. */
+/** Acts once the signal is aborted, unless the result is called first. Node warns of eleven listeners of one signal. */
 export const onClosed = (closed: AbortSignal, act: () => void): () => void => {
   const all = acts.get(closed) ?? new Set()
   if (!acts.has(closed)) closed.addEventListener('abort', () => all.forEach((one) => one()))
