@@ -1,3 +1,5 @@
+import { onClosed } from './closing.ts'
+
 // An event takes milliseconds, some 0.4 s where the database commits without waiting for its log, and longer on a slow
 // network.
 const eventTimeout = 3000
@@ -20,7 +22,7 @@ export const watchDelivery = (closed: AbortSignal, onChange: () => void) => {
     timers.clear()
     expected.clear()
   }
-  closed.addEventListener('abort', clearTimers)
+  onClosed(closed, clearTimers)
   /** This message was read or told of: its event is not awaited. */
   const seen = (conversation: number, message: number) =>
     newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))

@@ -1,5 +1,6 @@
 import { answeringOf } from './api_client.ts'
 import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
+import { onClosed } from './closing.ts'
 import { watchDelivery } from './delivery.ts'
 import { offlineError, ServiceError } from './errors.ts'
 import { isVisible, startHeartbeat, watchPage } from './page.ts'
@@ -32,7 +33,7 @@ export const createInboxChannel = (
     actions.onConnectionChange()
     actions.follow()
   })
-  closed.addEventListener('abort', stopFollowing)
+  onClosed(closed, stopFollowing)
   const resync = createTimer(actions.resync, closed)
   const recheck = createTimer(actions.recheck, closed)
   const delivery = watchDelivery(closed, () => {
@@ -109,7 +110,7 @@ export const createInboxChannel = (
     isOpen: () => channel !== null,
     open(user: number, handlers: Handlers) {
       channel = openPersistentChannel(realtime, `user:${user}`, handlers, onJoinChange, { onReady })
-      closed.addEventListener('abort', channel.close)
+      onClosed(closed, channel.close)
     },
     /** The connection for typing: a join that is refused there delays no message. */
     typingConnection: () => typing ??= openConnection(realtime),

@@ -30,6 +30,8 @@ export const createList = (
 
   const read = async (awaits: (message: number) => boolean) => {
     const isFollowed = reader.watch()
+    // Also where nobody can say what has changed.
+    if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
     const [listed, { total, conversations: counts }] = await Promise.all([
       api.conversations(closed),

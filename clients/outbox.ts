@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { replaced } from './merge.ts'
 import { createReadMarker, type Sending } from './read_marker.ts'
@@ -48,7 +49,7 @@ const createEntries = (conversation: number, { closed, unsent }: Sending) => {
   const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
   const update = (clientId: string, change: Partial<Outgoing>) =>
     set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
-  closed.addEventListener('abort', () => set([]))
+  onClosed(closed, () => set([]))
   return {
     all,
     set,

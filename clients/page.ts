@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import type { Realtime } from './types.ts'
 
 // Node and Deno have neither a document nor these events.
@@ -29,5 +30,5 @@ export const startHeartbeat = (closed: AbortSignal, realtime: Realtime, onSilenc
     // One that is sent while the last has no answer ends the connection.
     realtime.sendHeartbeat()
   }, heartbeatInterval)
-  closed.addEventListener('abort', () => clearInterval(timer))
+  onClosed(closed, () => clearInterval(timer))
 }

@@ -1,4 +1,5 @@
 import type { Session } from '@supabase/supabase-js'
+import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
 import type { Client } from './types.ts'
 
@@ -93,7 +94,7 @@ export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => 
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
     if (event === 'SIGNED_OUT' || session && !isOwn(session.user.id)) onEnd()
   })
-  closed.addEventListener('abort', () => subscription.unsubscribe())
+  onClosed(closed, () => subscription.unsubscribe())
 
   /** `owner` is the id in Auth of that user, pending until a session could be read. */
   return { ...sessions, owner: ownerKnown }

@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
 
 /** Stops waiting after a time, or when `closed` is aborted, even if the task ignores the signal that it is given. */
@@ -13,11 +14,11 @@ export const withTimeout = async <Result>(
   })
   const close = () => limit.abort(new ServiceError('Closed'))
   const timer = setTimeout(() => limit.abort(offlineError(`No answer within ${milliseconds} ms`)), milliseconds)
-  closed?.addEventListener('abort', close)
+  const forget = closed && onClosed(closed, close)
   try {
     return await Promise.race([aborted, task(limit.signal)])
   } finally {
     clearTimeout(timer)
-    closed?.removeEventListener('abort', close)
+    forget?.()
   }
 }

@@ -1,3 +1,5 @@
+import { onClosed } from './closing.ts'
+
 /** One timer, which `start` starts anew, until `closed` is aborted. */
 export const createTimer = (act: () => void, closed?: AbortSignal) => {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -13,6 +15,6 @@ export const createTimer = (act: () => void, closed?: AbortSignal) => {
     cancel()
     if (!closed?.aborted) timer = setTimeout(now, milliseconds)
   }
-  closed?.addEventListener('abort', cancel)
+  if (closed) onClosed(closed, cancel)
   return { start, now, cancel, isWaiting: () => timer !== undefined }
 }

@@ -1,4 +1,5 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import { onClosed } from './closing.ts'
 import type { InboxParts } from './parts.ts'
 import type { Store } from './store.ts'
 import { createTimer } from './timer.ts'
@@ -34,7 +35,7 @@ export const createTyping = (
     },
     closed: onInactive,
   }
-  closed.addEventListener('abort', () => channel?.close())
+  onClosed(closed, () => channel?.close())
   return {
     stop: timer.now,
     join() {

@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import { ServiceError } from './errors.ts'
 import { type TimedStorage, withLock } from './storage.ts'
 import { createStore } from './store.ts'
@@ -30,9 +31,10 @@ const version = 1
 
 const valid = <Value>(values: Readonly<Record<number, Value>>, isValid: (value: Value) => boolean) =>
   Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => isValid(value)))
+const isText = (value: unknown): boolean => typeof value === 'string'
 const isMessage = (one: UnsentMessage | null): boolean =>
   Number.isInteger(one?.conversation) &&
-  [one?.client_id, one?.content, one?.attachment ? one.attachment.url : ''].every((text) => typeof text === 'string')
+  [one?.client_id, one?.content, one?.attachment ? one.attachment.url : ''].every(isText)
 
 /** Of what is damaged, the rest counts. */
 const parse = (stored: unknown): Unsent => {
@@ -41,7 +43,7 @@ const parse = (stored: unknown): Unsent => {
   return {
     messages: Object.values(valid(unsent.messages, isMessage)),
     readMarkers: valid(unsent.readMarkers, Number.isInteger),
-    drafts: valid(unsent.drafts, (draft) => typeof draft?.text === 'string'),
+    drafts: valid(unsent.drafts, (draft) => [draft?.text, draft?.client_id].every(isText)),
   }
 }
 const serialize = (unsent: Unsent) =>
@@ -94,7 +96,7 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
     // In Node it would keep the process alive.
     channel.unref?.()
-    closed.addEventListener('abort', () => channel?.close())
+    onClosed(closed, () => channel?.close())
   })
 
   const save = async (storage: TimedStorage): Promise<void> => {

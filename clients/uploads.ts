@@ -1,3 +1,4 @@
+import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
 import { withTimeout } from './timeout.ts'
 import { createTimer } from './timer.ts'
@@ -42,11 +43,11 @@ const post = (url: string, headers: Record<string, string>, file: Blob, { onProg
     }
     request.onloadend = () => {
       silence.cancel()
-      signal?.removeEventListener('abort', silence.now)
+      forget?.()
       // Storage answers 400 to nearly all that it refuses; the real status is in the body.
       resolve(Number(/"statusCode":"(\d{3})"/.exec(request.responseText)?.[1] ?? request.status))
     }
-    signal?.addEventListener('abort', silence.now)
+    const forget = signal && onClosed(signal, silence.now)
     silence.start(longestSilence)
     request.send(file)
   })

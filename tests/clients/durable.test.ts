@@ -93,11 +93,12 @@ playAll([
     draft('Hello'), 100, ...['text', 7, {}, { version: 0, unsent: { messages: 7 } }].flatMap((value) => [
       ({ inbox, origin }: Scene) => (inbox.close(), origin.values.set([...origin.values.keys()][0]!, value)),
       openPage, { inbox: { isDurable: true, loaded: true }, ...empty }])],
-  ['of what is damaged there the rest is sent', inBrowser,
-    offline, send('One', 'Two'), 100, leave, ({ origin: { values } }) => {
-      const key = [...values.keys()].find(isUnsent)!
-      const { version, unsent: { messages } } = values.get(key) as { version: number; unsent: { messages: [] } }
-      values.set(key, { version, unsent: { messages: [null, {}, ...messages], readMarkers: { 7: 'x' }, drafts: 5 } })
+  ['of what is damaged there the rest is sent', inBrowser, offline, send('One', 'Two'), 100, leave,
+    ({ origin: { values } }) => {
+      const [key, { unsent }] = [...values].find(([key]) => isUnsent(key)) as [string, { unsent: { messages: [] } }]
+      const drafts = { 6: 5, 7: { text: 'x' } }
+      const damaged = { messages: [null, {}, ...unsent.messages], readMarkers: { 7: 'x' }, drafts }
+      values.set(key, { version: 1, unsent: damaged })
     }, network(), openPage, 60_000, { stored: ['One', 'Two'], ...empty }, kept(0)],
   ['a storage that has get, set and delete alone keeps what two pages write at once', inBrowser,
     async ({ origin, openPage }) => {

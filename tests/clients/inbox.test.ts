@@ -12,6 +12,7 @@ const ended = (...connections: number[]) => ({ client: { log } }: Scene) =>
     connections.map((n) => `disconnect ${n}`),
   )
 const noTimers = () => expect(vi.getTimerCount()).toBe(0)
+const warn = vi.spyOn(process, 'emitWarning')
 
 // deno-fmt-ignore
 playAll([
@@ -20,6 +21,8 @@ playAll([
     hear('Are you there?'), 1000, ({ inbox, table }) => expect(inbox.view.conversations)
       .toMatchObject([{ id: 7, unread: 4, Messages: [{ id: table[3]!.id, content: 'Are you there?' }] }]),
     { unread: 4 }],
+  ['Node warns of no leak, whatever is open', {},
+    ({ inbox }) => { for (const id of Array(20).keys()) inbox.open(id) }, 100, () => expect(`${warn.mock.calls}`).not.toContain('MaxListeners')],
   ['the list is throttled: a hundred events cause a few reads', {},
     repeat(100, hear('Hello'), 10), 2000, { unread: 100 },
     ({ requestsWith }) => expect(requestsWith('1 GET conversations/unread').length).toBeLessThan(6)],

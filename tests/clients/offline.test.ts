@@ -57,8 +57,9 @@ playAll([
       return refusal('invalid', 'No such cursor')
     })(scene),
     openPage, fresh, { status: 'live', texts: ['Message 1', 'Message 3'], unread: 2 }],
-  ['the list is read also while the service cannot say what has changed', inBrowser, 1100, leave, hear('Next'),
-    intercept((_, __, path) => /changes/.test(path) ? refusal('unavailable', 'Busy') : null), openPage, { unread: 4 }],
+  ['the list and the blocks are read also while the service cannot say what has changed', inBrowser, 1100, leave,
+    hear('Next'), forget, intercept((_, __, path) => /changes/.test(path) ? refusal('unavailable', 'Busy') : null),
+    openPage, { unread: 4 }, reads('me/blocks', 1)],
   ['another user sees nothing of it, and it is gone, also if the one before was not there to delete it', inBrowser,
     1100, leave, (scene) => expect(JSON.stringify(seen(scene))).toContain('Message 3'),
     offline, ({ openPage }) => openPage(2), unknown, (scene) => expect(seen(scene)).toBe(undefined)],
