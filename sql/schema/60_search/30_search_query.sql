@@ -169,9 +169,9 @@ declare
   adjective constant text[] :=
     private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
-  -- Most of fifty who have the word have it in their name.
+  -- Most of fifty who have the word have it in their name, or for their city or country.
   is_name constant boolean := (not part.is_known or private.is_listed(consonants)) and (
-    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':A')::tsquery)) > count(*)
+    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':AC')::tsquery)) > count(*)
     from (select words from private.search_words where words @@ private.lexeme(word)::tsquery limit 50) as sample
   );
   corrections text[];
@@ -378,6 +378,8 @@ begin
     pieces := case
       when part.run is null and not part.is_known
         and private.holders_of(array[part.word || case when part.unfinished then '*' else '' end]) = 0
+        -- Gateshead is a place.
+        and (private.read_place(words, at, places)).words is null
         then private.split_of(part.word)
     end;
     if pieces is not null then
