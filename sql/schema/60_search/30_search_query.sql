@@ -286,14 +286,13 @@ comment on function private.read_exclusion(private.query_word, text[], private.p
 it; and who says so (private.denied_words).';
 
 create function private.read_unit(
-  words private.query_word[], at integer, places private.place_name[], names_only boolean
+  words private.query_word[], at integer, places private.place_name[], names_only boolean, profiles double precision
 )
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   part constant private.query_word := words[at];
-  profiles constant double precision := private.count_profiles();
   unit private.search_unit := private.read_place(words, at, places);
   place private.search_unit;
 begin
@@ -357,6 +356,8 @@ declare
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
+  -- Once, since it may read the whole index.
+  profiles constant double precision := private.count_profiles();
   part private.query_word;
   unit private.search_unit;
   phrase text[];
@@ -389,7 +390,9 @@ begin
       ) || words[at + 1:];
       continue;
     end if;
-    unit := private.read_unit(words => words, at => at, places => places, names_only => are_light);
+    unit := private.read_unit(
+      words => words, at => at, places => places, names_only => are_light, profiles => profiles
+    );
     if unit.corrected is not null then
       asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
     elsif part.run is null and unit.place is null and not part.is_known

@@ -5044,6 +5044,8 @@ declare
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
+  -- Once, since it may read the whole index.
+  profiles constant double precision := private.count_profiles();
   part private.query_word;
   unit private.search_unit;
   phrase text[];
@@ -5076,7 +5078,9 @@ begin
       ) || words[at + 1:];
       continue;
     end if;
-    unit := private.read_unit(words => words, at => at, places => places, names_only => are_light);
+    unit := private.read_unit(
+      words => words, at => at, places => places, names_only => are_light, profiles => profiles
+    );
     if unit.corrected is not null then
       asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
     elsif part.run is null and unit.place is null and not part.is_known
@@ -5108,7 +5112,8 @@ CREATE OR REPLACE FUNCTION private.read_unit (
   words      private.query_word[],
   at         integer,
   places     private.place_name[],
-  names_only boolean
+  names_only boolean,
+  profiles   double precision
 )
   RETURNS private.search_unit
   LANGUAGE plpgsql
@@ -5117,7 +5122,6 @@ CREATE OR REPLACE FUNCTION private.read_unit (
   AS $function$
 declare
   part constant private.query_word := words[at];
-  profiles constant double precision := private.count_profiles();
   unit private.search_unit := private.read_place(words, at, places);
   place private.search_unit;
 begin
@@ -6860,7 +6864,7 @@ COMMENT ON FUNCTION "private"."read_place"(private.query_word[], integer, privat
 
 COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, from its private.query_words.';
 
-COMMENT ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) IS 'The place, phrase or word of a query that begins with this word.';
+COMMENT ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) IS 'The place, phrase or word of a query that begins with this word.';
 
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query. `others` are its neighbours written together with it; `names_only`: in names alone.';
 
@@ -7199,9 +7203,9 @@ REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], pr
 
 GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."replace_interests"(bigint, jsonb) FROM PUBLIC;
 
