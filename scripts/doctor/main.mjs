@@ -14,18 +14,29 @@ const usage = `usage: npm run doctor -- --remote <project URL> [--write]
   SUPABASE_SECRET_KEY        sb_secret_…, or the older service_role key
   --write                    also signs up two people, lets them exchange a message, and erases them`
 
+/** Whether a key is a secret one; an older one is a token of this role. */
+const isSecret = (key) => {
+  const claims = Buffer.from(key.split('.')[1] ?? '', 'base64url').toString()
+  return key.startsWith('sb_secret_') || /"role": ?"service_role"/.test(claims)
+}
+
 const open = () => {
   const { values } = parseArgs({ options: { remote: { type: 'string' }, write: { type: 'boolean' } } })
   const { remote = '', write } = values
-  const { SUPABASE_PUBLISHABLE_KEY: publishableKey, SUPABASE_SECRET_KEY: secretKey } = process.env
+  const { SUPABASE_PUBLISHABLE_KEY: publishableKey = '', SUPABASE_SECRET_KEY: secretKey = '' } = process.env
   failIf({ '--remote is missing': !remote, [`"${remote}" is not a URL`]: !URL.canParse(remote) })
   const project = openProject({ url: new URL(remote), publishableKey, secretKey })
-  const { protocol } = project.url
+  const { protocol, username, password } = project.url
+  // What cannot be sent, fetch would print.
+  const isSendable = (key) => /^[!-~]*$/.test(key)
   failIf({
+    'The URL must not have a password': username || password,
     'The URL must begin with https:, because the keys are sent to it': protocol !== 'https:' &&
       !(protocol === 'http:' && project.isLocal),
     'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,
+    'SUPABASE_PUBLISHABLE_KEY is a secret key': isSecret(publishableKey),
     'SUPABASE_SECRET_KEY is not set': !secretKey,
+    'A key has a space, a line or a sign that none has': !isSendable(publishableKey) || !isSendable(secretKey),
   })
   return { ...checksOf(project), ...(write && { write: () => journey(project) }) }
 }

@@ -84,11 +84,13 @@ describe('--write', () => {
   test('an account that cannot be erased is named, and the other one is erased', async () => {
     const tokens: string[] = []
     const answer: Answer = ({ method, path, headers }) => {
+      // What else fails says more than a line takes.
+      if (path.startsWith('/rest/v1/')) return Response.json({ message: 'x'.repeat(300) })
       if (method !== 'DELETE' || !path.endsWith('/users/me')) return null
       return tokens.push(headers.get('Authorization')!) === 1 ? new Response('{}', { status: 500 }) : null
     }
     const { write: line } = await diagnose(origin, 'write', { answer })
-    expect(line).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: DELETE: 500 {}$/)
+    expect(line).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: DELETE: 500 {}; users shows/)
     const me = (token: string) => fetch(`${origin}/functions/v1/users/me`, { headers: { Authorization: token } })
     expect((await Promise.all(tokens.map(me))).map(({ status }) => status)).toEqual([200, 401])
   })
@@ -139,12 +141,16 @@ describe('wrong calls print one line and the usage, send nothing, and end with 2
     ['no TLS', ['--remote', 'http://project.invalid'], {}, /https:/],
     ['a loopback name that is none', ['--remote', 'http://127.0.0.1.project.invalid'], {}, /https:/],
     ['another protocol', ['--remote', 'ftp://127.0.0.1'], {}, /https:/],
+    ['a password', ['--remote', 'https://me:hunter2@project.invalid'], {}, /must not have a password/],
+    ['a key of two lines', remote, { SUPABASE_SECRET_KEY: 'sb_secret_hunter2\nx' }, /A key has a space, a line/],
+    ['a secret key to be public', remote, { SUPABASE_PUBLISHABLE_KEY: 'sb_secret_hunter2' }, /is a secret key/],
     ['no publishable key', remote, { SUPABASE_PUBLISHABLE_KEY: '' }, /SUPABASE_PUBLISHABLE_KEY is not set/],
     ['no secret key', remote, { SUPABASE_SECRET_KEY: '' }, /SUPABASE_SECRET_KEY is not set/],
   ])('%s', async (_, args, env, reason) => {
     const { code, output, errors } = await runDoctor(args, env)
     expect(errors.split('\n')[0]).toMatch(reason)
     expect(errors).toContain('usage: npm run doctor')
+    expect(errors).not.toContain('hunter2')
     expect({ code, output }).toEqual({ code: 2, output: '' })
   })
 })

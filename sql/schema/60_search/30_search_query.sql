@@ -169,9 +169,9 @@ declare
   adjective constant text[] :=
     private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
-  -- Most of fifty who have the word have it in their name.
+  -- Most of fifty who have the word have it in their name, or for their city or country.
   is_name constant boolean := (not part.is_known or private.is_listed(consonants)) and (
-    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':A')::tsquery)) > count(*)
+    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':AC')::tsquery)) > count(*)
     from (select words from private.search_words where words @@ private.lexeme(word)::tsquery limit 50) as sample
   );
   corrections text[];
@@ -286,14 +286,13 @@ comment on function private.read_exclusion(private.query_word, text[], private.p
 it; and who says so (private.denied_words).';
 
 create function private.read_unit(
-  words private.query_word[], at integer, places private.place_name[], names_only boolean
+  words private.query_word[], at integer, places private.place_name[], names_only boolean, profiles double precision
 )
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   part constant private.query_word := words[at];
-  profiles constant double precision := private.count_profiles();
   unit private.search_unit := private.read_place(words, at, places);
   place private.search_unit;
 begin
@@ -357,6 +356,8 @@ declare
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
+  -- Once, since it may read the whole index.
+  profiles constant double precision := private.count_profiles();
   part private.query_word;
   unit private.search_unit;
   phrase text[];
@@ -378,6 +379,8 @@ begin
     pieces := case
       when part.run is null and not part.is_known
         and private.holders_of(array[part.word || case when part.unfinished then '*' else '' end]) = 0
+        -- Gateshead is a place.
+        and (private.read_place(words, at, places)).words is null
         then private.split_of(part.word)
     end;
     if pieces is not null then
@@ -387,7 +390,9 @@ begin
       ) || words[at + 1:];
       continue;
     end if;
-    unit := private.read_unit(words => words, at => at, places => places, names_only => are_light);
+    unit := private.read_unit(
+      words => words, at => at, places => places, names_only => are_light, profiles => profiles
+    );
     if unit.corrected is not null then
       asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
     elsif part.run is null and unit.place is null and not part.is_known
