@@ -7,9 +7,9 @@ import { audit, conclusions, preparations, statements, undo } from './statements
 const number = (value: number): string => value.toLocaleString('en')
 
 /**
- * Loads a folder, prints each line that does not fit and the sums, and returns whether all fit. Each batch is committed,
- * so that an import that was killed goes on when it is repeated; for a check, and from the first batch on in which a
- * line does not fit, nothing is.
+ * Loads a folder, prints each line that does not fit and the sums, and returns whether all fit. Each batch is
+ * committed, so that an import that was killed goes on when it is repeated; for a check, and from the first batch on in
+ * which a line does not fit, nothing is.
  */
 export const load = async (folder: string, query: Query, since: Date | null, isCheck: boolean): Promise<boolean> => {
   let amiss = 0

@@ -88,8 +88,8 @@ check('a truncated body is 400 and is not logged as an error, also without a Con
   equal(lines.filter(({ level }) => level !== 'info'), [])
 })
 
-check('an upload that trickles or never ends is 408, and one that is quick enough is taken', {}, async () => {
-  const { chunksOf } = await import('../../supabase/local/body.ts')
+check('a body that trickles or never ends is 408, one cut off is 400, a quick one is taken', {}, async () => {
+  const { chunksOf, readBody } = await import('../../supabase/local/body.ts')
   /** What becomes of so many chunks of this size, one every few milliseconds. */
   const read = async (chunks: number, bytes: number, pace: object) => {
     const pull = async (stream: ReadableStreamDefaultController<Uint8Array>) => {
@@ -105,6 +105,11 @@ check('an upload that trickles or never ends is 408, and one that is quick enoug
   equal(await read(1000, 10_000, { milliseconds: 100 }), 408)
   equal(await read(30, 10_000, {}), 30)
   equal(await read(5, 1, { firstMilliseconds: 30_000 }), 5)
+  // What is read whole has all its time from the beginning.
+  const whole = (start: (stream: ReadableStreamDefaultController<Uint8Array>) => void) =>
+    readBody(new ReadableStream({ start }), { milliseconds: 50 }).then(() => 'read', ({ status }) => status)
+  equal(await whole((stream) => stream.enqueue(new Uint8Array(1))), 408)
+  equal(await whole((stream) => stream.error(new Error('connection lost'))), 400)
 })
 
 const expectQueue = async (capacity: number) => {

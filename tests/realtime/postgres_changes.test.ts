@@ -95,17 +95,6 @@ test('outsiders receive no change, nor does who was deactivated or has left; the
   expect(all).toEqual([[ids[1], ids[3]], [], [ids[2]], [], ids])
 })
 
-test.each([
-  ['a public channel', {}, 'PrivateOnly: This project only allows private channels'],
-  ['an unknown private topic', { private: true }, /^Unauthorized: .*: rows$/],
-])('no changes can be subscribed to on %s', async (_, config, reason) => {
-  for (const client of [await connect((await signUp('Ana')).token), await connect()]) {
-    const channel = client.channel('rows', { config })
-    channel.on('postgres_changes', { event: '*', schema: 'public', table: 'messages' }, () => {})
-    expect(await join(channel)).toEqual({ status: 'CHANNEL_ERROR', reason: expect.stringMatching(reason) })
-  }
-})
-
 test('a filter passes the changes that match and no others', async () => {
   const { ana, ben, conversation } = await openPair()
   const end = await openConversation(ana, await signUp('Cat'))

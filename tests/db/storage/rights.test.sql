@@ -1,6 +1,6 @@
 -- Who may do what with the rows of storage.objects. That Storage asks for each of its requests, also after a block or
 -- an erasure, is in tests/contract/storage.test.ts; which file a message may have, in tests/rules/messages.rules.ts.
-select plan(60);
+select plan(58);
 -- As Storage does: it says what it is asked to do, and that it deletes.
 set local storage.operation = 'storage.object.upload';
 set local storage.allow_delete_query = 'true';
@@ -115,20 +115,6 @@ cross join (
     ),
     ('select from storage.objects where name = ''{dans}/{uuid}/map.png''', '', 'ana')
 ) as attempts (statement, done, who);
-select is(
-  pg_temp.who_can(
-    'delete from storage.objects where name = ''{own}/{uuid}/map.png''',
-    'update public.messages set attachment = '
-      || '''{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'' '
-      || 'where id = (select max(id) from public.messages where conversation_id = {own})'
-  ),
-  'nobody', 'nobody removes a file that a message has'
-);
-select is_empty(
-  $$ select policyname from pg_policies where schemaname = 'storage' and roles <> '{authenticated}' $$,
-  'every policy on files is for authenticated'
-);
-
 select is(
   pg_temp.who_can(pg_temp.upload(bucket, name, owner)), who,
   format('%s can upload %s to %s as %s', who, name, bucket, owner)

@@ -66,9 +66,10 @@ const closed: [string, Headers][] = [
 ]
 test.each(closed)('every page is closed %s', async (_, headers) => {
   for (const [path, shown, otherwise] of pages) {
-    const { status, text } = await send(path, headers)
+    const { status, text, headers: answered } = await send(path, headers)
     // Under another name there is not even the form for the key.
     expect([path, [otherwise, 404]]).toEqual([path, expect.arrayContaining([status])])
+    if (!path.startsWith('/rest/')) expect(answered['access-control-allow-origin']).toBeUndefined()
     expect(text).not.toMatch(shown)
     expect(text).not.toMatch(/token=|sb_/)
   }
