@@ -21,7 +21,7 @@ const leastPrecision = 0.15
 const database = await openEmpty()
 const queries = (await loadLabelled(database)).filter(({ vector }) => vector)
 const rows = await database.query(
-  'select profile_id::integer as id, private.entry_text(entry) as text from private.search_entries as entry order by 1',
+  'select profile_id::integer as id, private.entry_text(profile_id) as text from private.search_entries order by 1',
   [],
 )
 await database.query('update private.search_models set measured_profiles = 0 where name = $1', [embedder.model])

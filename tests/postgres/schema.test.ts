@@ -55,8 +55,8 @@ const tolerated = {
     // One of its own would keep the planner from inlining it.
     // deno-fmt-ignore
     ...[
-      'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'print_latest', 'shown_score', 'to_contact',
-      'to_message_view', 'to_state', 'weight_value',
+      'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'print_latest', 'shown_score',
+      'to_contact', 'to_message_view', 'to_state', 'weight_value',
     ],
   ],
 }

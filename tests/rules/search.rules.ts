@@ -240,7 +240,8 @@ const recompute = (details: Json): number => {
   const score = named ? 1 : matched === asked ? fused + 0.15 * (1 - fused) : fused
   const highest = ratio * trust / all
   const share = score / highest
-  const shown = share < 1 + 1e-8 ? share * 0.57 : 0.7 + (score - highest) * 0.3 / (1 - highest)
+  const low = share < 0.88 ? share * 0.5 / 0.88 : 0.5 + (share - 0.88) * 0.199 / 0.12
+  const shown = share < 1 + 1e-8 ? low : 0.7 + (score - highest) * 0.3 / (1 - highest)
   const own = shown + context * Math.min(0.1 * shown, 0.9 * ((keyword > 0 ? 1 : 0.699) - shown))
   return lives === null || named ? own : lives ? 0.5 + 0.5 * own : 0.499 * own
 }

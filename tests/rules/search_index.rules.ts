@@ -133,8 +133,7 @@ test('a new text is embedded again and its old vector goes at once; what is not 
 test('what is embedded, by whatever provider, has neither a name nor an address', async () => {
   const names = { name: 'Ana', first_name: 'Anabela', last_name: 'Costa' }
   const texts = { biography: 'Hiking', city: 'Faro', bio: 'Tiles', location: 'By the sea' }
-  const { id } = await person('cat', { ...names, ...texts, is_searchable: true })
-  const made = 'select private.entry_text(entry), private.context_text($1) from private.search_entries as entry'
-  const embedded = await sql(`${made} where user_id = $1`, [id])
+  const { id, profileId } = await person('cat', { ...names, ...texts, is_searchable: true })
+  const embedded = await sql('select private.entry_text($1), private.context_text($2)', [profileId, id])
   equal(embedded, [['Faro. Hiking', 'Tiles. By the sea']])
 })

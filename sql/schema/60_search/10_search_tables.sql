@@ -36,7 +36,8 @@ create table private.search_entries (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_entries is
-  'The searchable profiles of active users, as hits show them. While `content_hash` stays, the embedding is kept.';
+  'The profiles that a search can find, as hits show them: the searchable ones of active users.';
+comment on column private.search_entries.content_hash is 'While it stays the same, the embedding is kept.';
 -- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
 -- line: out of line, a hundred neighbours take 6.5 ms instead of 1.2.
 alter table private.search_entries alter column biography set storage external;
@@ -79,12 +80,13 @@ alter table private.search_words enable row level security;
 
 create table private.search_lexicon (
   word text collate "C" not null,
-  holders integer not null
+  holders integer not null,
+  named real not null
 ) with (fillfactor = 80);
 comment on table private.search_lexicon is
-  'Every word of the index and how many profiles have it. A change adds new words; an hourly job counts
-(private.count_words). It has no unique constraint: two transactions that add the same words would wait for each other,
-and in another order deadlock. What both add is there twice until the next count.';
+  'Every word of the index, how many profiles have it, and the sum of what private.naming says of it. A change adds new
+words; an hourly job counts (private.count_words). It has no unique constraint: two transactions that add the same words
+would wait for each other, and in another order deadlock. What both add is there twice until the next count.';
 create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
 

@@ -201,18 +201,19 @@ end
 $$;
 comment on function private.words_vector(public.profiles, text, text[]) is 'The private.search_words of a profile.';
 
-create function private.entry_text(entry private.search_entries)
+create function private.entry_text(profile bigint)
 returns text
-language plpgsql immutable parallel safe set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return concat_ws(
-    '. ', nullif(array_to_string(entry.interests, ', '), ''), concat_ws(', ', entry.city, entry.country),
-    entry.biography
+  return (
+    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
+    from private.search_entries
+    where profile_id = profile
   );
 end
 $$;
-comment on function private.entry_text is 'The text that a profile''s embedding is made from.';
+comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
 
 create function private.context_text(person bigint)
 returns text

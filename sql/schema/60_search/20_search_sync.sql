@@ -1,5 +1,19 @@
 -- Keeps the index in sync, in the transaction that changes a profile.
 
+create function private.naming(weights text[])
+returns real
+language sql immutable parallel safe
+as $$
+  select case
+    when weights && '{A,C}' then 1
+    when weights && '{B}' then -1
+    -- A biography may mention a name.
+    else -0.5
+  end
+$$;
+comment on function private.naming(text[]) is
+  'Whether a profile has a word as a name of people or places, by its weights there: 1, or less.';
+
 create function private.refresh_search_entry(profile bigint)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -77,8 +91,8 @@ begin
   on conflict (profile_id) do update set words = excluded.words
   where stored.words <> excluded.words;
   if found then
-    insert into private.search_lexicon (word, holders)
-    select lexeme, 1
+    insert into private.search_lexicon (word, holders, named)
+    select lexeme, 1, private.naming(weights)
     from unnest(vector)
     where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
   end if;

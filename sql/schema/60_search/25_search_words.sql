@@ -166,16 +166,16 @@ begin
   where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
   merge into private.search_lexicon as lexicon
   using (
-    select lexeme as word, count(*)::integer as holders
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
     from private.search_words
     cross join lateral unnest(words)
     group by lexeme
   ) as counted
   on counted.word = lexicon.word
-  when matched and lexicon.holders <> counted.holders then
-    update set holders = counted.holders
+  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
+    update set holders = counted.holders, named = counted.named
   when not matched then
-    insert values (counted.word, counted.holders)
+    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
   -- A transaction under way may have found it here: then it is there again after the next count.
   when not matched by source then
     delete;

@@ -2,13 +2,13 @@
 
 create type private.search_unit as (
   number integer, words text[], exact text[], loose text[], quoted boolean, place text, rarity double precision,
-  is_named boolean, exact_query tsquery, corrected text, query tsquery
+  is_named boolean, exact_query tsquery, corrected text, is_home boolean, query tsquery
 );
 comment on type private.search_unit is
   'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
 mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
-who has the first, and of a place, whose name `place` is, who lives there; `query` finds who has either. `is_named`:
-above all a name of people or places.';
+who has the first, and of a place who lives there, `query` who has either. `place` is its name, and `is_home`: the query
+is about its people only. `is_named`: above all a name of people or places.';
 
 create type private.search_query as (
   units private.search_unit[], excluded tsquery, corrections jsonb, completions jsonb, unknown text[],
@@ -64,33 +64,32 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$ begin return array(select '@in ' || place from unnest(places) as place); end $$;
 comment on function private.tags_of(integer[]) is 'How the index says that somebody lives in one of these places.';
 
-create function private.holders_of(terms text[])
-returns double precision
+create function private.word_counts(terms text[], out holders double precision, out named double precision)
 language plpgsql stable security invoker set search_path = ''
 set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
-  return (
-    select coalesce(sum(holders), 0)
-    from (
-      select max(found.holders) as holders
-      from unnest(terms) as term
-      -- With its own limit each term is a range of the index; joined, Postgres read the whole lexicon for each.
-      cross join lateral (
-        select lexicon.word, lexicon.holders
-        from private.search_lexicon as lexicon
-        where lexicon.word >= rtrim(term, '*') collate "C"
-          -- The greatest character after a beginning is above all words that have it.
-          and lexicon.word <= (case when term like '%*' then rtrim(term, '*') || u&'\+10FFFF' else term end) collate "C"
-        limit 1000
-      ) as found
-      group by found.word
+  select coalesce(sum(counted.holders), 0), coalesce(sum(counted.named), 0)
+  into holders, named
+  from (
+    select max(found.holders) as holders, max(found.named) as named
+    from unnest(terms) as term
+    -- With its own limit each term is a range of the index; joined, Postgres read the whole lexicon for each.
+    cross join lateral (
+      select lexicon.word, lexicon.holders, lexicon.named
+      from private.search_lexicon as lexicon
+      where lexicon.word >= rtrim(term, '*') collate "C"
+        -- The greatest character after a beginning is above all words that have it.
+        and lexicon.word <= (case when term like '%*' then rtrim(term, '*') || u&'\+10FFFF' else term end) collate "C"
       limit 1000
-    ) as counted
-  );
+    ) as found
+    group by found.word
+    limit 1000
+  ) as counted;
 end
 $$;
-comment on function private.holders_of(text[]) is 'About how many profiles have any of these terms.';
+comment on function private.word_counts(text[]) is
+  'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 create type private.query_word as (
   word text, run integer, quoted boolean, excluded boolean, unfinished boolean, is_known boolean, is_where boolean,
@@ -120,19 +119,13 @@ begin
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
-    -- there and it is all that is asked or written like a name. Where nobody lives, somebody may have the name.
+    -- there and it is all that is asked or written like a name.
     and case
-      when part.is_near then true
+      when part.is_where or part.is_near then true
       when exists (
         select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
-      ) then part.is_where or not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
-      else (part.is_where or not is_ambiguous and (size > 1 or private.holders_of(array[term]) = 0)) and not exists (
-        select from private.search_words as stored
-        where stored.words @@ (
-          select private.all_of((private.lexeme(word) || ':A')::tsquery)
-          from unnest(string_to_array(candidate, ' ')) as word
-        )
-      )
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      else not is_ambiguous and (size > 1 or (private.word_counts(array[term])).holders = 0)
     end
   order by size desc
   limit 1;
@@ -152,6 +145,10 @@ begin
   unit.exact_query := private.any_term(unit.exact);
   unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
+  -- Where nobody lives, somebody may have the name.
+  unit.is_home := part.is_near
+    or exists (select from private.search_words as stored where stored.words @@ unit.exact_query)
+    or (private.word_counts(unit.words)).named <= 0;
   return unit;
 end
 $$;
@@ -162,18 +159,12 @@ create function private.read_word(
 )
 returns private.search_unit
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   word constant text := part.word;
   adjective constant text[] :=
     private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
-  -- Most of fifty who have the word have it in their name, or for their city or country.
-  is_name constant boolean := (not part.is_known or private.is_listed(consonants)) and (
-    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':AC')::tsquery)) > count(*)
-    from (select words from private.search_words where words @@ private.lexeme(word)::tsquery limit 50) as sample
-  );
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
@@ -191,11 +182,11 @@ begin
         private.latin_spelling(word),
         case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
-        case when consonants ~ '^~latin .{4}' and is_name then consonants end
+        case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
       where private.is_listed(spelling)
     );
-  is_begun := private.holders_of(unit.exact || unit.loose) > 0;
+  is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
@@ -206,8 +197,7 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := not part.is_known and is_name
-    or not part.is_language and private.holders_of(adjective) > case when part.is_known then 2 else 0 end;
+  unit.is_named := (private.word_counts(unit.exact)).named > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -285,63 +275,12 @@ comment on function private.read_exclusion(private.query_word, text[], private.p
   'Finds whom a query excludes: who lives in a place, has a phrase, or a denied word in any form without saying to lack
 it; and who says so (private.denied_words).';
 
-create function private.read_unit(
-  words private.query_word[], at integer, places private.place_name[], names_only boolean, profiles double precision
-)
-returns private.search_unit
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  part constant private.query_word := words[at];
-  unit private.search_unit := private.read_place(words, at, places);
-  place private.search_unit;
-begin
-  if unit.words is null and part.run is not null then
-    unit.words := array(select word from unnest(words[at:]) where run = part.run);
-    unit.exact := unit.words;
-    unit.loose := array_remove(array[private.latin_spelling(array_to_string(unit.words, ''))], null);
-    unit.exact_query := private.phrase(unit.words);
-    unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
-  elsif unit.words is null then
-    unit := private.read_word(
-      part => part, places => places, names_only => names_only,
-      others => array(
-        select joined
-        from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
-        where private.is_listed(joined)
-      )
-    );
-    if unit.corrected is not null then
-      -- in Madrdi
-      words[at].word := unit.corrected;
-      place := private.read_place(
-        words, at, array(select named from private.places_named(array[unit.corrected]) as named)
-      );
-      place.corrected := unit.corrected;
-      if place.words is not null then
-        unit := place;
-      end if;
-    end if;
-  end if;
-  unit.quoted := part.quoted;
-  unit.rarity := ln(1 + profiles / greatest(1, least(profiles, case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.place is null and cardinality(unit.words) > 1
-      then (select min(private.holders_of(array[word])) from unnest(unit.words) as word)
-    else coalesce(
-      nullif(private.holders_of(unit.exact), 0), private.holders_of(case when unit.place is null then unit.loose end)
-    )
-  end)));
-  return unit;
-end
-$$;
-comment on function private.read_unit is 'The place, phrase or word of a query that begins with this word.';
-
 create function private.read_query(typed jsonb)
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  profiles constant double precision := private.count_profiles();
   unsaid constant private.query_word :=
     row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word;
   words private.query_word[] :=
@@ -356,55 +295,92 @@ declare
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
-  -- Once, since it may read the whole index.
-  profiles constant double precision := private.count_profiles();
   part private.query_word;
   unit private.search_unit;
+  place private.search_unit;
+  term text;
   phrase text[];
   pieces text[];
   exclusion record;
+  holders double precision;
+  size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
 begin
   while at <= cardinality(words) loop
     part := words[at];
+    phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
-      phrase := array(select word from unnest(words[at:]) where run = part.run);
+      size := cardinality(phrase);
       exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
       asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
       asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
-      at := at + cardinality(phrase);
-      continue;
-    end if;
-    pieces := case
-      when part.run is null and not part.is_known
-        and private.holders_of(array[part.word || case when part.unfinished then '*' else '' end]) = 0
-        -- Gateshead is a place.
-        and (private.read_place(words, at, places)).words is null
-        then private.split_of(part.word)
-    end;
-    if pieces is not null then
-      part.is_known := true;
-      words := words[:at - 1] || array(
-        select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
-      ) || words[at + 1:];
-      continue;
-    end if;
-    unit := private.read_unit(
-      words => words, at => at, places => places, names_only => are_light, profiles => profiles
-    );
-    if unit.corrected is not null then
-      asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
-    elsif part.run is null and unit.place is null and not part.is_known
-      and private.holders_of(unit.exact || unit.loose) = 0 then
-      asked.unknown := asked.unknown || part.word;
-    end if;
-    at := at + cardinality(unit.words);
-    if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+    else
+      unit := private.read_place(words, at, places);
+      size := cardinality(unit.words);
+      if size is null and part.run is not null then
+        size := cardinality(phrase);
+        unit := null;
+        unit.words := phrase;
+        unit.exact := phrase;
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
+        unit.exact_query := private.phrase(phrase);
+        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
+      elsif size is null then
+        term := part.word || case when part.unfinished then '*' else '' end;
+        pieces := case
+          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
+        end;
+        if pieces is not null then
+          part.is_known := true;
+          words := words[:at - 1] || array(
+            select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
+          ) || words[at + 1:];
+          continue;
+        end if;
+        size := 1;
+        unit := private.read_word(
+          part => part, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
+        );
+        if unit.corrected is not null then
+          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+          -- in Madrdi
+          words[at].word := unit.corrected;
+          place := private.read_place(
+            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+          );
+          if place.words is not null then
+            unit := place;
+          end if;
+        elsif not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+          asked.unknown := asked.unknown || part.word;
+        end if;
+      end if;
       unit.number := cardinality(asked.units) + 1;
-      asked.units := asked.units || unit;
+      unit.quoted := part.quoted;
+      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+        holders := case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.place is null and cardinality(unit.words) > 1
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end;
+        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
+        asked.units := asked.units || unit;
+      end if;
     end if;
+    at := at + size;
   end loop;
+  part := words[cardinality(words)];
+  unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
   if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null
     and (part.is_light or not part.is_known or char_length(part.word) <= 3 and not private.is_listed(part.word)) then
@@ -413,7 +389,7 @@ begin
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+    private.any_of(wanted.exact_query) filter (where wanted.is_home)
   into asked.called_so, asked.home
   from unnest(asked.units) as wanted;
   return asked;

@@ -18,6 +18,43 @@ $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
   'Whether a profile meets the conditions. True where the filter lists those who do.';
 
+create function private.conditions_of(request jsonb)
+returns setof text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return query
+    select array_agg(distinct term)
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    cross join lateral unnest(private.facet(facets.kind, value) || array(
+      -- Who lives in the city or country of this name.
+      select '@in ' || id
+      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where facets.kind in ('city', 'country') and not named.is_adjective
+      -- Georgia is a country, if one filters by countries.
+      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+      fetch first row with ties
+    )) as term
+    group by facets.kind
+    union all
+    -- Whole decades, and the years before and after them. A profile without an age is not left out.
+    select array_agg(distinct '@age ' || case
+      when age is null then 'unknown'
+      when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
+      else age::text
+    end)
+    from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
+    cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
+    where bounds.min is not null
+    having count(*) > 0;
+end
+$$;
+comment on function private.conditions_of(jsonb) is
+  'What a request requires beside its words: of each of these lists of lexemes a hit has one.';
+
 create function private.hidden_profiles_of(caller bigint)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
@@ -76,35 +113,8 @@ begin
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
   for condition in
-    select terms, private.any_term(terms) as query, private.holders_of(terms) as holders
-    from (
-      select array_agg(distinct term) as terms
-      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-      cross join lateral unnest(private.facet(facets.kind, value) || array(
-        -- Who lives in the city or country of this name.
-        select '@in ' || id
-        from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
-        cross join unnest(named.ids) as id
-        join private.search_places as place using (id)
-        where facets.kind in ('city', 'country') and not named.is_adjective
-        -- Georgia is a country, if one filters by countries.
-        order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
-        fetch first row with ties
-      )) as term
-      group by facets.kind
-      union all
-      -- Whole decades, and the years before and after them. A profile without an age is not left out.
-      select array_agg(distinct '@age ' || case
-        when age is null then 'unknown'
-        when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
-        else age::text
-      end)
-      from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
-      cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
-      where bounds.min is not null
-      having count(*) > 0
-    ) as conditions
+    select terms, private.any_term(terms) as query, (private.word_counts(terms)).holders
+    from private.conditions_of(request) as terms
     order by holders desc
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);

@@ -5,13 +5,15 @@ returns double precision
 language sql immutable parallel safe
 as $$
   select case
+    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     -- It may be greater by an error of rounding.
-    when score <= semantic_weight + 1e-9 then score * 0.57 / semantic_weight
+    when score <= semantic_weight + 1e-9
+      then least(0.699, 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight))
     else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $$;
 comment on function private.shown_score(double precision, double precision) is
-  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .57; at .5
+  'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
 half of such hits are wanted (bench/search/quality.ts --curve).';
 
 create function private.weight_value(words tsvector, query tsquery)

@@ -117,7 +117,7 @@ begin
         select coalesce((
           select meant
           from private.corrections_of(piece, true) as meant
-          where private.holders_of(array[piece || '*']) = 0
+          where (private.word_counts(array[piece || '*'])).holders = 0
           limit 1
         ), piece)
         from unnest(words[:10]) as word

@@ -62,20 +62,24 @@ comment on function private.adopt_model(text) is
 models are never compared. Definer, as all that edge_functions may do with index and queue.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.entry_parts(entry private.search_entries)
+create function private.entry_parts(profile bigint)
 returns text[]
-language plpgsql immutable parallel safe set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  parts constant text[] := entry.interests || array(
+  parts text[];
+begin
+  select entry.interests || array(
     select sentence
     from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+') with ordinality as split (piece, place)
     cross join lateral btrim(piece, e' \t') as sentence
     where sentence <> ''
     order by place
-  );
-begin
-  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(entry), ' .!?。！？') then
+  )
+  into parts
+  from private.search_entries as entry
+  where profile_id = profile;
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
     return '{}'::text[];
   end if;
   return array(
@@ -86,7 +90,7 @@ begin
   );
 end
 $$;
-comment on function private.entry_parts is
+comment on function private.entry_parts(bigint) is
   'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
 more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
 
@@ -140,8 +144,8 @@ begin
 
     select coalesce(json_agg(json_build_object(
       'kind', mine.kind, 'id', mine.id,
-      'text', case mine.kind when 'profile' then private.entry_text(entry) else private.context_text(mine.id) end,
-      'parts', case mine.kind when 'profile' then private.entry_parts(entry) else '{}' end,
+      'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+      'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
       'content_hash', coalesce(entry.content_hash, context.content_hash)
     )), '[]')
     into jobs
@@ -249,9 +253,10 @@ begin
 end
 $$;
 comment on function private.calibrate_model(text) is
-  'Measures a model by its own vectors, with an interest of each person for queries and the percentiles of their cosines
-with the profiles of others that bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With
-twenty profiles, and again when there are ten times as many. Definer, as adopt_model.';
+  'Measures a model by its own vectors, with an interest of each person for queries: the floor is the first percentile
+of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
+bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
+there are ten times as many. Definer, as adopt_model.';
 grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)

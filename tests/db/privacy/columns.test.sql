@@ -37,7 +37,7 @@ from (
     ('private.search_contexts', 'erase', 'user_id content_hash model embedding'),
     ('private.search_entries', 'erase', 'profile_id user_id name biography city country interests image_url'),
     ('private.search_entries', 'erase', 'content_hash model embedding'),
-    ('private.search_lexicon', 'erase', 'word holders'), ('private.search_locks', 'erase', 'profile_id'),
+    ('private.search_lexicon', 'erase', 'word holders named'), ('private.search_locks', 'erase', 'profile_id'),
     ('private.search_models', 'none', 'name similarity_floor similarity_ceiling similarity_threshold trust'),
     ('private.search_models', 'none', 'measured_profiles'),
     ('private.search_sentences', 'erase', 'profile_id place embedding'),

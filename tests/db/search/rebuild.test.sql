@@ -16,7 +16,7 @@ begin
   insert into public.profiles (user_id, is_searchable) values (tests.id_of('cat'), true);
   update private.search_words set words = '';
   delete from private.search_lexicon where word = 'zorbing';
-  insert into private.search_lexicon values ('gone', 1), ('quokkas', 1);
+  insert into private.search_lexicon values ('gone', 1, 0), ('quokkas', 1, 0);
   delete from private.embedding_queue;
   set local session_replication_role = origin;
   perform private.rebuild_search_index();

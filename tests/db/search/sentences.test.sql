@@ -11,7 +11,7 @@ begin
   insert into public.profile_interests (profile_id, interest_id)
   select ana, id from public.interests where name like 'Zorbing %' order by id limit interest_count;
   update public.profiles set is_searchable = true, city = null, country = null, biography = text where id = ana;
-  return (select private.entry_parts(entry) from private.search_entries as entry where profile_id = ana);
+  return private.entry_parts(ana);
 end
 $$;
 

@@ -151,8 +151,8 @@ select is_empty(
 );
 
 -- What profiles can be filled with so that a query costs more: words that begin alike, or that are of one letter.
-insert into private.search_lexicon (word, holders)
-select 'zanquil' || chr(97 + number / 26) || chr(97 + number % 26) || 'xxxx', 1
+insert into private.search_lexicon (word, holders, named)
+select 'zanquil' || chr(97 + number / 26) || chr(97 + number % 26) || 'xxxx', 1, 0
 from generate_series(0, 599) as number;
 select pg_temp.write(string_agg(repeat('u', size), ' ' order by size desc)) from generate_series(3, 25) as size;
 select is(

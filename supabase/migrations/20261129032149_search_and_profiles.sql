@@ -4,7 +4,7 @@ do $$
 begin
   for attempt in 1..20 loop
     begin
-      lock table private.outbox, private.search_entries, private.search_lexicon, private.search_places, private.silences, private.stored_replies, public.hidden_profiles, public.messages, public.moderation_log, public.profile_interests, public.profiles, public.reports, public.reservation_history in access exclusive mode;
+      lock table private.outbox, private.search_entries, private.search_places, private.silences, private.stored_replies, public.hidden_profiles, public.messages, public.moderation_log, public.profile_interests, public.profiles, public.reports, public.reservation_history in access exclusive mode;
       exit;
     exception when lock_not_available then
       if attempt = 20 then
@@ -61,8 +61,6 @@ COMMENT ON COLUMN "private"."outbox"."subject_id" IS NULL;
 COMMENT ON COLUMN "private"."outbox"."user_id" IS NULL;
 
 COMMENT ON COLUMN "private"."report_evidence"."is_by_reported" IS NULL;
-
-COMMENT ON COLUMN "private"."search_entries"."content_hash" IS NULL;
 
 COMMENT ON COLUMN "private"."search_models"."measured_profiles" IS NULL;
 
@@ -170,8 +168,6 @@ DROP FUNCTION "private"."complete_word"(text, private.search_unit[]);
 
 DROP FUNCTION "private"."completion_keys"(text, text, text[]);
 
-DROP FUNCTION "private"."conditions_of"(jsonb);
-
 DROP FUNCTION "private"."copy_evidence"(public.reports);
 
 DROP FUNCTION "private"."corrections_of"(text, boolean);
@@ -193,10 +189,6 @@ DROP FUNCTION "private"."either"(private.search_unit);
 DROP FUNCTION "private"."either_number"(text);
 
 DROP FUNCTION "private"."encode_cursor"(private.change_cursor);
-
-DROP FUNCTION "private"."entry_parts"(bigint);
-
-DROP FUNCTION "private"."entry_text"(bigint);
 
 DROP FUNCTION "private"."export_account"();
 
@@ -225,8 +217,6 @@ DROP FUNCTION "private"."match_words"(bigint[], bigint[], private.search_query);
 DROP FUNCTION "private"."my_inbox"(bigint, bigint, boolean, boolean, boolean, text);
 
 DROP FUNCTION "private"."my_profile_id"();
-
-DROP FUNCTION "private"."naming"(text[]);
 
 DROP FUNCTION "private"."parse_ids"(jsonb);
 
@@ -290,8 +280,6 @@ DROP FUNCTION "private"."webhook_data"(private.outbox);
 
 DROP FUNCTION "private"."with_states"(private.message_view[]);
 
-DROP FUNCTION "private"."word_counts"(text[]);
-
 DROP TYPE "private"."message_with_states";
 
 DROP TYPE "private"."reservation_step";
@@ -301,9 +289,6 @@ ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "is_phrase" CASCADE;
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "lives" CASCADE;
 
 ALTER TYPE "private"."search_unit" DROP ATTRIBUTE "loose_query" CASCADE;
-
-ALTER TABLE "private"."search_lexicon"
-  DROP COLUMN "named";
 
 ALTER TABLE "private"."silences"
   DROP COLUMN "began_at";
@@ -334,6 +319,8 @@ ALTER TYPE "private"."search_query" ADD ATTRIBUTE "called_so" tsquery CASCADE;
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "home" tsquery CASCADE;
 
 ALTER TYPE "private"."search_query" ADD ATTRIBUTE "lacking" tsquery CASCADE;
+
+ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "is_home" boolean CASCADE;
 
 ALTER TYPE "private"."search_unit" ADD ATTRIBUTE "query" tsquery CASCADE;
 
@@ -387,7 +374,7 @@ begin
         select coalesce((
           select meant
           from private.corrections_of(piece, true) as meant
-          where private.holders_of(array[piece || '*']) = 0
+          where (private.word_counts(array[piece || '*'])).holders = 0
           limit 1
         ), piece)
         from unnest(words[:10]) as word
@@ -2343,8 +2330,8 @@ begin
 
     select coalesce(json_agg(json_build_object(
       'kind', mine.kind, 'id', mine.id,
-      'text', case mine.kind when 'profile' then private.entry_text(entry) else private.context_text(mine.id) end,
-      'parts', case mine.kind when 'profile' then private.entry_parts(entry) else '{}' end,
+      'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+      'parts', case mine.kind when 'profile' then private.entry_parts(mine.id) else '{}' end,
       'content_hash', coalesce(entry.content_hash, context.content_hash)
     )), '[]')
     into jobs
@@ -2529,6 +2516,45 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.conditions_of (
+  request jsonb
+)
+  RETURNS SETOF text[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return query
+    select array_agg(distinct term)
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    cross join lateral unnest(private.facet(facets.kind, value) || array(
+      -- Who lives in the city or country of this name.
+      select '@in ' || id
+      from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
+      cross join unnest(named.ids) as id
+      join private.search_places as place using (id)
+      where facets.kind in ('city', 'country') and not named.is_adjective
+      -- Georgia is a country, if one filters by countries.
+      order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
+      fetch first row with ties
+    )) as term
+    group by facets.kind
+    union all
+    -- Whole decades, and the years before and after them. A profile without an age is not left out.
+    select array_agg(distinct '@age ' || case
+      when age is null then 'unknown'
+      when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
+      else age::text
+    end)
+    from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
+    cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
+    where bounds.min is not null
+    having count(*) > 0;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.confirm_user()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -2684,16 +2710,16 @@ begin
   where exists (select from private.search_lexicon as copy where copy.word = lexicon.word and copy.ctid < lexicon.ctid);
   merge into private.search_lexicon as lexicon
   using (
-    select lexeme as word, count(*)::integer as holders
+    select lexeme as word, count(*)::integer as holders, sum(private.naming(weights))::real as named
     from private.search_words
     cross join lateral unnest(words)
     group by lexeme
   ) as counted
   on counted.word = lexicon.word
-  when matched and lexicon.holders <> counted.holders then
-    update set holders = counted.holders
+  when matched and (lexicon.holders, lexicon.named) <> (counted.holders, counted.named) then
+    update set holders = counted.holders, named = counted.named
   when not matched then
-    insert values (counted.word, counted.holders)
+    insert (word, holders, named) values (counted.word, counted.holders, counted.named)
   -- A transaction under way may have found it here: then it is there again after the next count.
   when not matched by source then
     delete;
@@ -2852,24 +2878,27 @@ CREATE OR REPLACE FUNCTION private.due_channels()
 $function$;
 
 CREATE OR REPLACE FUNCTION private.entry_parts (
-  entry private.search_entries
+  profile bigint
 )
   RETURNS text[]
   LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
+  STABLE
   SET search_path TO ''
   AS $function$
 declare
-  parts constant text[] := entry.interests || array(
+  parts text[];
+begin
+  select entry.interests || array(
     select sentence
     from regexp_split_to_table(entry.biography, '[.!?…]+(?=\s|$)|[。！？\r\n]+') with ordinality as split (piece, place)
     cross join lateral btrim(piece, e' \t') as sentence
     where sentence <> ''
     order by place
-  );
-begin
-  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(entry), ' .!?。！？') then
+  )
+  into parts
+  from private.search_entries as entry
+  where profile_id = profile;
+  if cardinality(parts) = 1 and parts[1] = btrim(private.entry_text(profile), ' .!?。！？') then
     return '{}'::text[];
   end if;
   return array(
@@ -2877,23 +2906,6 @@ begin
     from unnest(parts) with ordinality as listed (part, place)
     group by (place - 1) * 32 / greatest(cardinality(parts), 32)
     order by min(place)
-  );
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.entry_text (
-  entry private.search_entries
-)
-  RETURNS text
-  LANGUAGE plpgsql
-  IMMUTABLE
-  PARALLEL SAFE
-  SET search_path TO ''
-  AS $function$
-begin
-  return concat_ws(
-    '. ', nullif(array_to_string(entry.interests, ', '), ''), concat_ws(', ', entry.city, entry.country),
-    entry.biography
   );
 end
 $function$;
@@ -3553,38 +3565,6 @@ declare
   hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
   return array(select profile_id from private.search_entries where user_id = any (hidden_users));
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.holders_of (
-  terms text[]
-)
-  RETURNS double precision
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  SET enable_seqscan TO 'off'
-  SET plan_cache_mode TO 'force_generic_plan'
-  AS $function$
-begin
-  return (
-    select coalesce(sum(holders), 0)
-    from (
-      select max(found.holders) as holders
-      from unnest(terms) as term
-      -- With its own limit each term is a range of the index; joined, Postgres read the whole lexicon for each.
-      cross join lateral (
-        select lexicon.word, lexicon.holders
-        from private.search_lexicon as lexicon
-        where lexicon.word >= rtrim(term, '*') collate "C"
-          -- The greatest character after a beginning is above all words that have it.
-          and lexicon.word <= (case when term like '%*' then rtrim(term, '*') || u&'\+10FFFF' else term end) collate "C"
-        limit 1000
-      ) as found
-      group by found.word
-      limit 1000
-    ) as counted
-  );
 end
 $function$;
 
@@ -4931,35 +4911,8 @@ begin
   filter.excluded := asked.excluded;
   filter.required := (select private.all_of(exact_query) from unnest(asked.units) where quoted);
   for condition in
-    select terms, private.any_term(terms) as query, private.holders_of(terms) as holders
-    from (
-      select array_agg(distinct term) as terms
-      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-      cross join lateral unnest(private.facet(facets.kind, value) || array(
-        -- Who lives in the city or country of this name.
-        select '@in ' || id
-        from private.places_named(array[array_to_string(private.words_of(value), ' ')]) as named
-        cross join unnest(named.ids) as id
-        join private.search_places as place using (id)
-        where facets.kind in ('city', 'country') and not named.is_adjective
-        -- Georgia is a country, if one filters by countries.
-        order by (place.kind in ('city', 'district')) = (facets.kind = 'city') desc, place.kind = facets.kind desc
-        fetch first row with ties
-      )) as term
-      group by facets.kind
-      union all
-      -- Whole decades, and the years before and after them. A profile without an age is not left out.
-      select array_agg(distinct '@age ' || case
-        when age is null then 'unknown'
-        when age < 100 and age / 10 * 10 >= bounds.min and age / 10 * 10 + 9 <= bounds.max then age / 10 || '*'
-        else age::text
-      end)
-      from jsonb_to_record(nullif(request -> 'age', 'null')) as bounds (min integer, max integer)
-      cross join lateral (select generate_series(bounds.min, bounds.max) as age union all select null) as ages
-      where bounds.min is not null
-      having count(*) > 0
-    ) as conditions
+    select terms, private.any_term(terms) as query, (private.word_counts(terms)).holders
+    from private.conditions_of(request) as terms
     order by holders desc
   loop
     filter.required := coalesce(filter.required && condition.query, condition.query);
@@ -4998,19 +4951,13 @@ begin
     and not exists (select from unnest(words[first:first + size - 1]) where run is distinct from part.run or quoted)
     and (size > 1 or not part.is_light)
     -- What is also another word, or may become one while it is typed, is a place where one stands, or if people live
-    -- there and it is all that is asked or written like a name. Where nobody lives, somebody may have the name.
+    -- there and it is all that is asked or written like a name.
     and case
-      when part.is_near then true
+      when part.is_where or part.is_near then true
       when exists (
         select from private.search_words as stored where stored.words @@ private.any_term(private.tags_of(ids))
-      ) then part.is_where or not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
-      else (part.is_where or not is_ambiguous and (size > 1 or private.holders_of(array[term]) = 0)) and not exists (
-        select from private.search_words as stored
-        where stored.words @@ (
-          select private.all_of((private.lexeme(word) || ':A')::tsquery)
-          from unnest(string_to_array(candidate, ' ')) as word
-        )
-      )
+      ) then not is_ambiguous or size > 1 or part.is_capital or cardinality(words) = 1
+      else not is_ambiguous and (size > 1 or (private.word_counts(array[term])).holders = 0)
     end
   order by size desc
   limit 1;
@@ -5030,6 +4977,10 @@ begin
   unit.exact_query := private.any_term(unit.exact);
   unit.query := unit.exact_query || private.phrase(unit.words);
   unit.is_named := true;
+  -- Where nobody lives, somebody may have the name.
+  unit.is_home := part.is_near
+    or exists (select from private.search_words as stored where stored.words @@ unit.exact_query)
+    or (private.word_counts(unit.words)).named <= 0;
   return unit;
 end
 $function$;
@@ -5043,6 +4994,7 @@ CREATE OR REPLACE FUNCTION private.read_query (
   SET search_path TO ''
   AS $function$
 declare
+  profiles constant double precision := private.count_profiles();
   unsaid constant private.query_word :=
     row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word;
   words private.query_word[] :=
@@ -5057,55 +5009,92 @@ declare
   );
   -- "the and of" asks for nobody, unless it is a name: An Will.
   are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
-  -- Once, since it may read the whole index.
-  profiles constant double precision := private.count_profiles();
   part private.query_word;
   unit private.search_unit;
+  place private.search_unit;
+  term text;
   phrase text[];
   pieces text[];
   exclusion record;
+  holders double precision;
+  size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
 begin
   while at <= cardinality(words) loop
     part := words[at];
+    phrase := array(select word from unnest(words[at:]) where run = part.run);
     if part.excluded then
-      phrase := array(select word from unnest(words[at:]) where run = part.run);
+      size := cardinality(phrase);
       exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
       asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
       asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
-      at := at + cardinality(phrase);
-      continue;
-    end if;
-    pieces := case
-      when part.run is null and not part.is_known
-        and private.holders_of(array[part.word || case when part.unfinished then '*' else '' end]) = 0
-        -- Gateshead is a place.
-        and (private.read_place(words, at, places)).words is null
-        then private.split_of(part.word)
-    end;
-    if pieces is not null then
-      part.is_known := true;
-      words := words[:at - 1] || array(
-        select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
-      ) || words[at + 1:];
-      continue;
-    end if;
-    unit := private.read_unit(
-      words => words, at => at, places => places, names_only => are_light, profiles => profiles
-    );
-    if unit.corrected is not null then
-      asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
-    elsif part.run is null and unit.place is null and not part.is_known
-      and private.holders_of(unit.exact || unit.loose) = 0 then
-      asked.unknown := asked.unknown || part.word;
-    end if;
-    at := at + cardinality(unit.words);
-    if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+    else
+      unit := private.read_place(words, at, places);
+      size := cardinality(unit.words);
+      if size is null and part.run is not null then
+        size := cardinality(phrase);
+        unit := null;
+        unit.words := phrase;
+        unit.exact := phrase;
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
+        unit.exact_query := private.phrase(phrase);
+        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
+      elsif size is null then
+        term := part.word || case when part.unfinished then '*' else '' end;
+        pieces := case
+          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
+        end;
+        if pieces is not null then
+          part.is_known := true;
+          words := words[:at - 1] || array(
+            select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
+          ) || words[at + 1:];
+          continue;
+        end if;
+        size := 1;
+        unit := private.read_word(
+          part => part, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
+        );
+        if unit.corrected is not null then
+          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+          -- in Madrdi
+          words[at].word := unit.corrected;
+          place := private.read_place(
+            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+          );
+          if place.words is not null then
+            unit := place;
+          end if;
+        elsif not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+          asked.unknown := asked.unknown || part.word;
+        end if;
+      end if;
       unit.number := cardinality(asked.units) + 1;
-      asked.units := asked.units || unit;
+      unit.quoted := part.quoted;
+      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+        holders := case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.place is null and cardinality(unit.words) > 1
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end;
+        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
+        asked.units := asked.units || unit;
+      end if;
     end if;
+    at := at + size;
   end loop;
+  part := words[cardinality(words)];
+  unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
   if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null
     and (part.is_light or not part.is_known or char_length(part.word) <= 3 and not private.is_listed(part.word)) then
@@ -5114,67 +5103,10 @@ begin
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.place is not null)
+    private.any_of(wanted.exact_query) filter (where wanted.is_home)
   into asked.called_so, asked.home
   from unnest(asked.units) as wanted;
   return asked;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.read_unit (
-  words      private.query_word[],
-  at         integer,
-  places     private.place_name[],
-  names_only boolean,
-  profiles   double precision
-)
-  RETURNS private.search_unit
-  LANGUAGE plpgsql
-  STABLE
-  SET search_path TO ''
-  AS $function$
-declare
-  part constant private.query_word := words[at];
-  unit private.search_unit := private.read_place(words, at, places);
-  place private.search_unit;
-begin
-  if unit.words is null and part.run is not null then
-    unit.words := array(select word from unnest(words[at:]) where run = part.run);
-    unit.exact := unit.words;
-    unit.loose := array_remove(array[private.latin_spelling(array_to_string(unit.words, ''))], null);
-    unit.exact_query := private.phrase(unit.words);
-    unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
-  elsif unit.words is null then
-    unit := private.read_word(
-      part => part, places => places, names_only => names_only,
-      others => array(
-        select joined
-        from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
-        where private.is_listed(joined)
-      )
-    );
-    if unit.corrected is not null then
-      -- in Madrdi
-      words[at].word := unit.corrected;
-      place := private.read_place(
-        words, at, array(select named from private.places_named(array[unit.corrected]) as named)
-      );
-      place.corrected := unit.corrected;
-      if place.words is not null then
-        unit := place;
-      end if;
-    end if;
-  end if;
-  unit.quoted := part.quoted;
-  unit.rarity := ln(1 + profiles / greatest(1, least(profiles, case
-    -- All the words of a phrase, as the rarest of them.
-    when unit.place is null and cardinality(unit.words) > 1
-      then (select min(private.holders_of(array[word])) from unnest(unit.words) as word)
-    else coalesce(
-      nullif(private.holders_of(unit.exact), 0), private.holders_of(case when unit.place is null then unit.loose end)
-    )
-  end)));
-  return unit;
 end
 $function$;
 
@@ -5188,19 +5120,12 @@ CREATE OR REPLACE FUNCTION private.read_word (
   LANGUAGE plpgsql
   STABLE
   SET search_path TO ''
-  SET enable_seqscan TO 'off'
-  SET plan_cache_mode TO 'force_generic_plan'
   AS $function$
 declare
   word constant text := part.word;
   adjective constant text[] :=
     private.tags_of((select ids from unnest(places) as place where candidate = word and is_adjective));
   consonants constant text := private.consonants(word);
-  -- Most of fifty who have the word have it in their name, or for their city or country.
-  is_name constant boolean := (not part.is_known or private.is_listed(consonants)) and (
-    select 2 * count(*) filter (where ts_match_vq(words, (private.lexeme(word) || ':AC')::tsquery)) > count(*)
-    from (select words from private.search_words where words @@ private.lexeme(word)::tsquery limit 50) as sample
-  );
   corrections text[];
   is_begun boolean;
   unit private.search_unit;
@@ -5218,11 +5143,11 @@ begin
         private.latin_spelling(word),
         case when consonants like '~abjad %' then '~latin' else '~abjad' end || substr(consonants, 7),
         -- Mohammed, Muhammad: names, and not other words with the same consonants.
-        case when consonants ~ '^~latin .{4}' and is_name then consonants end
+        case when consonants ~ '^~latin .{4}' and (private.word_counts(array[word])).named > 0 then consonants end
       ]) as spelling
       where private.is_listed(spelling)
     );
-  is_begun := private.holders_of(unit.exact || unit.loose) > 0;
+  is_begun := (private.word_counts(unit.exact || unit.loose)).holders > 0;
   -- A word that the model knows and somebody has is meant: horse is not house. So is a beginning that goes on.
   if not (is_begun and (part.is_known or part.unfinished)) then
     corrections := array(
@@ -5233,8 +5158,7 @@ begin
       unit.corrected := corrections[1];
     end if;
   end if;
-  unit.is_named := not part.is_known and is_name
-    or not part.is_language and private.holders_of(adjective) > case when part.is_known then 2 else 0 end;
+  unit.is_named := (private.word_counts(unit.exact)).named > case when part.is_known then 2 else 0 end;
   unit.exact_query := private.any_term(unit.exact);
   unit.query := private.any_term(unit.exact || unit.loose);
   if names_only then
@@ -5455,6 +5379,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.refresh_places (
+  after        bigint,
+  max_profiles integer
+)
+  RETURNS bigint
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  select max(id)
+  from (
+    select id, private.refresh_search_entry(id) from public.profiles where id > after order by id limit max_profiles
+  ) as next
+$function$;
+
 CREATE OR REPLACE FUNCTION private.refresh_search_context (
   person bigint
 )
@@ -5560,8 +5498,8 @@ begin
   on conflict (profile_id) do update set words = excluded.words
   where stored.words <> excluded.words;
   if found then
-    insert into private.search_lexicon (word, holders)
-    select lexeme, 1
+    insert into private.search_lexicon (word, holders, named)
+    select lexeme, 1, private.naming(weights)
     from unnest(vector)
     where not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme);
   end if;
@@ -5868,8 +5806,10 @@ CREATE OR REPLACE FUNCTION private.shown_score (
   PARALLEL SAFE
   AS $function$
   select case
+    when score < 0.88 * semantic_weight then score * 0.5 / (0.88 * semantic_weight)
     -- It may be greater by an error of rounding.
-    when score <= semantic_weight + 1e-9 then score * 0.57 / semantic_weight
+    when score <= semantic_weight + 1e-9
+      then least(0.699, 0.5 + (score - 0.88 * semantic_weight) * 0.199 / (0.12 * semantic_weight))
     else 0.7 + coalesce((score - semantic_weight) * 0.3 / nullif(1 - semantic_weight, 0), 0)
   end
 $function$;
@@ -6439,6 +6379,8 @@ COMMENT ON COLUMN "private"."inbox_entries"."archived_id" IS 'The latest message
 
 COMMENT ON COLUMN "private"."inbox_entries"."has_written" IS 'Whether the user has ever sent a message here, also if an admin has deleted it since.';
 
+COMMENT ON COLUMN "private"."search_entries"."content_hash" IS 'While it stays the same, the embedding is kept.';
+
 COMMENT ON COLUMN "private"."sign_ups"."address_hash" IS 'SHA-256 of the address in lower case, to tell which began last.';
 
 COMMENT ON COLUMN "private"."sign_ups"."is_accepted" IS 'Whether Auth has accepted its CAPTCHA: then it supersedes others.';
@@ -6613,9 +6555,10 @@ the rest.';
 COMMENT ON FUNCTION "private"."broadcast_to_users"(text, bigint, bigint, bigint, bigint, bigint, bigint) IS 'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
 raises. Only for definer functions: callers may not send on these topics.';
 
-COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures a model by its own vectors, with an interest of each person for queries and the percentiles of their cosines
-with the profiles of others that bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With
-twenty profiles, and again when there are ten times as many. Definer, as adopt_model.';
+COMMENT ON FUNCTION "private"."calibrate_model"(text) IS 'Measures a model by its own vectors, with an interest of each person for queries: the floor is the first percentile
+of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
+bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
+there are ten times as many. Definer, as adopt_model.';
 
 COMMENT ON FUNCTION "private"."can_remove_attachment"(text) IS 'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
 
@@ -6688,10 +6631,8 @@ COMMENT ON FUNCTION "private"."describe_search"() IS 'The state of the queue. De
 COMMENT ON FUNCTION "private"."describe_service"() IS 'What the metrics say of the database; of migrations their {version, sha256 of the text without white space and
 semicolons}, null if unknown. Definer, because edge_functions has no rights on its tables.';
 
-COMMENT ON FUNCTION "private"."entry_parts"(private.search_entries) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
+COMMENT ON FUNCTION "private"."entry_parts"(bigint) IS 'What of a profile gets an embedding of its own: each interest, then each sentence of the biography, 32 at most: of
 more, neighbours are joined. None if its whole text is one, which a provider would be paid for twice.';
-
-COMMENT ON FUNCTION "private"."entry_text"(private.search_entries) IS 'The text that a profile''s embedding is made from.';
 
 COMMENT ON FUNCTION "private"."erase_person"(bigint) IS 'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages stay, sent
 by "Deleted user", and so do reservations; reports keep their evidence for 180 days. Definer, for auth.users.';
@@ -6754,8 +6695,6 @@ COMMENT ON FUNCTION "private"."has_written"(bigint, bigint) IS 'Whether a person
 COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat from another message with its key.';
 
 COMMENT ON FUNCTION "private"."hidden_profiles_of"(bigint) IS 'The caller''s own profile and those that a block hides from them.';
-
-COMMENT ON FUNCTION "private"."holders_of"(text[]) IS 'About how many profiles have any of these terms.';
 
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
 
@@ -6824,6 +6763,8 @@ times a request was a fifth of some statements; for Data API and Realtime it is 
 
 COMMENT ON FUNCTION "private"."my_writable_conversations"() IS 'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
 
+COMMENT ON FUNCTION "private"."naming"(text[]) IS 'Whether a profile has a word as a name of people or places, by its weights there: 1, or less.';
+
 COMMENT ON FUNCTION "private"."nearest_profiles"(extensions.halfvec, text, private.search_filter, integer, double precision) IS 'The nearest profiles within max_distance of a vector, and their cosine distances.';
 
 COMMENT ON FUNCTION "private"."notice_of"(bigint, text, bigint, bigint, bigint) IS 'What a person is still to be told of messages (the latest unread from first_id to last_id), or of the step of a
@@ -6876,8 +6817,6 @@ COMMENT ON FUNCTION "private"."read_place"(private.query_word[], integer, privat
 
 COMMENT ON FUNCTION "private"."read_query"(jsonb) IS 'What a query looks for, from its private.query_words.';
 
-COMMENT ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) IS 'The place, phrase or word of a query that begins with this word.';
-
 COMMENT ON FUNCTION "private"."read_word"(private.query_word, text[], private.place_name[], boolean) IS 'A word of a query. `others` are its neighbours written together with it; `names_only`: in names alone.';
 
 COMMENT ON FUNCTION "private"."rebuild_inbox"() IS 'Makes the inboxes anew after a load without triggers, while the functions are stopped. What is arranged stays.';
@@ -6895,6 +6834,8 @@ conversation or removed. Definer, because callers can write neither.';
 COMMENT ON FUNCTION "private"."record_state"(bigint, bigint, text, bigint) IS 'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
 
 COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
+
+COMMENT ON FUNCTION "private"."refresh_places"(bigint, integer) IS 'For `npm run data` of version 1.1.0.';
 
 COMMENT ON FUNCTION "private"."refresh_search_context"(bigint) IS 'Inserts, updates or deletes the context of a user.';
 
@@ -6926,7 +6867,7 @@ COMMENT ON FUNCTION "private"."set_restriction"(bigint, text, boolean) IS 'Hides
 
 COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
-COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .57; at .5
+COMMENT ON FUNCTION "private"."shown_score"(double precision, double precision) IS 'A final score as hits show it, in the same order. A meaning alone reaches the weight of meaning, shown as .699; at .5
 half of such hits are wanted (bench/search/quality.ts --curve).';
 
 COMMENT ON FUNCTION "private"."shown_spellings"(jsonb, bigint[]) IS 'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
@@ -6964,6 +6905,8 @@ COMMENT ON FUNCTION "private"."webhook_job"(private.outbox) IS 'An event with it
 COMMENT ON FUNCTION "private"."weight_value"(tsvector, tsquery) IS 'What a word that somebody has is worth, by the best field: name, interests, place, biography.';
 
 COMMENT ON FUNCTION "private"."with_states"(private.message_view[]) IS 'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
+
+COMMENT ON FUNCTION "private"."word_counts"(text[]) IS 'About how many profiles have any of these terms, and whether these are names (private.naming).';
 
 COMMENT ON FUNCTION "private"."words_of"(text) IS 'The folded words of a text, in order; each character of a script without spaces.';
 
@@ -7029,11 +6972,11 @@ letter begins many words of biographies (four times as long).';
 
 COMMENT ON TABLE "private"."search_contexts" IS 'The embedding of each user''s own interests, bio and location.';
 
-COMMENT ON TABLE "private"."search_entries" IS 'The searchable profiles of active users, as hits show them. While `content_hash` stays, the embedding is kept.';
+COMMENT ON TABLE "private"."search_entries" IS 'The profiles that a search can find, as hits show them: the searchable ones of active users.';
 
-COMMENT ON TABLE "private"."search_lexicon" IS 'Every word of the index and how many profiles have it. A change adds new words; an hourly job counts
-(private.count_words). It has no unique constraint: two transactions that add the same words would wait for each other,
-and in another order deadlock. What both add is there twice until the next count.';
+COMMENT ON TABLE "private"."search_lexicon" IS 'Every word of the index, how many profiles have it, and the sum of what private.naming says of it. A change adds new
+words; an hourly job counts (private.count_words). It has no unique constraint: two transactions that add the same words
+would wait for each other, and in another order deadlock. What both add is there twice until the next count.';
 
 COMMENT ON TABLE "private"."search_locks" IS 'A row for each profile, to be locked while its entry is written. Locking the profile would deadlock: one transaction
 updates the profile and then the user, another deactivates the user and then writes the entry.';
@@ -7099,8 +7042,8 @@ words that nobody has and the model does not know.';
 
 COMMENT ON TYPE "private"."search_unit" IS 'One thing to look for. `words`: a word, or those of a phrase or of a place. `exact` are the words of the index that
 mean the same, `loose` those that it may stand for: beginnings, marked with a *, and corrections. `exact_query` finds
-who has the first, and of a place, whose name `place` is, who lives there; `query` finds who has either. `is_named`:
-above all a name of people or places.';
+who has the first, and of a place who lives there, `query` who has either. `place` is its name, and `is_home`: the query
+is about its people only. `is_named`: above all a name of people or places.';
 
 COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
 
@@ -7152,14 +7095,6 @@ REVOKE ALL ON FUNCTION "private"."describe_service"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."describe_service"() TO "edge_functions", "postgres";
 
-REVOKE ALL ON FUNCTION "private"."entry_parts"(private.search_entries) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."entry_parts"(private.search_entries) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."entry_text"(private.search_entries) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."entry_text"(private.search_entries) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."export_conversations"(bigint[], text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."export_conversations"(bigint[], text) TO "postgres";
@@ -7171,10 +7106,6 @@ GRANT EXECUTE ON FUNCTION "private"."forbid_writing"(bigint) TO "postgres";
 REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."holders_of"(text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."holders_of"(text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."interest_ids"(jsonb) FROM PUBLIC;
 
@@ -7216,9 +7147,9 @@ REVOKE ALL ON FUNCTION "private"."read_exclusion"(private.query_word, text[], pr
 
 GRANT EXECUTE ON FUNCTION "private"."read_exclusion"(private.query_word, text[], private.place_name[]) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."refresh_places"(bigint, integer) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."read_unit"(private.query_word[], integer, private.place_name[], boolean, double precision) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."refresh_places"(bigint, integer) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."replace_interests"(bigint, jsonb) FROM PUBLIC;
 
