@@ -1,5 +1,6 @@
 import { onClosed } from './closing.ts'
-import { offlineError, ServiceError } from './errors.ts'
+import { offlineError, ServiceError, toServiceError } from './errors.ts'
+import { backoff } from './retry_loop.ts'
 import { withTimeout } from './timeout.ts'
 import { createTimer } from './timer.ts'
 import type { Attachment, Client } from './types.ts'
@@ -87,13 +88,24 @@ export const upload = async (
   if (status !== 200 && status !== 409) throw new ServiceError(wording(status), status)
 }
 
-/** Uploads a picture for the profile of whoever is signed in, and resolves to its public address, for `image_url`. */
+/**
+ * Uploads a picture for the profile of whoever is signed in, and resolves to its public address, for `image_url`. Tries
+ * three times where another try may help.
+ */
 export const uploadAvatar = async (supabase: Client, file: Blob, options: UploadOptions = {}): Promise<string> => {
   const { data: { session } } = await supabase.auth.getSession()
   if (!session) throw new ServiceError('Nobody is signed in', 401)
   const path = `${session.user.id}/${uuid()}${extensionOf(file)}`
-  await upload(supabase, session, 'avatars', path, new Blob([file], { type: typeOf(file) }), options)
-  return supabase.storage.from('avatars').getPublicUrl(path).data.publicUrl
+  const typed = new Blob([file], { type: typeOf(file) })
+  for (let failures = 0;; failures++) {
+    try {
+      await upload(supabase, session, 'avatars', path, typed, options)
+      return supabase.storage.from('avatars').getPublicUrl(path).data.publicUrl
+    } catch (error) {
+      if (failures === 2 || options.signal?.aborted || !toServiceError(error).temporary) throw error
+      await new Promise((resolve) => setTimeout(resolve, backoff(failures)))
+    }
+  }
 }
 
 /** The address of an attachment for ten minutes; null if Storage gives none, as to others than the participants. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../clients/errors.ts'
 import { createRetryLoop } from '../../clients/retry_loop.ts'
+import { uploadAvatar } from '../../clients/uploads.ts'
 import { advance, hear, intercept, leave, markRead, playAll, type Row, send, useFakeTime } from './fixture.ts'
 import { withoutPolling } from './fixture.ts'
 
@@ -94,4 +95,20 @@ test('a retry loop is done when a run has succeeded, and not while one is due or
   expect(loop.isDone()).toBe(true)
   loop.run()
   expect(loop.isDone()).toBe(false)
+})
+
+test('an avatar takes three tries at most, and what is refused takes one', async () => {
+  const tries = async (...statuses: number[]) => {
+    let sent = 0
+    const upload = async () => ({ error: statuses[sent++] && { statusCode: statuses[sent - 1] } })
+    const files = { upload, getPublicUrl: (path: string) => ({ data: { publicUrl: path } }) }
+    const auth = { getSession: async () => ({ data: { session: { access_token: 'x', user: { id: 'me' } } } }) }
+    const uploaded = uploadAvatar({ auth, storage: { from: () => files } } as never, new Blob(['x']))
+      .then(() => 'there', ({ status }) => status)
+    await advance(10_000)
+    return [sent, await uploaded]
+  }
+  expect(await tries(503, 503)).toEqual([3, 'there'])
+  expect(await tries(503, 503, 503)).toEqual([3, 503])
+  expect(await tries(413)).toEqual([1, 413])
 })
