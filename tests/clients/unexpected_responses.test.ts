@@ -100,9 +100,10 @@ test('a retry loop is done when a run has succeeded, and not while one is due or
 test('an avatar takes three tries at most, and what is refused takes one', async () => {
   const tries = async (...statuses: number[]) => {
     let sent = 0
-    const upload = async () => ({ error: statuses[sent++] && { statusCode: statuses[sent - 1] } })
+    const upload = () => Promise.resolve({ error: statuses[sent++] && { statusCode: statuses[sent - 1] } })
     const files = { upload, getPublicUrl: (path: string) => ({ data: { publicUrl: path } }) }
-    const auth = { getSession: async () => ({ data: { session: { access_token: 'x', user: { id: 'me' } } } }) }
+    const session = { access_token: 'x', user: { id: 'me' } }
+    const auth = { getSession: () => Promise.resolve({ data: { session } }) }
     const uploaded = uploadAvatar({ auth, storage: { from: () => files } } as never, new Blob(['x']))
       .then(() => 'there', ({ status }) => status)
     await advance(10_000)
