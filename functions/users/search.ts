@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { optionalUser, requireUser } from '../_shared/auth.ts'
+import { asUser, optionalUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
@@ -108,8 +108,7 @@ search.get(
 search.get(
   '/search/complete',
   route('completeSearch', 'What a search box may go on to', { 200: shape.completions }),
-  requireUser,
-  validate({ query: shape.completionQuery }),
+  asUser({ query: shape.completionQuery }),
   async (c) => {
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     return sendJson(c, await searchLimiter(() => c.var.db`complete_search(${c.var.query})`))

@@ -35,10 +35,8 @@ const meet = async ({ call, query, timeout }, channel, [one, two]) => {
   const own = { users: 1, profiles: 1, conversations: 1, messages: 1 }
   const counts = Object.entries({ ...own, profile_interests: 0, reservations: 0, reservation_history: 0 })
   for (const { token } of [one, two]) {
-    const requests = counts.map((
-      [table],
-    ) => [`${table} shows others' rows, or not one's own`, query(`${table}?limit=2`, { token })])
-    await expectAll(Object.fromEntries(requests), ({ body }, i) => body?.length === counts[i][1])
+    const read = ([table]) => [`${table} shows others' rows, or not one's own`, query(`${table}?limit=2`, { token })]
+    await expectAll(Object.fromEntries(counts.map(read)), ({ body }, i) => body?.length === counts[i][1])
   }
   // The default is printed in the contract, so this is a recommendation and no failure.
   const list = await bodyOf('the list of conversations', 200, call('/conversations', { token: one.token }))

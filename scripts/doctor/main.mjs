@@ -24,7 +24,7 @@ const open = () => {
   const { values } = parseArgs({ options: { remote: { type: 'string' }, write: { type: 'boolean' } } })
   const { remote = '', write } = values
   const { SUPABASE_PUBLISHABLE_KEY: publishableKey = '', SUPABASE_SECRET_KEY: secretKey = '' } = process.env
-  failIf({ '--remote is missing': !remote, [`"${remote}" is not a URL`]: !URL.canParse(remote) })
+  failIf({ '--remote is missing': !remote, '--remote is not a URL': !URL.canParse(remote) })
   const project = openProject({ url: new URL(remote), publishableKey, secretKey })
   const { protocol, username, password } = project.url
   // What cannot be sent, fetch would print.
