@@ -200,6 +200,8 @@ const surprises: Surprise[] = [
       ['Bat-Erdene', { first: ['Bat-Erdene'] }],
       ['bread in Paris', { first: ['Amélie'] }],
       ['bread Paris', { first: ['Amélie'] }],
+      ['Paris dogs', { first: ['Paris Hilton'] }],
+      ['dogs in Paris', { first: ['Amélie'] }],
       ['in the US', { first: ['Jordan', 'Paris Hilton'] }],
       ['US', { first: ['Jordan', 'Paris Hilton'] }],
       ['show it to us', { missing: ['Jordan', 'Paris Hilton'] }],

@@ -91,9 +91,10 @@ begin
         then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
       else array[lexicon.word]
     end) as form
-    -- A wrong first letter counts twice.
+    -- In a short word, a wrong first letter counts twice.
     cross join lateral (
-      select private.typos(typed => typed, meant => form, budget => budget) + (left(form, 1) <> left(typed, 1))::integer
+      select private.typos(typed => typed, meant => form, budget => budget)
+        + (left(form, 1) <> left(typed, 1) and budget < 2)::integer
     ) as cost (errors)
     where cost.errors between 1 and budget
       and lexicon.word <> typed collate "C"

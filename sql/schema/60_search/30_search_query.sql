@@ -301,6 +301,7 @@ declare
   term text;
   phrase text[];
   pieces text[];
+  where_words text[];
   exclusion record;
   holders double precision;
   size integer;
@@ -379,6 +380,7 @@ begin
     end if;
     at := at + size;
   end loop;
+  where_words := array(select word from unnest(words) where is_where);
   part := words[cardinality(words)];
   unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
@@ -389,9 +391,15 @@ begin
   end if;
   select
     private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
-    private.any_of(wanted.exact_query) filter (where wanted.is_home)
+    private.any_of(coalesce(wanted.exact_query || namesakes, wanted.exact_query)) filter (where wanted.is_home)
   into asked.called_so, asked.home
-  from unnest(asked.units) as wanted;
+  from unnest(asked.units) as wanted
+  -- "Florence midwife": one of that name with all the rest is as good as who lives there.
+  cross join lateral (
+    select private.all_of(query) && (private.lexeme(wanted.words[1]) || ':A')::tsquery as namesakes
+    from unnest(asked.units)
+    where cardinality(asked.units) > 1 and wanted.words[1] <> all (where_words)
+  ) as named;
   return asked;
 end
 $$;

@@ -45,7 +45,7 @@ from (
     ('brelt', false, '{brelk}'),
     ('brelt', true, '{brelk,brelkirk}'),
     ('drelk', true, '{}'),
-    ('xanquilop', false, '{zanquilop}'),
+    ('xanquilop', false, '{zanquilop,zanquilopa}'),
     ('eclair', false, '{}'),
     -- Two letters are missing in the beginning of an unfinished word.
     ('mndlbrotiker', true, '{mandelbrotikersaal}'),
