@@ -15,7 +15,7 @@ interface Mail {
   headers?: { key: string; value: string }[]
 }
 
-const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
 const kept = 200
 const megabyte = 1_048_576
 
@@ -34,7 +34,7 @@ const page = (title: string, content: Html): Html =>
     a { color: light-dark(#0f6a62, #6cc5b9); }
     li { margin: 0.5em 0; }
     iframe { background: #fff; border: 1px solid #888; border-radius: 8px; height: 24em; width: 100%; }
-    pre { background: light-dark(#f0efea, #272b2a); overflow: auto; padding: 1em; white-space: pre-wrap; }
+    pre { background: light-dark(#f0efea, #272b2a); overflow-wrap: anywhere; padding: 1em; white-space: pre-wrap; }
     </style>
     <h1>${title}</h1>
     ${content}
@@ -65,7 +65,7 @@ ${
   srcdoc="${`<base target="_blank">${mail.html}`}"></iframe>`
     }
 <pre>${mail.text}</pre>
-<pre>${mail.headers?.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
+${mail.headers && html`<pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`}`,
   )
 
 /**
