@@ -220,7 +220,7 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
       if (await key.count()) await key.fill(testKeys.secretKey).then(() => mail.getByRole('button').click())
       await mail.locator('li', { hasText: new RegExp(`to ${address}, .* [A-Z]+\\S*$`) }).first().getByRole('link')
         .click()
-      expect(await mail.locator('pre').allTextContents()).toEqual([expect.stringContaining('this code: ')])
+      expect(await mail.locator('main pre').allTextContents()).toEqual([expect.stringContaining('this code: ')])
       const opened = mail.context().waitForEvent('page')
       await mail.frameLocator('iframe').getByRole('link', { name: button }).click()
       return sideOf(await opened)
