@@ -57,7 +57,7 @@ export const openToday = (): View => {
       el('p.hint', 'An hour each, this one last.'),
       button('Refresh', () => view.load('Refreshed')),
       el(
-        'p.row.hint',
+        'p.actions.hint',
         ...[['/demo', 'The demo'], ['/mail', 'Mails'], ['/docs/', 'API reference'], ['/', 'Front page']].map((
           [href, name],
         ) => el('a', { href }, name!)),

@@ -117,7 +117,8 @@ export const openStart = (
   )
   const faces = el('ul.faces', { 'aria-label': 'Some of the people here' })
   const showFaces = async () => {
-    const params = { query: { limit: facesShown } }
+    // Without words those who came first are found: in the demo people of one age.
+    const params = { query: { q: 'live music', limit: facesShown } }
     const { hits } = await dataOf(createApiClient(supabase).GET('/users/search', { params }))
     faces.replaceChildren(
       ...hits.map(({ id, name, city, image_url }) =>

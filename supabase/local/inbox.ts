@@ -15,7 +15,7 @@ interface Mail {
   headers?: { key: string; value: string }[]
 }
 
-const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
 const kept = 200
 const megabyte = 1_048_576
 
@@ -25,19 +25,22 @@ const page = (title: string, content: Html): Html =>
   html`
     <!doctype html>
     <html lang="en">
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width">
-    <title>${title}</title>
-    <style>
-    :root { color-scheme: light dark; }
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width">
+      <title>${title}</title>
+      <style>
+    :root { background: light-dark(#fff, #141615); color-scheme: light dark; }
     body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
     a { color: light-dark(#0f6a62, #6cc5b9); }
     li { margin: 0.5em 0; }
+    * { box-sizing: border-box; }
     iframe { background: #fff; border: 1px solid #888; border-radius: 8px; height: 24em; width: 100%; }
-    pre { background: light-dark(#f0efea, #272b2a); overflow: auto; padding: 1em; white-space: pre-wrap; }
+    pre { background: light-dark(#f0efea, #272b2a); overflow-wrap: anywhere; padding: 1em; white-space: pre-wrap; }
     </style>
+      <main>
     <h1>${title}</h1>
     ${content}
+      </main>
     </html>
   `
 
@@ -65,7 +68,7 @@ ${
   srcdoc="${`<base target="_blank">${mail.html}`}"></iframe>`
     }
 <pre>${mail.text}</pre>
-<pre>${mail.headers?.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
+${mail.headers && html`<pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`}`,
   )
 
 /**
