@@ -111,6 +111,20 @@ $$;
 comment on function private.present() is
   'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
 
+create function private.refuse_change()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise sqlstate '42501' using message = tg_argv[0];
+end
+$$;
+comment on function private.refuse_change() is
+  'Refuses a change with this message, by the owner of the table too, but what a foreign key deletes.';
+
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text

@@ -54,6 +54,12 @@ create policy "participants read messages" on public.messages
 grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
+create trigger keep_sender
+  before update of conversation_id, user_id on public.messages
+  for each row
+  when ((old.conversation_id, old.user_id) is distinct from (new.conversation_id, new.user_id))
+  execute function private.refuse_change('A message does not change its sender or conversation');
+
 create type private.message_view as (
   id bigint, user_id bigint, conversation_id bigint, content text, attachment jsonb, read boolean, "createdAt" text,
   "Sender" json
@@ -91,16 +97,6 @@ end
 $$;
 comment on function private.with_states(private.message_view[]) is
   'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
-
-create function private.print_message(shown private.message_view, with_states boolean)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
-end
-$$;
-comment on function private.print_message(private.message_view, boolean) is 'The JSON of one message.';
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json

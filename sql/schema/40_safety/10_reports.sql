@@ -144,7 +144,7 @@ begin
     perform private.add_block(me, subject, 'block');
   end if;
   return private.store_reply(
-    noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
+    noun => 'report', client_id => draft_client_id, request => draft,
     body => json_build_object(
       'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
     ),

@@ -32,19 +32,9 @@ revoke all on public.moderation_log, public.hidden_profiles from service_role;
 grant select on public.moderation_log, public.hidden_profiles to service_role;
 revoke all on sequence public.moderation_log_id_seq from service_role;
 
-create function private.protect_moderation_log()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  raise sqlstate '42501' using message = 'The moderation log is append-only';
-end
-$$;
-comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
-
 create trigger protect_moderation_log
   before update or delete or truncate on public.moderation_log
-  for each statement execute function private.protect_moderation_log();
+  for each statement execute function private.refuse_change('The moderation log is append-only');
 
 create function private.keep_profile_hidden()
 returns trigger

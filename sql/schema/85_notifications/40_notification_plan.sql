@@ -66,11 +66,15 @@ begin
         );
   end case;
   return case when exists (
-    select from public.conversations
-    where id = conversation and person in (voyager_id, local_id)
+    select
+    from public.conversations
+    join private.inbox_entries on conversation_id = conversations.id and user_id = person
+    where conversations.id = conversation
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)
-      and private.follows(person, conversation, message)
+      -- Of a message archived before, of anything else now.
+      and coalesce(archived_id < message, not is_archived)
+      and (muted_until <= now()) is not false
   ) then notice end;
 end
 $$;
