@@ -15,7 +15,6 @@ create policy "everybody reads interests" on public.interests
   using (true);
 
 grant select on public.interests to anon, authenticated;
-grant all on public.interests to service_role;
 
 create function private.interest_ids(list jsonb)
 returns bigint[]

@@ -14,7 +14,6 @@ create policy "users read their own interests" on public.profile_interests
   using (profile_id in (select id from public.profiles where user_id = (select private.my_id())));
 
 grant select on public.profile_interests to authenticated;
-grant all on public.profile_interests to service_role;
 
 create function private.interests_of(profile bigint)
 returns json
@@ -30,7 +29,6 @@ begin
 end
 $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
-grant execute on function private.interests_of(bigint) to authenticated;
 
 create function private.replace_interests(profile bigint, list jsonb)
 returns void

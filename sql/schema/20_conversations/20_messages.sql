@@ -13,7 +13,6 @@ as $$
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
 comment on function private.is_attachment(jsonb) is 'Whether it is {url, name, mime_type, size} alone; null for null.';
-grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
   id bigint generated always as identity primary key,
@@ -52,7 +51,6 @@ create policy "participants read messages" on public.messages
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.messages to authenticated;
-grant all on public.messages to service_role;
 
 create trigger keep_sender
   before update of conversation_id, user_id on public.messages

@@ -51,7 +51,6 @@ create policy "participants read reservations" on public.reservations
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.reservations to authenticated;
-grant all on public.reservations to service_role;
 
 create table public.reservation_history (
   id bigint generated always as identity primary key,
@@ -83,10 +82,6 @@ create policy "participants read the history of reservations" on public.reservat
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.reservation_history to authenticated;
--- The platform grants everything to service_role. Only the triggers below write here.
-revoke all on public.reservation_history from service_role;
-grant select on public.reservation_history to service_role;
-revoke all on sequence public.reservation_history_id_seq from service_role;
 
 create trigger protect_history
   before update or delete or truncate on public.reservation_history

@@ -101,6 +101,7 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   elsif step = 'accept' then
+    -- Before the moment: what becomes due while this waits is cancelled.
     perform private.lock_host(current.host_id);
   end if;
   moment := private.present();

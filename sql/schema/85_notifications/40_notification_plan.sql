@@ -162,4 +162,3 @@ end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
   'Turns rows whose delay has passed into pushes and mails, if the worker has these. Definer, as due_channels.';
-grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

@@ -123,7 +123,6 @@ as $$
   select private.claim('push', max_rows, busy)
 $$;
 comment on function private.claim_pushes(integer, jsonb) is 'Claims due pushes. Definer, as due_channels.';
-grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -132,7 +131,6 @@ as $$
   select coalesce(private.claim('mail', 1, busy) -> 0, 'null')
 $$;
 comment on function private.claim_mail(jsonb) is 'Claims a due mail, or returns null. Definer, as due_channels.';
-grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -142,7 +140,6 @@ as $$
 $$;
 comment on function private.claim_webhooks(integer) is
   'Claims due webhooks, of each conversation the first. Definer, as due_channels.';
-grant execute on function private.claim_webhooks(integer) to edge_functions;
 
 create function private.finish_outbox(outcomes jsonb)
 returns void
@@ -185,4 +182,3 @@ comment on function private.finish_outbox(jsonb) is
   'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
 well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
 seconds. Definer, as due_channels.';
-grant execute on function private.finish_outbox(jsonb) to edge_functions;
