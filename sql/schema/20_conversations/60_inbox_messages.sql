@@ -128,10 +128,7 @@ as $$
 begin
   -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
   -- primary key, so that two such functions do not wait for each other.
-  perform from private.inbox_entries
-  where conversation is null or conversation_id = conversation
-  order by conversation_id, user_id
-  for no key update;
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
   insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
   select
     conversations.id, person, coalesce(max(messages.id), 0),
