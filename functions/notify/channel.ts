@@ -8,8 +8,6 @@ export interface Outcome {
   reason?: string
   retry_after?: number | null
   subject?: number
-  /** Whether the receiver did not answer in time. */
-  silent?: boolean
 }
 
 interface Job {

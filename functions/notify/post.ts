@@ -9,9 +9,6 @@ class PostError extends Error {}
 
 type Request = { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }
 
-/** The error's message for a receiver that is silent. */
-export const notInTime = 'no answer in time'
-
 /** The addresses of a host. If one is private none is used: whoever controls the name has pointed it there. */
 const addressesOf = async (url: URL, allowLoopback: boolean): Promise<string[]> => {
   const found = await lookup(hostOf(url), { all: true }).catch(() => {
@@ -86,7 +83,7 @@ export const post = async (
     return await readReply(connection)
   }
   const timeout = new Promise<never>((_, reject) =>
-    AbortSignal.timeout(timeoutMilliseconds).addEventListener('abort', () => reject(new PostError(notInTime)))
+    AbortSignal.timeout(timeoutMilliseconds).addEventListener('abort', () => reject(new PostError('no answer in time')))
   )
   try {
     return await Promise.race([exchange(), timeout])

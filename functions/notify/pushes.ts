@@ -2,7 +2,7 @@ import { buildPushPayload } from '@block65/webcrypto-web-push'
 import { asService } from '../_shared/rpc.ts'
 import { settings, vapidKeys } from '../_shared/settings.ts'
 import { openChannel, type Outcome } from './channel.ts'
-import { notInTime, post } from './post.ts'
+import { post } from './post.ts'
 
 interface Push {
   id: number
@@ -50,7 +50,7 @@ const send = async (push: Push): Promise<Outcome> => {
     return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
   } catch (error) {
     const { message } = error as Error
-    return { id, outcome: 'failed', reason: message, silent: message === notInTime }
+    return { id, outcome: 'failed', reason: message }
   }
 }
 

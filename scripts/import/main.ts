@@ -45,7 +45,7 @@ try {
     throw new CannotStart(`${folder} has no file of an import, as users.jsonl (docs/migrate.md)`)
   }
   const query = await openDatabase()
-  const [found] = await query(`select to_regprocedure('private.rebuild_inbox()') is not null as is_ours`, [])
+  const [found] = await query(`select to_regproc('private.rebuild_inbox') is not null as is_ours`, [])
   if (!found?.is_ours) throw new CannotStart('The database has not this schema; start the service once, or push it')
   Deno.exitCode = await load(folder, query, since, values.check ?? false) ? 0 : 1
 } catch (error) {

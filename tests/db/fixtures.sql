@@ -92,7 +92,6 @@ returns void language plpgsql volatile security definer set search_path = '' as 
 declare
   conversation bigint;
   message bigint;
-  reservation bigint;
   report bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
@@ -107,10 +106,9 @@ begin
   set is_pinned = true
   where inbox_entries.conversation_id = conversation and user_id = tests.id_of(voyager);
   insert into public.reservations (conversation_id, title, price, date, offered_by)
-  values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
-  returning id into reservation;
-  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
-  values (tests.id_of(voyager), 'reservation', gen_random_uuid(), reservation, '', '{}', '{}');
+  values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager));
+  insert into private.stored_replies (user_id, noun, client_id, request_hash, body, metadata)
+  values (tests.id_of(voyager), 'reservation', gen_random_uuid(), '', '{}', '{}');
   perform tests.make_device(voyager);
   insert into private.notification_settings (user_id) values (tests.id_of(voyager));
   insert into private.silences (user_id) values (tests.id_of(voyager));

@@ -80,8 +80,8 @@ test('what another person wrote first counts, unless they are blocked, have left
   for (
     const change of [
       // As if the host had written first.
-      `update public.messages set user_id = voyager_id + local_id - user_id
-       from public.conversations where conversations.id = conversation_id and local_id = $1`,
+      `insert into public.messages (id, conversation_id, user_id, content) overriding system value
+       select -id, id, local_id, 'Hello' from public.conversations where local_id = $1`,
       `insert into private.blocks (blocker_id, blocked_id)
        select $1, voyager_id from public.conversations where local_id = $1`,
       `update public.users set is_active = false

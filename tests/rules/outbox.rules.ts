@@ -1,7 +1,7 @@
 /** What becomes of rows of the outbox that fail, wait or have more to tell. */
-import { devices, settings, subscribe } from './devices.ts'
+import { devices, subscribe } from './devices.ts'
 import { equal, is, passTime, sql, test } from './fixture.ts'
-import { claimMail, claimPushes, clear, dataOf, dead, finish, meet, outbox, plan, planAfter } from './outbox.ts'
+import { claimMail, claimPushes, clear, dataOf, dead, finish, meet, outbox, planAfter } from './outbox.ts'
 import { told, trigger, waiting } from './outbox.ts'
 
 test('a person whose rows make the worker fail stops no others, and is given up after eight tries', async () => {
@@ -28,42 +28,6 @@ test('nothing is claimed for a receiver that is busy, and everything for the oth
   const [first, second] = await devices(ben)
   is(await claimPushes([first.id]), [{ endpoint: second.endpoint }])
   is(await claimMail(['elsewhere.example']), { to: 'ben@tests.example' })
-})
-
-test('a device that is silent waits longer each time, of every conversation, and after those that answer', async () => {
-  const { ana, ben, cleo, write } = await meet()
-  for (const one of [ana, ben]) await one.patch(settings, { delay_minutes: 0, email: false })
-  const [, first] = await devices(ben)
-  /** Sends what is due after this time; the first device gives no answer if it hangs. */
-  const sendAfter = async (time: string, hangs: boolean, expected: RegExp) => {
-    await passTime(time)
-    await plan()
-    const receivers: string[] = []
-    for (const { id, subject, receivers: [device] } of await claimPushes()) {
-      receivers.push(device === first.id ? 'first' : 'other')
-      const isSilent = hangs && device === first.id
-      await finish({ id, subject, ...isSilent ? { outcome: 'failed', silent: true } : { outcome: 'sent' } })
-    }
-    is(receivers.join(' '), expected, time)
-  }
-  const both = /^(first other|other first)$/
-  await write(ana)
-  await sendAfter('0 s', true, both)
-  await write(cleo)
-  await sendAfter('1 s', true, /^other$/)
-  await write(ana)
-  await sendAfter('30 s', true, /^other first first$/)
-  await write(ana)
-  await sendAfter('100 s', true, /^other$/)
-  await subscribe(ana)
-  await write(ben)
-  await sendAfter('10 minutes', false, /^other first first$/)
-  await write(ana)
-  await sendAfter('11 minutes', true, both)
-  // A new subscription is not to blame.
-  await write(cleo)
-  await subscribe(ben, {}, first.id)
-  await sendAfter('11 minutes 1 s', false, both)
 })
 
 test('a dead letter is revived: a push by its conversation, a mail by the next silence', async () => {

@@ -71,7 +71,6 @@ comment on function private.act_as(jsonb, boolean) is
   'Makes the rest of the transaction run as the caller; null claims are an anonymous one. With strict, unknown accounts
 (401) and deactivated ones (403) are refused; without, they count as anonymous. In the API function''s statement, as
 begin, set and commit would halve the request rate (bench/one_round_trip.ts).';
-grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
 returns void
@@ -83,7 +82,6 @@ end
 $$;
 comment on function private.set_response_metadata(jsonb) is
   'Stores what an API function returns besides its answer: {next: cursor}, {replayed: true}, {place} or {file}.';
-grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
 create function private.to_page(listed anyarray, page_limit bigint, next bigint)
 returns json
@@ -111,6 +109,20 @@ $$;
 comment on function private.present() is
   'The present time, also in a transaction that has waited for a lock. A function, so that tests can replace it.';
 
+create function private.refuse_change()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise sqlstate '42501' using message = tg_argv[0];
+end
+$$;
+comment on function private.refuse_change() is
+  'Refuses a change with this message, by the owner of the table too, but what a foreign key deletes.';
+
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text
@@ -119,7 +131,6 @@ as $$
   select pg_catalog.to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
-grant execute on function private.iso(timestamptz) to anon, authenticated;
 
 -- The same characters as of isLine in functions/_shared/validate.ts, which has them by their properties in Unicode.
 create function private.is_line(value text)
@@ -137,7 +148,6 @@ $$;
 comment on function private.is_line(text) is
   'Whether the text can be a name or title: one line, no control characters, no overrides of the direction of writing,
 and something that shows, or nothing at all. Null for null.';
-grant execute on function private.is_line(text) to service_role;
 
 -- The same pattern as webAddress in functions/_shared/validate.ts.
 create function private.is_web_address(value text)
@@ -150,7 +160,6 @@ end
 $$;
 comment on function private.is_web_address(text) is
   'Whether the text is an https URL without user info that is safe in HTML without escaping. Null for null.';
-grant execute on function private.is_web_address(text) to service_role;
 
 create function private.is_own_photo(value text)
 returns boolean
@@ -164,4 +173,3 @@ $$;
 comment on function private.is_own_photo(text) is
   'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
 replaces this function (supabase/local/own_photos.ts). Null for null.';
-grant execute on function private.is_own_photo(text) to service_role;

@@ -28,7 +28,6 @@ comment on table public.users is
   'A row without auth_id cannot log in. While is_active is false the token is refused and the profile hidden.';
 comment on column public.users.email is 'Copy of the Auth account''s address. Its owner and partners see it.';
 comment on column public.users.confirmed_at is 'When the account was confirmed. Null: another sign-up replaces it.';
-comment on column public.users.erased_at is 'When the user was erased. The row stays for the conversations.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 alter table public.users enable row level security;
@@ -47,7 +46,6 @@ end
 $$;
 comment on function private.find_me() is
   'The user id of the claims; null for anonymous and deactivated callers. Definer: the policy on users calls it.';
-grant execute on function private.find_me() to edge_functions, anon, authenticated;
 
 -- Without `set search_path`, which would prevent inlining.
 create function private.my_id()
@@ -59,7 +57,6 @@ $$;
 comment on function private.my_id() is
   'The caller''s user id; null for anonymous and deactivated callers. act_as alone stores it, because looking it up six
 times a request was a fifth of some statements; for Data API and Realtime it is looked up.';
-grant execute on function private.my_id() to anon, authenticated;
 
 create function private.lock_me(beside bigint default null, shared boolean default false)
 returns void
@@ -88,7 +85,6 @@ create policy "users read their own row" on public.users
   using (id = (select private.my_id()));
 
 grant select on public.users to authenticated;
-grant all on public.users to service_role;
 
 create function private.sync_auth_email()
 returns trigger
@@ -137,7 +133,6 @@ as $$
 $$;
 comment on function private.account_status() is
   'active or inactive; null without a confirmed account. Definer, because inactive callers cannot read their row.';
-grant execute on function private.account_status() to edge_functions;
 
 create function api.get_account()
 returns json

@@ -15,7 +15,6 @@ create policy "everybody reads interests" on public.interests
   using (true);
 
 grant select on public.interests to anon, authenticated;
-grant all on public.interests to service_role;
 
 create function private.interest_ids(list jsonb)
 returns bigint[]
@@ -31,12 +30,14 @@ declare
 begin
   if unknown is not null then
     raise sqlstate 'PT400' using message = 'interest_ids: unknown interests ' || unknown;
+  elsif cardinality(ids) > 50 then
+    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
   end if;
   return ids;
 end
 $$;
 comment on function private.interest_ids(jsonb) is
-  'The ids of a JSON array or null, without duplicates. Raises 400 and names those that do not exist.';
+  'The ids of a JSON array or null, without duplicates. Raises 400 for more than 50, and names unknown ones.';
 
 create function api.list_interests()
 returns json

@@ -28,7 +28,6 @@ create table public.profiles (
     constraint "languages is one line that shows something" check (private.is_line(languages))
 );
 comment on table public.profiles is 'Others see one only while is_searchable is true and the user active.';
-comment on column public.profiles.show_answers is 'Whether the public view may say how soon the owner answers.';
 alter table public.profiles enable row level security;
 
 create policy "users read their own profile" on public.profiles
@@ -36,7 +35,6 @@ create policy "users read their own profile" on public.profiles
   using (user_id = (select private.my_id()));
 
 grant select on public.profiles to authenticated;
-grant all on public.profiles to service_role;
 
 create function api.get_me()
 returns json

@@ -4,7 +4,7 @@ create table public.profile_interests (
   interest_id bigint not null references public.interests (id) on delete cascade,
   primary key (profile_id, interest_id)
 );
-comment on table public.profile_interests is 'Which profile has which interests; at most 50 for each profile.';
+comment on table public.profile_interests is 'Which profile has which interests.';
 
 create index profile_interests_interest_id_idx on public.profile_interests (interest_id);
 alter table public.profile_interests enable row level security;
@@ -14,30 +14,6 @@ create policy "users read their own interests" on public.profile_interests
   using (profile_id in (select id from public.profiles where user_id = (select private.my_id())));
 
 grant select on public.profile_interests to authenticated;
-grant all on public.profile_interests to service_role;
-
-create function private.cap_interests()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if exists (
-    select from public.profile_interests
-    where profile_id in (select profile_id from added)
-    group by profile_id
-    having count(*) > 50
-  ) then
-    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
-  end if;
-  return null;
-end
-$$;
-comment on function private.cap_interests() is 'Limits a profile to 50, which a constraint cannot, for every role.';
-
-create trigger cap_interests
-  after insert on public.profile_interests
-  referencing new table as added
-  for each statement execute function private.cap_interests();
 
 create function private.interests_of(profile bigint)
 returns json
@@ -53,7 +29,6 @@ begin
 end
 $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
-grant execute on function private.interests_of(bigint) to authenticated;
 
 create function private.replace_interests(profile bigint, list jsonb)
 returns void

@@ -146,7 +146,6 @@ comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
 whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
 400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
-grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json
@@ -192,4 +191,3 @@ comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later one with the address
 that Auth has accepted; retry, because this has removed a pending account with the address; taken, by an account that
 stays; not made, for another reason. Definer, because it deletes from auth.users.';
-grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;

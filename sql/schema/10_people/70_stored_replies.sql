@@ -4,7 +4,6 @@ create table private.stored_replies (
   user_id bigint not null references public.users (id) on delete cascade,
   noun text not null,
   client_id uuid not null,
-  subject_id bigint not null,
   request_hash bytea not null,
   body json not null,
   metadata jsonb not null,
@@ -12,7 +11,7 @@ create table private.stored_replies (
 );
 comment on table private.stored_replies is
   'What was created with an idempotency key: a hash of the request, and its first answer, byte for byte. Each noun has
-keys of its own; one that can be deleted adds a column, by which the answer goes with it.';
+keys of its own.';
 alter table private.stored_replies enable row level security;
 
 create function private.hash_request(request jsonb)
@@ -53,23 +52,21 @@ $$;
 comment on function private.find_reply(text, uuid, jsonb) is
   'The stored answer to this request of the caller, if any. Raises 422 if the key was used for another request.';
 
-create function private.store_reply(
-  noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'
-)
+create function private.store_reply(noun text, client_id uuid, request jsonb, body json, metadata jsonb default '{}')
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   if store_reply.client_id is not null then
-    insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+    insert into private.stored_replies (user_id, noun, client_id, request_hash, body, metadata)
     values (
-      private.my_id(), store_reply.noun, store_reply.client_id, subject, private.hash_request(request),
-      store_reply.body, store_reply.metadata
+      private.my_id(), store_reply.noun, store_reply.client_id, private.hash_request(request), store_reply.body,
+      store_reply.metadata
     );
   end if;
   perform private.set_response_metadata(store_reply.metadata);
   return store_reply.body;
 end
 $$;
-comment on function private.store_reply(text, uuid, jsonb, bigint, json, jsonb) is
-  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it.';
+comment on function private.store_reply(text, uuid, jsonb, json, jsonb) is
+  'Stores the first answer, if there is a key, sets its response metadata and returns it.';

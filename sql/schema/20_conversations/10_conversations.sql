@@ -21,7 +21,12 @@ create policy "participants read conversations" on public.conversations
   using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
 
 grant select on public.conversations to authenticated;
-grant all on public.conversations to service_role;
+
+create trigger keep_participants
+  before update of voyager_id, local_id on public.conversations
+  for each row
+  when ((old.voyager_id, old.local_id) is distinct from (new.voyager_id, new.local_id))
+  execute function private.refuse_change('The participants of a conversation do not change');
 
 create function private.my_conversations()
 returns setof bigint
@@ -39,7 +44,6 @@ $$;
 comment on function private.my_conversations() is
   'Ids of the caller''s conversations. Definer, so that the policies of messages and reservations compute one set, which
 costs nothing measurable; a function of the row''s column cost ten times as much as no policy.';
-grant execute on function private.my_conversations() to authenticated;
 
 create function private.my_writable_conversations()
 returns setof bigint
@@ -53,7 +57,6 @@ as $$
 $$;
 comment on function private.my_writable_conversations() is
   'Those of my_conversations where neither participant has blocked the other, and neither is erased. Definer, as that.';
-grant execute on function private.my_writable_conversations() to authenticated;
 
 create function private.participants_of(conversations bigint[])
 returns table (id bigint, voyager_id bigint, voyager json, local_id bigint, local json, created_at timestamptz)

@@ -13,7 +13,6 @@ as $$
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
 comment on function private.is_attachment(jsonb) is 'Whether it is {url, name, mime_type, size} alone; null for null.';
-grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
   id bigint generated always as identity primary key,
@@ -52,7 +51,12 @@ create policy "participants read messages" on public.messages
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.messages to authenticated;
-grant all on public.messages to service_role;
+
+create trigger keep_sender
+  before update of conversation_id, user_id on public.messages
+  for each row
+  when ((old.conversation_id, old.user_id) is distinct from (new.conversation_id, new.user_id))
+  execute function private.refuse_change('A message does not change its sender or conversation');
 
 create type private.message_view as (
   id bigint, user_id bigint, conversation_id bigint, content text, attachment jsonb, read boolean, "createdAt" text,
@@ -91,16 +95,6 @@ end
 $$;
 comment on function private.with_states(private.message_view[]) is
   'The JSON of these messages with their states. A second step: a case for each row made a page a third dearer.';
-
-create function private.print_message(shown private.message_view, with_states boolean)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
-end
-$$;
-comment on function private.print_message(private.message_view, boolean) is 'The JSON of one message.';
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json

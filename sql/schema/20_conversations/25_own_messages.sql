@@ -33,6 +33,7 @@ declare
   me constant bigint := private.my_id();
   own public.messages := private.own_message_for_update(conversation, message);
   partner constant public.users := private.partner_in(me, conversation);
+  shown private.message_view;
 begin
   if own.deleted_at is not null then
     raise sqlstate 'PT409' using message = 'This message was taken back';
@@ -54,10 +55,10 @@ begin
     update public.messages set content = new_content, edited_at = private.present() where id = own.id
     returning * into own;
   end if;
-  return private.print_message(
-    private.to_message_view(own, json_build_object('id', me, 'name', (select name from public.users where id = me))),
-    with_states
+  shown := private.to_message_view(
+    own, json_build_object('id', me, 'name', (select name from public.users where id = me))
   );
+  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
 end
 $$;
 comment on function api.edit_message(bigint, bigint, text, boolean, integer, integer, boolean) is
@@ -96,8 +97,8 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   -- What was sent, so that another message with its key is refused (api.send_message).
-  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
-  select old.user_id, 'message', old.client_id, old.id, private.hash_message(old), 'null', '{}'
+  insert into private.stored_replies (user_id, noun, client_id, request_hash, body, metadata)
+  select old.user_id, 'message', old.client_id, private.hash_message(old), 'null', '{}'
   where old.client_id is not null and old.edited_at is null
   on conflict do nothing;
   perform private.record_change(

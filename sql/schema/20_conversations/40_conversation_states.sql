@@ -13,23 +13,6 @@ $$;
 comment on function private.to_state(private.inbox_entries) is
   'How a user has arranged a conversation. Without `set search_path`, so that it is inlined.';
 
-create function private.follows(person bigint, conversation bigint, message bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return exists (
-    select from private.inbox_entries
-    where user_id = person and conversation_id = conversation
-      and coalesce(archived_id < message, not is_archived)
-      and (muted_until <= now()) is not false
-  );
-end
-$$;
-comment on function private.follows(bigint, bigint, bigint) is
-  'Whether a user wants to hear of a message (null: of anything else) in a conversation: they take part in it, have not
-muted it, and have not archived it since.';
-
 create function api.set_conversation_state(conversation bigint, changes jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -67,7 +50,7 @@ begin
     raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
   end if;
   if private.to_state(after) is distinct from private.to_state(before) then
-    perform private.record_state(me, conversation, 'conversation.state', me);
+    perform private.record_change('state', conversation, conversation, actor => me, event => 'conversation.state');
   end if;
   return row_to_json(private.to_state(after));
 end
@@ -103,16 +86,3 @@ $$;
 comment on function api.list_conversation_states(jsonb) is
   'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all
 without a limit. Definer, as set_conversation_state.';
-
-create function private.erase_states_of(person bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  delete from private.changes where user_id = person and other_id is null;
-  update private.inbox_entries
-  set archived_id = null, is_pinned = false, muted_until = null
-  where user_id = person and (archived_id is not null or is_pinned or muted_until is not null);
-end
-$$;
-comment on function private.erase_states_of(bigint) is 'Forgets how a user has arranged conversations.';

@@ -51,7 +51,6 @@ create policy "participants read reservations" on public.reservations
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.reservations to authenticated;
-grant all on public.reservations to service_role;
 
 create table public.reservation_history (
   id bigint generated always as identity primary key,
@@ -83,30 +82,7 @@ create policy "participants read the history of reservations" on public.reservat
   using (conversation_id in (select private.my_conversations()));
 
 grant select on public.reservation_history to authenticated;
--- The platform grants everything to service_role. Only the triggers below write here.
-revoke all on public.reservation_history from service_role;
-grant select on public.reservation_history to service_role;
-revoke all on sequence public.reservation_history_id_seq from service_role;
-
-create function private.protect_history()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
-    return null;
-  end if;
-  raise sqlstate '42501' using message = 'The history of reservations is append-only';
-end
-$$;
-comment on function private.protect_history() is
-  'Refuses every change, by its owner too, but what a trigger deletes: that of a foreign key, with the reservation.';
 
 create trigger protect_history
   before update or delete or truncate on public.reservation_history
-  for each statement execute function private.protect_history();
-
-alter table private.stored_replies
-  add column reservation_id bigint generated always as (case noun when 'reservation' then subject_id end) stored
-    references public.reservations (id) on delete cascade;
-create index stored_replies_reservation_id_idx on private.stored_replies (reservation_id);
+  for each statement execute function private.refuse_change('The history of reservations is append-only');

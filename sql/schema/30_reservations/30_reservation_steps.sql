@@ -20,20 +20,6 @@ end
 $$;
 comment on function private.to_reservation_view(public.reservations) is 'A settled reservation as endpoints show it.';
 
-create function private.lock_pair(conversation bigint)
-returns bigint
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  partner constant bigint := private.require_participant(conversation);
-begin
-  -- A concurrent erasure, deactivation or block waits, or has happened by now.
-  perform private.lock_me(beside => partner, shared => true);
-  return partner;
-end
-$$;
-comment on function private.lock_pair(bigint) is 'Locks the accounts of caller and partner, and returns the partner.';
-
 create function private.require_partner(partner bigint)
 returns void
 language plpgsql stable security invoker set search_path = ''
@@ -53,7 +39,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  partner constant bigint := private.lock_pair(conversation);
+  partner constant bigint := private.require_participant(conversation);
   draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
   host constant bigint := coalesce(
     (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
@@ -61,9 +47,12 @@ declare
   request constant jsonb := draft || jsonb_build_object(
     'conversation_id', conversation, 'host_id', host, 'price', trim_scale((draft ->> 'price')::numeric)
   );
-  reply constant json := private.find_reply('reservation', draft_client_id, request);
+  reply json;
   offered public.reservations;
 begin
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
+  perform private.lock_me(beside => partner, shared => true);
+  reply := private.find_reply('reservation', draft_client_id, request);
   if reply is not null then
     return reply;
   end if;
@@ -77,7 +66,7 @@ begin
   offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   return private.store_reply(
-    noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
+    noun => 'reservation', client_id => draft_client_id, request => request,
     body => to_json(private.to_reservation_view(offered))
   );
 end
@@ -96,13 +85,15 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  partner constant bigint := private.lock_pair(conversation);
+  partner constant bigint := private.require_participant(conversation);
   moment timestamptz;
   current public.reservations;
   wanted public.reservations;
   is_stale boolean;
   conflict text;
 begin
+  -- As in offer_reservation.
+  perform private.lock_me(beside => partner, shared => true);
   select * into current
   from public.reservations
   where id = reservation and conversation_id = conversation
@@ -110,6 +101,7 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   elsif step = 'accept' then
+    -- Before the moment: what becomes due while this waits is cancelled.
     perform private.lock_host(current.host_id);
   end if;
   moment := private.present();

@@ -38,10 +38,6 @@ create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
 create index reports_user_id_id_idx on public.reports (user_id, id);
 
 alter table public.reports enable row level security;
--- The platform grants everything to service_role.
-revoke all on public.reports from service_role;
-grant select on public.reports to service_role;
-revoke all on sequence public.reports_id_seq from service_role;
 
 create table private.report_evidence (
   report_id bigint not null references public.reports (id) on delete cascade,
@@ -144,7 +140,7 @@ begin
     perform private.add_block(me, subject, 'block');
   end if;
   return private.store_reply(
-    noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
+    noun => 'report', client_id => draft_client_id, request => draft,
     body => json_build_object(
       'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
     ),

@@ -27,24 +27,10 @@ comment on table public.hidden_profiles is
 
 alter table public.moderation_log enable row level security;
 alter table public.hidden_profiles enable row level security;
--- The platform grants everything to service_role. Only the functions below write here.
-revoke all on public.moderation_log, public.hidden_profiles from service_role;
-grant select on public.moderation_log, public.hidden_profiles to service_role;
-revoke all on sequence public.moderation_log_id_seq from service_role;
-
-create function private.protect_moderation_log()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  raise sqlstate '42501' using message = 'The moderation log is append-only';
-end
-$$;
-comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
 
 create trigger protect_moderation_log
   before update or delete or truncate on public.moderation_log
-  for each statement execute function private.protect_moderation_log();
+  for each statement execute function private.refuse_change('The moderation log is append-only');
 
 create function private.keep_profile_hidden()
 returns trigger
@@ -85,8 +71,6 @@ where reports.resolved_at is null
 order by reports.id;
 comment on view public.moderation_queue is
   'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
-revoke all on public.moderation_queue from service_role;
-grant select on public.moderation_queue to service_role;
 
 create function private.log_moderation(action text, report bigint, person bigint, note text)
 returns void
@@ -188,7 +172,6 @@ comment on function public.resolve_report(bigint, text, text) is
   'Resolves an open report: dismiss, warn (the person reads it), hide (the profile is not searchable until
 public.lift_restriction()) or suspend (the account is deactivated). Raises 409 if it was resolved before. Definer,
 because the secret key has no grant to write reports: every decision is logged.';
-grant execute on function public.resolve_report(bigint, text, text) to service_role;
 
 create function private.warnings_of(person bigint)
 returns jsonb
@@ -232,4 +215,3 @@ end
 $$;
 comment on function public.read_evidence(bigint) is
   'The messages that were copied for a report. Definer, because nobody has a grant on them: every look is logged.';
-grant execute on function public.read_evidence(bigint) to service_role;

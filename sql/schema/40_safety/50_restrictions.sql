@@ -44,7 +44,6 @@ $$;
 comment on function public.find_people(text, boolean) is
   'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
 an id; restricted: only who is hidden or suspended. Definer, because the secret key has no rights on schema private.';
-grant execute on function public.find_people(text, boolean) to service_role;
 
 create function public.restrict_person(person bigint, restriction text, note text)
 returns text
@@ -64,7 +63,6 @@ end
 $$;
 comment on function public.restrict_person(bigint, text, text) is
   'Hides or suspends as resolve_report does, without a report. Raises 409 if that was done before. Definer, as that.';
-grant execute on function public.restrict_person(bigint, text, text) to service_role;
 
 create function public.lift_restriction(person bigint, restriction text, note text)
 returns text
@@ -81,7 +79,6 @@ end
 $$;
 comment on function public.lift_restriction(bigint, text, text) is
   'Ends a restriction; a profile stays unsearchable until its owner changes that. Definer, as resolve_report.';
-grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
 create function public.erase_person(person bigint, note text)
 returns text
@@ -101,4 +98,3 @@ end
 $$;
 comment on function public.erase_person(bigint, text) is
   'Erases a person; their avatars have to be removed by hand (docs/runbook.md). Definer, as find_people.';
-grant execute on function public.erase_person(bigint, text) to service_role;

@@ -52,7 +52,7 @@ begin
   select voyager_id, local_id into one, other from public.conversations where id = conversation;
   if not found then
     return;
-  elsif actor is not null and private.is_blocked_between(one, other) then
+  elsif kind = 'state' or actor is not null and private.is_blocked_between(one, other) then
     one := actor;
     other := null;
   end if;
@@ -67,35 +67,8 @@ begin
 end
 $$;
 comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
-  'Logs a change for both participants, and broadcasts it if it has an event; across a block, what one of them does
-(actor) for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
-
-create function private.record_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
-  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
-    as concerned (voyager_id, local_id, id)
-  where concerned.id is not null;
-  if tg_op = 'INSERT' then
-    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
-    perform private.broadcast_to_users(
-      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
-    );
-  end if;
-  return null;
-end
-$$;
-comment on function private.record_conversation() is
-  'A conversation was opened, or an admin changed or removed it, which whoever took part learns. Definer, for the log.';
-
-create trigger record_conversation
-  after insert or update or delete on public.conversations
-  for each row execute function private.record_conversation();
+  'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
+them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
 create function private.record_person()
 returns trigger
@@ -108,7 +81,7 @@ begin
 end
 $$;
 comment on function private.record_person() is
-  'The name or the address that the partners'' lists show has changed. Definer, as record_conversation.';
+  'The name or the address that the partners'' lists show has changed. Definer, as handle_conversation.';
 
 create trigger record_person
   after update of name, email on public.users
@@ -116,44 +89,29 @@ create trigger record_person
   when ((old.name, old.email) is distinct from (new.name, new.email))
   execute function private.record_person();
 
-create function private.record_state(person bigint, conversation bigint, event text, actor bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.changes (user_id, kind, conversation_id, entity_id)
-  select person, 'state', conversation, conversation where conversation is not null;
-  perform private.broadcast_to_users(
-    event => event, conversation => conversation, id => case when event <> 'block.changed' then conversation end,
-    previous_id => null, user_id => actor, one => person, other => null
-  );
-end
-$$;
-comment on function private.record_state(bigint, bigint, text, bigint) is
-  'Logs that a user has arranged a conversation differently, for their devices alone, and tells these.';
-
 create function private.record_block()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   block constant private.blocks := coalesce(new, old);
+  conversation constant bigint := (
+    select id
+    from public.conversations
+    where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+      and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+  );
 begin
-  perform private.record_state(
-    block.blocker_id,
-    (
-      select id
-      from public.conversations
-      where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-        and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
-    ),
-    'block.changed', block.blocked_id
+  perform private.record_change('state', conversation, conversation, actor => block.blocker_id);
+  perform private.broadcast_to_users(
+    event => 'block.changed', conversation => conversation, id => null, previous_id => null,
+    user_id => block.blocked_id, one => block.blocker_id, other => null
   );
   return null;
 end
 $$;
 comment on function private.record_block() is
-  'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as record_conversation.';
+  'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as handle_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks

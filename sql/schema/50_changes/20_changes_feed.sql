@@ -34,30 +34,6 @@ comment on function private.bounded_snapshot(pg_snapshot, integer) is
   'The snapshot, or an older one with fewer running transactions, so that a cursor fits into a URL. The next page shows
 the rest.';
 
-create function private.changes_between(
-  person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
-)
-returns setof private.changes
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  origin_id constant bigint := (select last_id from private.changes_origin);
-begin
-  return query
-    select user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind
-    from private.changes_by_reader
-    where reader_id = person
-      and (xid, id) > (after_xid, after_id)
-      and xid < pg_snapshot_xmax(target)
-      and pg_visible_in_snapshot(xid, target)
-      and not pg_visible_in_snapshot(xid, seen)
-      and id > origin_id
-    order by xid, id limit max_rows;
-end
-$$;
-comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
-  'The next changes of a user that are visible in target and not in seen.';
-
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
 language plpgsql stable security invoker set search_path = ''
@@ -131,6 +107,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  origin_id constant bigint := (select last_id from private.changes_origin);
   cursor private.change_cursor;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
@@ -140,12 +117,15 @@ begin
     cursor.target := coalesce(cursor.target, present);
     -- One more than the page, to know whether another page follows.
     page := array(
-      select changes
-      from private.changes_between(
-        person => me, seen => cursor.seen, target => cursor.target,
-        after_xid => coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), after_id => coalesce(cursor.id, 0),
-        max_rows => page_limit + 1
-      ) as changes
+      select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+      from private.changes_by_reader
+      where reader_id = me
+        and (xid, id) > (coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), coalesce(cursor.id, 0))
+        and xid < pg_snapshot_xmax(cursor.target)
+        and pg_visible_in_snapshot(xid, cursor.target)
+        and not pg_visible_in_snapshot(xid, cursor.seen)
+        and id > origin_id
+      order by xid, id limit page_limit + 1
     );
     more := cardinality(page) > page_limit;
     page := page[:page_limit];
@@ -181,4 +161,4 @@ end
 $$;
 comment on function api.list_changes(text, integer) is
   'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
-present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as handle_conversation.';

@@ -15,7 +15,6 @@ as $$
 $$;
 comment on function private.typing_conversation_id() is
   'The conversation id of the current topic typing:<id>; null if it is another topic.';
-grant execute on function private.typing_conversation_id() to authenticated;
 
 create policy "users receive events on their own topic" on realtime.messages
   for select to authenticated

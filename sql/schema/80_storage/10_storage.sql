@@ -40,7 +40,6 @@ $$;
 comment on function private.can_read_attachment(text) is
   'Whether participants see a file of their conversation. What was taken back stays as evidence of a report for admins
 alone: by a file that is still there its sender would learn of the report. Definer, because nobody can read evidence.';
-grant execute on function private.can_read_attachment(text) to authenticated;
 
 create policy "participants read the files of their conversations" on storage.objects
   for select to authenticated
@@ -62,7 +61,6 @@ $$;
 comment on function private.is_upload() is
   'Whether Storage checks a file that the caller is sending. It also asks the policies before it copies a file, of which
 it checks neither size nor type, or signs a URL for an upload, when blocks and quotas would not apply to its file.';
-grant execute on function private.is_upload() to authenticated;
 
 create function private.can_upload_attachment(path text)
 returns boolean
@@ -85,7 +83,6 @@ $$;
 comment on function private.can_upload_attachment(text) is
   'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
 there, without uploads in progress. Definer, because a policy cannot query its own table.';
-grant execute on function private.can_upload_attachment(text) to authenticated;
 
 -- The path holds a UUID, so that no upload replaces a file. There is no update policy: files are part of messages.
 create policy "participants upload files to their conversations" on storage.objects
@@ -111,7 +108,6 @@ end
 $$;
 comment on function private.can_remove_attachment(text) is
   'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
-grant execute on function private.can_remove_attachment(text) to authenticated;
 
 create policy "senders remove files that no message has" on storage.objects
   for delete to authenticated

@@ -9,15 +9,11 @@ create table private.devices (
     constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
   auth text not null
     constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
-  silences integer not null default 0,
-  silent_until timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   primary key (user_id, id)
 );
 comment on table private.devices is
   'Where pushes for a user go: the endpoint and the keys are what a browser hands out for one subscription.';
-comment on column private.devices.silences is
-  'How often its push service has not answered in time since it last did. It gets no push before silent_until.';
 create unique index devices_endpoint_key on private.devices (endpoint);
 alter table private.devices enable row level security;
 
@@ -52,13 +48,10 @@ begin
   if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
     raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
   end if;
-  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
+  insert into private.devices (user_id, id, endpoint, p256dh, auth)
   values (me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}')
   on conflict (user_id, id) do update
-  set
-    endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth,
-    silences = case when known.endpoint = excluded.endpoint then known.silences else 0 end,
-    silent_until = case when known.endpoint = excluded.endpoint then known.silent_until end;
+  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
 end
 $$;
 comment on function api.put_device(uuid, jsonb) is

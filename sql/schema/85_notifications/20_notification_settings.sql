@@ -26,7 +26,6 @@ create table private.notification_settings (
 );
 comment on table private.notification_settings is 'What each user has chosen; whoever has no row has the defaults.';
 comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
-comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
 alter table private.notification_settings enable row level security;
 
 create function private.notification_settings_of(person bigint)

@@ -98,7 +98,6 @@ as $$
 $$;
 comment on function private.adopt_outbox_settings(integer, boolean) is
   'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
-grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
 
 create function private.due_channels()
 returns json
@@ -112,4 +111,3 @@ as $$
 $$;
 comment on function private.due_channels() is
   'The channels that have something to send. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.due_channels() to edge_functions;

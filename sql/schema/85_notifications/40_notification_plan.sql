@@ -66,11 +66,15 @@ begin
         );
   end case;
   return case when exists (
-    select from public.conversations
-    where id = conversation and person in (voyager_id, local_id)
+    select
+    from public.conversations
+    join private.inbox_entries on conversation_id = conversations.id and user_id = person
+    where conversations.id = conversation
       and exists (select from public.users where id = person and is_active)
       and not private.is_blocked_between(voyager_id, local_id)
-      and private.follows(person, conversation, message)
+      -- Of a message archived before, of anything else now.
+      and coalesce(archived_id < message, not is_archived)
+      and (muted_until <= now()) is not false
   ) then notice end;
 end
 $$;
@@ -158,4 +162,3 @@ end
 $$;
 comment on function private.plan_notifications(integer, boolean, boolean) is
   'Turns rows whose delay has passed into pushes and mails, if the worker has these. Definer, as due_channels.';
-grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;

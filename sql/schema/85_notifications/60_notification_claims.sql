@@ -11,25 +11,23 @@ begin
     claimed := array(
       select entry.id
       from (
-        select distinct on (user_id) id, was_silent
+        select distinct on (user_id) id
         from (
-          select due.id, due.user_id, due_at, coalesce(silences > 0, false) as was_silent
+          select due.id, due.user_id, due_at
           from private.outbox as due
           -- A push whose device is gone is claimed, and dropped then.
           left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
           where channel = 'push' and due_at <= moment and attempts < 8
-            and coalesce(silent_until <= moment, true)
             and not coalesce(private.push_receivers(devices) && avoided, false)
           order by due_at, due.id
           -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
           limit 1000
         ) as oldest
-        order by user_id, was_silent, due_at, id
+        order by user_id, due_at, id
       ) as next
       join private.outbox as entry using (id)
       where due_at <= moment and attempts < 8
-      -- Those that answered last time come first.
-      order by was_silent, due_at, entry.id limit max_rows
+      order by due_at, entry.id limit max_rows
       for update of entry skip locked
     );
   else
@@ -125,7 +123,6 @@ as $$
   select private.claim('push', max_rows, busy)
 $$;
 comment on function private.claim_pushes(integer, jsonb) is 'Claims due pushes. Definer, as due_channels.';
-grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;
 
 create function private.claim_mail(busy jsonb default '[]')
 returns json
@@ -134,7 +131,6 @@ as $$
   select coalesce(private.claim('mail', 1, busy) -> 0, 'null')
 $$;
 comment on function private.claim_mail(jsonb) is 'Claims a due mail, or returns null. Definer, as due_channels.';
-grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -144,7 +140,6 @@ as $$
 $$;
 comment on function private.claim_webhooks(integer) is
   'Claims due webhooks, of each conversation the first. Definer, as due_channels.';
-grant execute on function private.claim_webhooks(integer) to edge_functions;
 
 create function private.finish_outbox(outcomes jsonb)
 returns void
@@ -157,17 +152,12 @@ begin
   for finished in
     select *
     from jsonb_to_recordset(outcomes) as outcome (
-      id bigint, outcome text, reason text, retry_after integer, subject bigint, silent boolean
+      id bigint, outcome text, reason text, retry_after integer, subject bigint
     )
     order by id
   loop
     select * into entry from private.outbox where id = finished.id for update;
     continue when not found;
-    update private.devices
-    set
-      silences = case when finished.silent then silences + 1 else 0 end,
-      silent_until = case when finished.silent then private.present() + private.back_off(silences) end
-    where user_id = entry.user_id and id = entry.device_id and (finished.silent or silences > 0);
     if finished.outcome = 'sent' then
       delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
       -- The push has more to tell by now.
@@ -189,7 +179,6 @@ begin
 end
 $$;
 comment on function private.finish_outbox(jsonb) is
-  'What became of claimed rows: [{id, outcome, reason, retry_after, subject, silent}]. sent deletes the row, gone the
-device as well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after
-retry_after seconds. A device that was silent waits longer, whatever it is to be told. Definer, as due_channels.';
-grant execute on function private.finish_outbox(jsonb) to edge_functions;
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
+well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
+seconds. Definer, as due_channels.';

@@ -72,4 +72,3 @@ comment on function private.consume_rate_limit(text, text, double precision, int
   'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until the
 next token, which are wait in the response metadata, too, for the statement that writes and then does not. An error of
 the write rolls the count back; the Edge Function then counts again. Definer, because it has no grant on rate_limits.';
-grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;

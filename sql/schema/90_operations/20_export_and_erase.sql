@@ -86,14 +86,20 @@ begin
     separator := ',';
     if list.id < of_reports then
       select
-        string_agg(private.print_message(
-          private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end),
-          with_states => coalesce(edited_at, deleted_at) is not null
-        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+        string_agg(
+          case
+            when coalesce(edited_at, deleted_at) is null then to_json(shown)
+            else (private.with_states(array[shown]))[1]
+          end::text,
+          ',' order by message.id
+        ) as bodies, count(*) as length, max(message.id) as last_id
       into page
       from (
         select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
-      ) as message;
+      ) as message
+      cross join lateral (
+        select private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end)
+      ) as view (shown);
     else
       select
         string_agg(json_build_object(
@@ -155,7 +161,10 @@ begin
   end if;
   perform private.cancel_reservations_of(person, me);
   delete from private.blocks where person in (blocker_id, blocked_id);
-  perform private.erase_states_of(person);
+  delete from private.changes where user_id = person and other_id is null;
+  update private.inbox_entries
+  set archived_id = null, is_pinned = false, muted_until = null
+  where user_id = person and (archived_id is not null or is_pinned or muted_until is not null);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.forget_words(words);

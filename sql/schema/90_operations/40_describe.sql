@@ -2,13 +2,12 @@
 -- project can be compared with the repository.
 create function public.describe_queues()
 returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return query
-    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null::bigint
-    from public.reports where resolved_at is null;
-  return query
+  select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null
+  from public.reports where resolved_at is null
+  union all
+  (
     select
       name, count(*) filter (where attempts < 8),
       greatest(0, extract(epoch from max(
@@ -18,15 +17,14 @@ begin
     from unnest(array['person', 'push', 'mail', 'webhook']) with ordinality as channels (name, place)
     left join private.outbox on channel = name
     group by name, place
-    order by place;
-  return query
-    select 'embeddings', counts.waiting, oldest, counts.dead
-    from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint);
-end
+    order by place
+  )
+  union all
+  select 'embeddings', counts.waiting, oldest, counts.dead
+  from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint)
 $$;
 comment on function public.describe_queues() is
   'How many entries of each queue wait, the age of the oldest in seconds, and dead letters. Definer, as find_people.';
-grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
 returns table (job text, schedule text, last_start timestamptz, last_status text, last_message text, failures bigint)
@@ -55,7 +53,6 @@ $$;
 comment on function public.describe_schedule() is
   'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
 Definer, because pg_cron shows each role its own jobs.';
-grant execute on function public.describe_schedule() to service_role;
 
 create function private.describe_service()
 returns json
@@ -93,4 +90,3 @@ $$;
 comment on function private.describe_service() is
   'What the metrics say of the database; of migrations their {version, sha256 of the text without white space and
 semicolons}, null if unknown. Definer, because edge_functions has no rights on its tables.';
-grant execute on function private.describe_service() to edge_functions;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Races } from './fixture.ts'
-import { admin, by, device, type Side, walk } from './sides.ts'
+import { admin, by, device, type Side, step, walk } from './sides.ts'
 
 const gone = 'PT401 This account no longer exists'
 
@@ -129,6 +129,11 @@ export const peopleRaces = (
     const { ana, ben, talk } = await pair()
     await queue(by(ana, 'insert reservations')`api.offer_reservation(${talk}, ${walk})`, by(ben)`api.erase_me()`)
     expect(await ask`select status from public.reservations where conversation_id = ${talk}`).toEqual(['cancelled'])
+  },
+  'nobody accepts an offer of somebody who is blocking them': async () => {
+    const { ana, ben, talk } = await pair()
+    const accept = step(ben, talk, await offer(talk), 'accept')
+    await expectError(by(ana)`api.block_person(${ben})`, accept, 'PT403 You cannot write to this person')
   },
   'what an admin has declined is not cancelled by an erasure': async () => {
     const { ben, talk } = await pair()
