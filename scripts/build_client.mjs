@@ -1,7 +1,6 @@
 // Compiles clients/ to clients/dist, which `npm pack` packs: JavaScript with source maps, and declarations.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = new URL('../', import.meta.url)
@@ -18,19 +17,10 @@ compile('--declaration', 'false', '--removeComments')
 // The generated types of the endpoints are mostly indentation and examples, which the reference has.
 const example = /^ *\* @example .*\n( *\* {2,}.*\n)*/gm
 const shortened = (text) => text.replaceAll(example, '').replaceAll(/^ +/gm, '').replaceAll('/**\n*/\n', '')
-const declarations = ['clients/index.d.ts', 'clients/react.d.ts']
-for (const name of declarations) {
+for (const name of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
   const file = new URL(name, dist)
   // tsc leaves `./inbox.ts` in declarations, which it finds as inbox.d.ts. Deno does not.
   const text = readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'")
   writeFileSync(file, name.endsWith('openapi.d.ts') ? shortened(text) : text)
-  for (const [, next] of text.matchAll(/['"](\.[^'"]*)\.js['"]/g)) {
-    const path = join(dirname(name), `${next}.d.ts`)
-    if (!declarations.includes(path)) declarations.push(path)
-  }
-}
-// No other declarations can be imported.
-for (const name of readdirSync(dist, { recursive: true })) {
-  if (name.endsWith('.d.ts') && !declarations.includes(name)) rmSync(new URL(name, dist))
 }
 copyFileSync(new URL('LICENSE', root), new URL('LICENSE', dist))

@@ -31,11 +31,9 @@ export const commonHeaders = Object.entries({
   'Cache-Control': 'private, no-store',
 })
 
-/** For an answer to HEAD without a body Deno says that its length is 0, but not for an empty stream. */
+/** An answer to HEAD does not say how long that to GET is. Of one without a body Deno says 0, but not of a stream. */
 export const withoutLength = (response: Response): Response =>
-  response.status !== 200 || response.headers.has('Content-Length')
-    ? response
-    : new Response(new Blob().stream(), response)
+  [204, 304].includes(response.status) ? response : new Response(new Blob().stream(), response)
 
 const methodNotAllowedResponse = (c: Context, methods: string[]): Response =>
   c.json({ error: 'Method not allowed' }, 405, {
@@ -70,11 +68,6 @@ export const createApp = (name: string): Hono => {
     for (const [name, value] of commonHeaders) c.header(name, value)
     if (c.req.method === 'OPTIONS') return preflight(c, next)
     await next()
-    if (c.req.method !== 'HEAD') return
-    // HEAD announces the length of the GET body, which Hono removes after this middleware. Downloads are streamed, and
-    // reading a whole one only to measure it is too expensive (withoutLength).
-    if (!c.res.body || c.res.headers.has('Content-Disposition')) return
-    c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   // A setting that is not understood is refused, and not taken for its default, which may be the open one.
   const misunderstood = settingsError(Deno.env.toObject())

@@ -72,7 +72,6 @@ const table = {
   // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
   DATABASE_POOL: { parse: positive, default: '6' },
   DATABASE_QUEUE: { parse: positive, default: '1000' },
-  SEARCH_CONCURRENCY: { parse: positive },
   SEARCH_TIMEOUT: { parse: number(1, 5000), default: '2000' },
   PUBLIC_USER_CREATION: { parse: onOff, default: 'on' },
   RATE_LIMIT_SEND: rate('60/60/10'),
@@ -172,12 +171,6 @@ const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_URL|SMTP_URL|CERTIFICATE/
 
 /** What depends on several settings. */
 const contradiction = (env: Environment): string | undefined => {
-  const settings = readSettings((name) => env[name])
-  // Leave one connection for other requests.
-  const searches = Math.max(1, settings.DATABASE_POOL - 1)
-  if ((settings.SEARCH_CONCURRENCY ?? 1) > searches) {
-    return `SEARCH_CONCURRENCY is "${env.SEARCH_CONCURRENCY}", and must be a number from 1 to ${searches}`
-  }
   if (Boolean(env.WEBHOOK_URL) !== Boolean(env.WEBHOOK_SECRET)) {
     return 'WEBHOOK_URL and WEBHOOK_SECRET must be set together'
   }

@@ -35,12 +35,8 @@ export const project = {
   },
 }
 
-/** Concurrent searches: by default half of the connections. Always leaves one connection where there are two. */
-export const searchConcurrency = (): number =>
-  Math.min(
-    settings.SEARCH_CONCURRENCY ?? Math.ceil(settings.DATABASE_POOL / 2),
-    Math.max(1, settings.DATABASE_POOL - 1),
-  )
+/** Concurrent searches: half of the connections, so that other requests have the rest. */
+export const searchConcurrency = (): number => Math.max(1, Math.floor(settings.DATABASE_POOL / 2))
 
 export const vapidKeys = () => {
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = project.url } = settings

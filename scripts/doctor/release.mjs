@@ -9,19 +9,6 @@ const hash = (algorithm, text) => createHash(algorithm).update(text).digest('hex
 
 export const edgeFunctions = list('functions').filter((name) => existsSync(new URL(`functions/${name}/index.ts`, root)))
 
-const types = read('functions/_shared/database.types.ts')
-
-/** The tables in `public`, each with a column to write, which may not be null where there is one. */
-export const tables = [...types.matchAll(/^ {6}(\w+): \{\n {8}Row: \{\n([^]*?)^ {8}\}/gm)].map(([, name, row]) => {
-  const columns = [...row.matchAll(/^ {10}(\w+): (.*)$/gm)].filter(([, column]) => column !== 'id')
-  return { name, column: (columns.find(([, , type]) => !/\bnull\b/.test(type)) ?? columns[0])[1] }
-})
-
-/** The functions in `public`, each with the path of a call. */
-export const functions = [...types.matchAll(/^ {6}(\w+): \{\s+Args: ([^]*?)\s+Returns/gm)].map((
-  [, name, args],
-) => [name, `rpc/${name}?${[...args.matchAll(/(\w+): /g)].map(([, one]) => `${one}=0`).join('&')}`])
-
 /** Each migration's version with the hash of its text, as private.describe_service computes it. */
 export const migrations = new Map(
   list('supabase/migrations').filter((file) => /^\d+_.*\.sql$/.test(file)).map((file) => [

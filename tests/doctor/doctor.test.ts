@@ -16,7 +16,7 @@ describe('a project as it should be', () => {
     const { code, lines, output } = await runDoctor(remote)
     expect(code, output).toBe(0)
     for (const line of Object.values(lines)) expect(line).toMatch(/^ok /)
-    expect(lines.functions).toContain('erase_person')
+    expect(lines.tables).toContain('messages')
     expect(lines.migrations).toMatch(/^ok all \d+, up to \d{14}, and places/)
     expect(Object.keys(lines).length).toBeGreaterThan(10)
     expect(lines).not.toHaveProperty('write')
@@ -25,20 +25,14 @@ describe('a project as it should be', () => {
     for (const key of Object.values(testKeys)) expect(output).not.toContain(key)
   })
 
-  test('it changes nothing: with rights on everything its requests would not either', async () => {
-    const writes: [method: string, path: string, body: string][] = []
-    const answer: Answer = ({ method, path, body }) => {
-      if (method !== 'GET' && path.startsWith('/rest')) writes.push([method, path.replace('/rest/v1/', ''), body])
+  test('it changes nothing: it only reads', async () => {
+    const writes: string[] = []
+    const answer: Answer = ({ method, path }) => {
+      if (method !== 'GET' && !path.includes('/object/list/')) writes.push(`${method} ${path}`)
       return null
     }
     await diagnose(origin, 'all', { answer })
-    expect(writes.length).toBeGreaterThan(30)
-    for (const [method, path, body] of writes) {
-      const changed = await asAdmin(method, path, body ? JSON.parse(body) : undefined)
-        .then(({ body }) => JSON.stringify(body), ({ message }) => message)
-      // Nothing found, a column missing, or written by functions alone; the last is the view.
-      expect(changed).toMatch(/^\[\]$| 400 .*"23502"|"42501"|"55000"/)
-    }
+    expect(writes).toEqual([])
   })
 })
 

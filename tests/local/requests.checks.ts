@@ -156,7 +156,6 @@ const changes: Call[] = [
 ]
 const concurrency: [what: string, settings: Record<string, string>, running: number][] = [
   ['searches use half of the connections', {}, 3],
-  ['searches use as many as the setting says', { SEARCH_CONCURRENCY: '1' }, 1],
   ['searches use the only connection if there is one', { DATABASE_POOL: '1' }, 1],
   ['changes of accounts use a quarter of the connections', { DATABASE_POOL: '12' }, 3],
   ['changes of accounts use at least one connection', {}, 1],

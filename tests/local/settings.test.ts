@@ -10,9 +10,6 @@ test.each<[env: Record<string, string>, line: string | RegExp]>([
   [{ RATE_LIMIT_SIGNUP: '0/60' }, /^RATE_LIMIT_SIGNUP is "0\/60", and must be .+$/],
   // A burst above its limit.
   [{ RATE_LIMIT_OPEN: '5/60/6' }, /^RATE_LIMIT_OPEN is "5\/60\/6", and must be .+$/],
-  // One of the connections is for what is not a search.
-  [{ SEARCH_CONCURRENCY: '6' }, `SEARCH_CONCURRENCY is "6", and must be a number from 1 to 5`],
-  [{ DATABASE_POOL: '3', SEARCH_CONCURRENCY: '3' }, `SEARCH_CONCURRENCY is "3", and must be a number from 1 to 2`],
   [{ FIRST_CONTACT_LIMIT: '0' }, `FIRST_CONTACT_LIMIT is "0", and must be a number from 1 to 999999, or off`],
   [{ NOTIFY_DELAY_SECONDS: '86401' }, /^NOTIFY_DELAY_SECONDS is "86401", and must be .+$/],
   [{ VAPID_PUBLIC_KEY: `B${'A'.repeat(86)}` }, /^VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY must .+$/],

@@ -6,13 +6,8 @@ import { asText, embedInTime, isZero } from './provider.ts'
 /** A search waits this long for its vector; then it goes on with words alone. */
 const budgetMilliseconds = 400
 const cacheSize = 1000
-// A circuit breaker: after five failures in a row the provider is skipped, so that an outage does not slow searches.
-const failuresUntilOpen = 5
-const openMilliseconds = 10_000
 
 const cache = new Map<string, string>()
-let failures = 0
-let openUntil = 0
 
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
@@ -34,10 +29,8 @@ export const queryVector = async (text: string): Promise<string | null> => {
   if (text === '') return null
   const known = cache.get(text)
   if (known) return known
-  if (failures >= failuresUntilOpen && Date.now() < openUntil) return null
   try {
     const [vector = []] = await embedInTime(currentProvider(), [text], budgetMilliseconds)
-    failures = 0
     // The model knows none of the words.
     if (isZero(vector)) return null
     const written = asText(vector)
@@ -45,8 +38,6 @@ export const queryVector = async (text: string): Promise<string | null> => {
     cache.set(text, written)
     return written
   } catch (error) {
-    failures++
-    openUntil = Date.now() + openMilliseconds
     const { name } = error as Error
     log('warn', 'A search continued without a query vector', { provider: currentProvider().name, name })
     return null
