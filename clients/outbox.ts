@@ -103,6 +103,7 @@ const createQueue = (conversation: number, sending: Sending) => {
   let inFlight: string | null = null
 
   const sync = () => {
+    marker.sync()
     const discarded = entries.sync(inFlight)
     // The next message need not fail for the same reason.
     if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
@@ -210,7 +211,8 @@ export const createOutbox = (sending: Sending) => {
   }
   unsent.hearSent((sent) => queues.forEach((queue) => queue.settle(sent)))
   unsent.subscribe(() => {
-    for (const { conversation } of unsent.current().messages) of(conversation)
+    const { messages, readMarkers } = unsent.current()
+    for (const id of [...messages.map(({ conversation }) => conversation), ...Object.keys(readMarkers)]) of(Number(id))
     queues.forEach((queue) => queue.sync())
   })
   return {

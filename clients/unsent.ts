@@ -5,10 +5,12 @@ import { createStore } from './store.ts'
 import type { Message } from './types.ts'
 import type { UnsentMessage } from './views.ts'
 
-/** What a user has written, and the service has not confirmed. */
+/** What a user has written and marked, and the service has not confirmed. */
 export interface Unsent {
   /** In the order in which they are sent. */
   messages: readonly UnsentMessage[]
+  /** Up to which message each conversation is to be marked as read. */
+  readMarkers: Readonly<Record<number, number>>
   /**
    * What is being written, and the client_id with which exactly this text will be sent. A draft that outlives its
    * message, because the storage failed when it was sent, then makes no second message.
@@ -22,7 +24,7 @@ type Change = (unsent: Unsent) => Unsent
 /** A message that was sent, told to the other pages of this user. */
 export type Sent = { client_id: string; message: Message }
 
-const empty: Unsent = { messages: [], drafts: {} }
+const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
 
 // Raised when the shape of what is stored changes. What an older version has stored is then ignored.
 const version = 1
@@ -40,6 +42,7 @@ const parse = (stored: unknown): Unsent => {
   if (storedVersion !== version || !unsent) return empty
   return {
     messages: Object.values(valid(unsent.messages, isMessage)),
+    readMarkers: valid(unsent.readMarkers, Number.isInteger),
     drafts: valid(unsent.drafts, (draft) => [draft?.text, draft?.client_id].every(isText)),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { seededRandom } from '../tools/random.ts'
 import { FakeBroadcastChannel, fakeLocks, openOrigin } from './browser_fakes.ts'
-import { advance, blank, discard, intercept, leave, network, offline, openAs } from './fixture.ts'
+import { advance, blank, discard, hear, intercept, leave, markRead, network, offline, openAs } from './fixture.ts'
 import { playAll, refusal, type Row, type Scene, send, useFakeTime, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
@@ -49,6 +49,8 @@ playAll([
     ({ chat }) => chat.retry(chat.view.outgoing[0]!.client_id), { outgoing: [{ state: 'sending', error: null }] },
     1000, { outgoing: [{ content: blank, state: 'refused', error: refusal }], posts: 2 },
     discard(), 100, { outgoing: [] }, kept(0)],
+  ['so are read markers', inBrowser,
+    hear('Read me'), 1000, offline, markRead, 100, leave, network(), openPage, { isComplete: true, readMarks: [true] }],
   ['so are drafts, until they are sent', inBrowser,
     ({ chat }) => Promise.all([chat.setDraft('Hel'), advance(10)]), openAgain, { draft: 'Hel' },
     ({ chat }) => Promise.all([chat.setDraft('Hello'), advance(10)]), send('Hello'), { draft: '' }, 1000, kept(0)],
@@ -95,7 +97,7 @@ playAll([
     ({ origin: { values } }) => {
       const [key, { unsent }] = [...values].find(([key]) => isUnsent(key)) as [string, { unsent: { messages: [] } }]
       const drafts = { 6: 5, 7: { text: 'x' } }
-      const damaged = { messages: [null, {}, ...unsent.messages], drafts }
+      const damaged = { messages: [null, {}, ...unsent.messages], readMarkers: { 7: 'x' }, drafts }
       values.set(key, { version: 1, unsent: damaged })
     }, network(), openPage, 60_000, { stored: ['One', 'Two'], ...empty }, kept(0)],
   ['a storage that has get, set and delete alone keeps what two pages write at once', inBrowser,
