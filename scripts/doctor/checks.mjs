@@ -1,11 +1,10 @@
 /** The checks of a project but --write, by name. Each returns what it has found, or fails. */
 import { expectAll, failIf } from './outcome.mjs'
-import { joinChannel } from './project.mjs'
-import { edgeFunctions, migrations, places } from './release.mjs'
+import { forgedTokens, joinChannel } from './project.mjs'
+import { edgeFunctions, migrations, places, tables } from './release.mjs'
 
 const mapKeys = (names, request) => Object.fromEntries(names.map((name) => [name, request(name)]))
-const isRefused = (status) => status === 401 || status === 403
-const tables = 'users profiles profile_interests conversations messages reservations reservation_history'.split(' ')
+const isRefused = ({ status }) => status === 401 || status === 403
 
 export const checksOf = (project) => {
   const { url, isLocal, publishableKey, secretKey, call, query, send, timeout } = project
@@ -57,6 +56,19 @@ export const checksOf = (project) => {
       await metrics()
       return 'accepted by the Data API and the functions'
     },
+    tokens: async () => {
+      const people = await forgedTokens('authenticated')
+      const services = await forgedTokens('service_role')
+      await expectAll(
+        Object.fromEntries([
+          ['no token', call('/users/me')],
+          ...people.map(([name, token]) => [`${name}, by the functions`, call('/users/me', { token })]),
+          ...services.map(([name, key]) => [`${name}, by the Data API`, query('interests', { key, token: key })]),
+        ]),
+        isRefused,
+      )
+      return 'none and forged ones are refused'
+    },
     'auth settings': async () => {
       const request = send('/auth/v1/settings', { key: publishableKey })
       const [{ body }] = await expectAll({ Auth: request }, ({ status, body }) => status === 200 && body?.external)
@@ -68,10 +80,10 @@ export const checksOf = (project) => {
       })
       return body.mailer_autoconfirm ? 'addresses are not confirmed, on this machine' : 'addresses are confirmed'
     },
-    // What may be written, and by whom, is in the migrations; this finds what was granted by hand.
+    // Who may write what is in the migrations; this finds what was granted by hand.
     tables: async () => {
       const read = (table) => query(`${table}?select=*&limit=1`)
-      await expectAll(mapKeys(tables, read), ({ status, body }) => isRefused(status) && body?.code === '42501')
+      await expectAll(mapKeys(tables, read), (answer) => isRefused(answer) && answer.body?.code === '42501')
       return `${tables.join(', ')}: refused without a token`
     },
     schemas: async () => {

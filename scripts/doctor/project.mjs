@@ -1,4 +1,5 @@
 /** The project to check: its origin, its keys, and how to send requests to it. */
+import { SignJWT, UnsecuredJWT } from 'jose'
 import WebSocket from 'ws'
 
 const parseJson = (text) => {
@@ -59,3 +60,14 @@ export const joinChannel = ({ url, timeout, publishableKey: key }, topic, isPriv
       resolve({ status, text, events, close: () => socket.terminate() })
     })
   })
+
+// The secret in the documentation of self-hosted Supabase, which projects have been run with.
+const knownSecret = new TextEncoder().encode('super-secret-jwt-token-with-at-least-32-characters-long')
+
+/** Tokens of a role that no project may accept. */
+export const forgedTokens = async (role) => {
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { aud: role, role, sub: '00000000-0000-4000-8000-000000000001', iat: now - 10, exp: now + 3600 }
+  const signed = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(knownSecret)
+  return [['an unsigned token', new UnsecuredJWT(claims).encode()], ['a token signed with a published secret', signed]]
+}

@@ -9,6 +9,10 @@ const hash = (algorithm, text) => createHash(algorithm).update(text).digest('hex
 
 export const edgeFunctions = list('functions').filter((name) => existsSync(new URL(`functions/${name}/index.ts`, root)))
 
+/** The tables and views that nobody may read without a token. Everybody may read interests. */
+export const tables = [...read('functions/_shared/database.types.ts').matchAll(/^ {6}(\w+): \{\n {8}Row: /gm)]
+  .map(([, name]) => name).filter((name) => name !== 'interests')
+
 /** Each migration's version with the hash of its text, as private.describe_service computes it. */
 export const migrations = new Map(
   list('supabase/migrations').filter((file) => /^\d+_.*\.sql$/.test(file)).map((file) => [

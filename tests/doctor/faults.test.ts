@@ -11,6 +11,7 @@ const on = (pattern: RegExp, answer: Answer): Answer => (asked, forward) =>
 const json = (status: number, body: unknown) => () => Response.json(body, { status })
 /** Accepts these, and no others. */
 const accepts = (condition: (asked: Asked) => boolean): Answer => (asked) => condition(asked) ? Response.json([]) : null
+const bearer = (pattern: RegExp) => accepts(({ headers }) => pattern.test(headers.get('Authorization') ?? ''))
 const wrongKey = json(401, { message: 'Invalid API key' })
 
 const changes = (pattern: RegExp, change: (body: string) => string): Answer =>
@@ -45,6 +46,10 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
   ['releases', 'there are two', release(/users\/openapi/, '0.9.0+a'), /users: 0\.9\.0\+a/],
   ['releases', 'there is none', on(/openapi/, json(200, {})), /report no release/],
   ['releases', 'a function is missing', on(/embed\/openapi/, json(404, { code: 'NOT_FOUND' })), /embed: 404/],
+  ['tokens', 'none is needed', on(/users\/me/, json(200, {})), /no token: 200/],
+  ['tokens', 'a published secret signs them', on(/users\/me/, bearer(/\.\S+\.\S+/)), /secret, by the functions: 200/],
+  ['tokens', 'they need no signature', on(/users\/me/, bearer(/\.$/)), /unsigned token, by the functions: 200/],
+  ['tokens', 'the Data API knows one', on(/rest\/v1/, bearer(/\.\S+\.\S+/)), /secret, by the Data API: 200/],
   ['keys', 'the publishable one is another', on(/rest\/v1\/int/, wrongKey), /publishable key: 401/],
   ['keys', 'there are no interests', on(/rest\/v1/, json(200, [])), /--include-seed/],
   ['keys', 'the functions have another', on(/metrics/, wrongKey), /the functions: 401/],
@@ -52,6 +57,7 @@ test.each<[check: string, fault: string, made: Answer, detail: RegExp]>([
   ['auth settings', 'anonymous sign-ins are on', settings({ external: { email: 1, anonymous_users: 1 } }), /anonymous/],
   ['auth settings', 'sign-ups are off', settings({ disable_signup: true }), /sign-ups are off/],
   ['tables', 'one shows its rows', on(/^GET .*\/users\?/, json(200, [{ id: 1 }])), /users: 200 with 1 rows$/],
+  ['tables', 'reports show their rows', on(/^GET .*\/reports\?/, json(200, [{ id: 1 }])), /reports: 200 with 1 rows$/],
   ['tables', 'anybody may read no row', on(/^GET .*\/messages\?/, json(200, [])), /messages: 200 with 0 rows$/],
   ['tables', 'one is missing', on(/rest\/v1/, json(404, { code: 'PGRST205' })), /PGRST205/],
   ['schemas', 'one is exposed',

@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { expect, inject, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, onTestFinished, test } from 'vitest'
 
 const { origin, base } = inject('stack')
 const names = ['index.html', 'main.js', 'openapi.json', 'style.css']
@@ -18,8 +21,16 @@ test('/docs/ serves the page, its files and nothing else', async () => {
   expect((await fetch(`${origin}/docs/`, { method: 'POST' })).status).toBe(404)
 })
 
-test('it serves the document of the repository, but for the server', async () => {
+test('npm run docs writes the same page as files, but for the server that the document names', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'docs-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  execFileSync('node_modules/.bin/deno', ['run', '-A', 'scripts/build_docs.ts', folder])
+  expect(readdirSync(folder).sort()).toEqual(names)
+  const read = (path: string) => readFileSync(path, 'utf8')
+  const page = await (await fetch(`${origin}/docs/`)).text()
+  expect(read(`${folder}/index.html`)).toBe(page.replaceAll(/\?v=\w+/g, ''))
+  expect(read(`${folder}/openapi.json`)).toBe(read('docs/openapi.json'))
   const { servers, ...document } = await (await fetch(`${origin}/docs/openapi.json`)).json()
   expect(servers).toEqual([{ url: base }])
-  expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toMatchObject(document)
+  expect(JSON.parse(read('docs/openapi.json'))).toMatchObject(document)
 })
