@@ -73,9 +73,7 @@ describe('who may do what', () => {
     expect(await attempts(stranger.attachments, 'attachments', path)).toEqual(nobody)
     // Before the body has ended.
     await expectOutcome(rowPolicy, stranger.attachments.upload(newPath(), slowly().body, { contentType: 'image/png' }))
-    for (const who of [ana, ben]) {
-      expect(await attempts(who.attachments, 'attachments', path)).toEqual(reader)
-    }
+    for (const who of [ana, ben]) expect(await attempts(who.attachments, 'attachments', path)).toEqual(reader)
     expect(await statusOf(`${storageUrl}/object/public/attachments/${path}`)).toBe(400)
     expect((await ana.call('DELETE', `/conversations/${conversation}/messages/${sent.id}`)).status).toBe(204)
     for (const who of [ana, ben]) await expectOutcome(notFound, who.attachments.download(path))
@@ -387,9 +385,7 @@ describe.skipIf(supplied)('on one machine, a request', () => {
     const since = { 'If-Modified-Since': headers.get('Last-Modified')! }
     expect([(await get(known)).status, (await get(since)).status]).toEqual([304, 304])
     const part: Record<string, string> = { Range: 'bytes=0-9', 'If-Range': '"another"' }
-    for (const asked of [{ ...other, ...since }, part]) {
-      expect((await get(asked)).status).toBe(200)
-    }
+    for (const asked of [{ ...other, ...since }, part]) expect((await get(asked)).status).toBe(200)
     const head = await get({}, 'HEAD')
     expect([head.headers.get('Content-Length'), head.bytes.length]).toEqual([`${png.length}`, 0])
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff')

@@ -10,9 +10,7 @@ export interface Result {
   error: string | null
 }
 
-for (const name of ['client_address', 'database', 'embeddings', 'requests']) {
-  await import(`./${name}.checks.ts`)
-}
+for (const name of ['client_address', 'database', 'embeddings', 'requests']) await import(`./${name}.checks.ts`)
 
 const minutes = 10
 const runInWorker = async (name: string): Promise<string | null> => {

@@ -73,9 +73,7 @@ test('a message is pushed and mailed, and a second one in the same silence is pu
   expect(mail).toMatchObject({ subject: '1 unread message from Ana <b>&', from: { address: 'hello@voyagers.example' } })
   expect(mail!.messageId).toMatch(/^<[\da-f-]{36}@voyagers\.example>$/)
   const link = `https://voyagers.example/app/${conversation}`
-  for (const part of ['* Ana <b>&: 1 unread message', link, text]) {
-    expect(mail!.text).toContain(part)
-  }
+  for (const part of ['* Ana <b>&: 1 unread message', link, text]) expect(mail!.text).toContain(part)
   expect(mail!.html).toContain(`<strong><a href="${link}">Ana &lt;b&gt;&amp;</a></strong>: 1 unread message`)
 
   const second = await sendMessage(ana, conversation, 'Another')

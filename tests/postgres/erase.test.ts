@@ -25,6 +25,7 @@ const left = async (id: string): Promise<string[]> => {
   const rows = await superuser`
     select 'log-in' as what from auth.users where id = ${id}
     union all select 'session' from auth.sessions where user_id = ${id}
+    union all select 'flow' from auth.flow_state where user_id = ${id}
     union all select 'log' from auth.audit_log_entries where payload ->> 'actor_id' = ${id}
     union all select 'user' from public.users where auth_id = ${id}`
   return rows.map(({ what }) => what).toSorted()
@@ -32,7 +33,8 @@ const left = async (id: string): Promise<string[]> => {
 
 test('the user, the account, its sessions and its log go, the log not if it is locked or not ours', async () => {
   const [first, second, third] = [await createUser(), await createUser(), await createUser()]
-  expect(await left(first)).toEqual(['log', 'log-in', 'session', 'user'])
+  await superuser`insert into auth.flow_state (id, user_id, auth_code) values (${randomUUID()}, ${first}, 'code')`
+  expect(await left(first)).toEqual(['flow', 'log', 'log-in', 'session', 'user'])
   await erase(first)
   await superuser.begin(async (sql) => {
     await sql`lock table auth.audit_log_entries in access exclusive mode`

@@ -101,9 +101,7 @@ const ways: Record<string, (...args: string[]) => Promise<unknown>> = {
         errors.push(code)
       }
     }
-    for (let round = 0; round < 20; round++) {
-      await times(Number(connections), (index) => ask(100 * round + index))
-    }
+    for (let round = 0; round < 20; round++) await times(Number(connections), (index) => ask(100 * round + index))
     const [row] = await query(`select count(*) from pg_prepared_statements where statement like 'select $1%'`, [])
     return { errors, prepared: Number(row?.count) }
   },

@@ -327,9 +327,8 @@ test('only the recipient marks as read, one message or all up to one, for ever; 
   await mark(ana, at.b3!)
   await reads('a2 b3', 2, 2)
   // Nobody else marks, and nothing of another conversation is marked.
-  for (const id of [at.a1!, ...unknown]) {
-    await mark(ben, id, 404, 'Message not found', bd)
-  }
+  for (const id of [at.a1!, ...unknown]) await mark(ben, id, 404, 'Message not found', bd)
+  for (const ask of [mark, upTo]) await ask(dan, at.a1!, 404, 'Conversation not found')
   for (const id of [elsewhere, ...unknown]) {
     await mark(ana, id, 404, 'Message not found')
     await upTo(ana, id, 404, 'Message not found')

@@ -135,7 +135,7 @@ test('a push says what was unread when it was claimed: of the other person, in t
 })
 
 test('an offer is told to the other one, what an admin does to both, unless they have been there since', async () => {
-  const { ana, ben, ab } = await meet()
+  const { ana, ben, ab, write } = await meet()
   const { id } = await ana.post(`${ab}/reservations`, offer, 201)
   await ana.post(`${ab}/reservations/${id}/cancel`, {}, 200)
   equal(await outbox('user_id', 'person'), [ben.id, ben.id])
@@ -162,6 +162,9 @@ test('an offer is told to the other one, what an admin does to both, unless they
   await ana.post(`${ab}/reservations`, offer, 201)
   await planAfter('44 minutes')
   equal([await outbox('user_id', 'push'), await outbox('user_id', 'mail')], [[], []], 'it is archived')
+  await write(ana)
+  await planAfter('55 minutes')
+  is((await claimMail()).conversations, [{ unread: 1, status: null }], 'the offers are of no silence')
 })
 
 // deno-fmt-ignore

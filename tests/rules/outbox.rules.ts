@@ -60,9 +60,9 @@ test('a push with more to tell meanwhile is sent again, and one to a device that
   const wait = `extract(epoch from due_at - private.present()) between 600 and 900`
   equal(await outbox(`attempts, length(last_error), ${wait}`, 'push'), [[1, 200, true]])
   await sql(`insert into private.outbox (channel, event, due_at) values ('webhook', 'message.created', now())`)
-  await finish({ id, outcome: 'gone', subject: again.subject })
-  equal([await waiting(), await devices(ben)], [{ webhook: 1 }, []])
   await subscribe(ben)
+  await finish({ id, outcome: 'gone', subject: again.subject })
+  equal([await waiting(), (await devices(ben)).length], [{ webhook: 1 }, 1])
   await tell(ana, true, false)
   const [last] = await claimPushes()
   await finish({ ...last, outcome: 'sent' }, { id: 0, outcome: 'sent' })

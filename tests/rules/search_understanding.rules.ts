@@ -180,6 +180,7 @@ test('a place is found under its other names, is told from a language, and is no
     { name: 'Dane Quoll', city: 'Copenhagen', country: 'Denmark', biography: 'Quollwalks. I speak Turkish' },
     { name: 'Tuerk Quoll', city: 'Kadıköy', country: 'Türkiye', biography: 'Quollwalks' },
     { name: 'Briton Quoll', city: 'Leeds', country: 'United Kingdom', biography: 'Quollwalks' },
+    { name: 'Azur Quoll', city: 'Nice', biography: 'Reykjavikers' },
     { name: 'Genuine Quoll', city: 'Genui', biography: 'Quollwalks' },
     { name: 'Yorker Quoll', city: 'York', country: 'England', biography: 'Quollwalks, new' },
   ])
@@ -200,6 +201,7 @@ test('a place is found under its other names, is told from a language, and is no
   // deno-fmt-ignore
   for (const [q, places] of [
     ['speaks Turkish ', []], ['Turkish coffee ', ['turkish']], ['teaching in Austria ', ['austria']],
+    ['new "york" ', []], ['reykjavik ', ['reykjavik']], ['nice quollwalks ', []],
   ] as const) equal((await understood(q)).places, places, q)
 })
 

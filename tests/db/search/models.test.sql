@@ -4,8 +4,10 @@ select plan(8);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles set is_searchable = true, city = 'Modelby', biography = 'Zorbing';
+update public.users set bio = 'Zorbing' where id = tests.id_of('ana');
 update private.search_entries
 set model = 'offline-wordnet-v3', embedding = array_fill(0.05, array[384])::extensions.halfvec;
+update private.search_contexts set model = 'offline-wordnet-v3';
 delete from private.embedding_queue;
 
 -- Searches with the vector that all profiles have. Returns the names of the hits, each with whether embeddings were
@@ -27,15 +29,13 @@ select set_eq(
   'embeddings of the requested model are compared'
 );
 select private.adopt_model('offline-wordnet-v3');
-select is_empty(
-  'select from private.embedding_queue where kind = ''profile''', 'adopting the same model again queues nothing'
-);
+select is_empty('select from private.embedding_queue', 'adopting the same model again queues nothing');
 
 select private.adopt_model('another');
 select set_eq(
-  'select id from private.embedding_queue where kind = ''profile''',
-  array[tests.profile_of('ana'), tests.profile_of('ben')],
-  'adopting another model queues every profile'
+  'select concat_ws('' '', kind, id) from private.embedding_queue',
+  array['context ' || tests.id_of('ana'), 'profile ' || tests.profile_of('ana'), 'profile ' || tests.profile_of('ben')],
+  'adopting another model queues every profile and context'
 );
 select set_eq(
   $$ select pg_temp.hits_with('another') $$, array['ana by words', 'ben by words'],

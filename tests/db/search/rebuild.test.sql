@@ -58,7 +58,7 @@ select is(
   private.describe_search()::jsonb - 'oldest', '{"waiting": 3, "dead": 0}',
   'the report counts the queue: two profiles and the context of ana'
 );
-update private.embedding_queue set attempts = 8 where kind = 'context';
+update private.embedding_queue set attempts = 8, queued_at = now() - interval '1 hour' where kind = 'context';
 update private.embedding_queue set queued_at = now() - interval '90 seconds' where id = tests.profile_of('ana');
 select is(
   private.describe_search()::jsonb, '{"waiting": 2, "dead": 1, "oldest": 90.000000}',

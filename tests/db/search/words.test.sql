@@ -139,7 +139,7 @@ select is_empty(
         ('No dogs, please', 'dogs', true), ('I don’t want any dogs', 'dogs', true), ('I gave up dogs', 'dogs', true),
         ('Haustiere haben wir nicht', 'haustiere', true), ('Dogs are not my thing', 'dogs', true),
         ('No meat, fish or eggs', 'eggs', true), ('A smoke-free house', 'smoke', true), ('Vegan', 'meat', true),
-        ('Two dogs', 'dogs', false), ('I don''t drive. Dogs are my life', 'dogs', false),
+        ('Never without dogs', 'dogs', false), ('I don''t drive. Dogs are my life', 'dogs', false),
         ('No cats but dogs', 'dogs', false), ('I can''t live without my dogs', 'dogs', false),
         ('I don''t mind dogs', 'dogs', false), ('No car and I love dogs', 'dogs', false),
         ('Sou vegana. Moro no Porto', 'meat', true), (e'No pets\nI live without haste', 'pets', true),

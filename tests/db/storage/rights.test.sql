@@ -1,6 +1,6 @@
 -- Who may do what with the rows of storage.objects. That Storage asks for each of its requests, also after a block or
 -- an erasure, is in tests/contract/storage.test.ts; which file a message may have, in tests/rules/messages.rules.ts.
-select plan(58);
+select plan(59);
 -- As Storage does: it says what it is asked to do, and that it deletes.
 set local storage.operation = 'storage.object.upload';
 set local storage.allow_delete_query = 'true';
@@ -99,22 +99,23 @@ from (
 -- Of what was taken back, its sender must not see that it stayed, as evidence of a report.
 create temp table evidence as
 select 'insert into private.report_evidence select max(id), 0, true, ''x'', '
-  || '''{"url": "{own}/{uuid}/map.png"}'', now() from public.reports' as copied;
-select is(pg_temp.who_can(statement, copied || done), who, format('%s can %s %s', who, statement, done))
+  || '''{"url": "{own}/{uuid}/map.png"}'', now() from public.reports' as copied,
+  '; update public.messages set attachment = '
+  || '''{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'' '
+  || 'where id = (select max(id) from public.messages where conversation_id = {own})' as sent;
+select is(
+  pg_temp.who_can(statement, concat(copied, case when is_sent then sent end)), who,
+  format('%s can %s, sent: %s', who, statement, is_sent)
+)
 from evidence
 cross join (
   values
-    ('delete from storage.objects where name = ''{own}/{uuid}/map.png''', '', 'nobody'),
-    ('select from storage.objects where name = ''{own}/{uuid}/map.png''', '', 'nobody'),
-    (
-      'select from storage.objects where name = ''{own}/{uuid}/map.png''',
-      '; update public.messages set attachment = '
-        || '''{"url": "{own}/{uuid}/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'' '
-        || 'where id = (select max(id) from public.messages where conversation_id = {own})',
-      'ana, ben'
-    ),
-    ('select from storage.objects where name = ''{dans}/{uuid}/map.png''', '', 'ana')
-) as attempts (statement, done, who);
+    ('delete from storage.objects where name = ''{own}/{uuid}/map.png''', false, 'nobody'),
+    ('select from storage.objects where name = ''{own}/{uuid}/map.png''', false, 'nobody'),
+    ('delete from storage.objects where name = ''{own}/{uuid}/map.png''', true, 'nobody'),
+    ('select from storage.objects where name = ''{own}/{uuid}/map.png''', true, 'ana, ben'),
+    ('select from storage.objects where name = ''{dans}/{uuid}/map.png''', false, 'ana')
+) as attempts (statement, is_sent, who);
 select is(
   pg_temp.who_can(pg_temp.upload(bucket, name, owner)), who,
   format('%s can upload %s to %s as %s', who, name, bucket, owner)
