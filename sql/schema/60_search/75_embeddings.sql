@@ -60,7 +60,6 @@ $$;
 comment on function private.adopt_model(text) is
   'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
 models are never compared. Definer, as all that edge_functions may do with index and queue.';
-grant execute on function private.adopt_model(text) to edge_functions;
 
 create function private.entry_parts(profile bigint)
 returns text[]
@@ -162,7 +161,6 @@ $$;
 comment on function private.claim_embeddings(text, integer, boolean) is
   'Claims up to max_jobs due jobs for this model, to be embedded in one call: those that have been due longest, or the
 newest of those that were never tried. Definer, as adopt_model.';
-grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
 returns void
@@ -207,7 +205,6 @@ $$;
 comment on function private.save_embeddings(text, jsonb) is
   'Saves embeddings [{kind, id, content_hash, embedding, parts}] of texts that have not changed; the other jobs stay
 queued. Definer, as adopt_model.';
-grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
 create function private.calibrate_model(wanted text)
 returns void
@@ -257,7 +254,6 @@ comment on function private.calibrate_model(text) is
 of their cosines with the profiles of others, the threshold the 70.5th, the ceiling the 99.8th, as
 bench/search/calibrate.ts finds for the offline model, knowing what is relevant. With twenty profiles, and again when
 there are ten times as many. Definer, as adopt_model.';
-grant execute on function private.calibrate_model(text) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
 returns void
@@ -273,4 +269,3 @@ as $$
 $$;
 comment on function private.fail_embeddings(jsonb, text, boolean) is
   'Records why jobs failed. An attempt counts only if the provider refused a text by itself. Definer, as adopt_model.';
-grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;

@@ -42,4 +42,3 @@ as $$
   from private.embedding_queue
 $$;
 comment on function private.describe_search() is 'The state of the queue. Definer, as private.adopt_model.';
-grant execute on function private.describe_search() to edge_functions;

@@ -1,10 +1,12 @@
--- Who may call which function, except for those of the search; and what the secret key may do with tables. What users
--- may read of a table stands beside its policies.
+-- Who may call which function, and what the secret key may do with tables. What users may read of a table stands beside
+-- its policies.
 grant execute on all functions in schema api to edge_functions;
 grant execute on function
-  private.account_status, private.act_as, private.adopt_outbox_settings, private.begin_sign_up, private.check_sign_up,
-  private.claim_mail, private.claim_pushes, private.claim_webhooks, private.consume_rate_limit,
-  private.describe_service, private.due_channels, private.find_me, private.finish_outbox, private.plan_notifications
+  private.account_status, private.act_as, private.adopt_model, private.adopt_outbox_settings, private.begin_sign_up,
+  private.calibrate_model, private.check_sign_up, private.claim_embeddings, private.claim_mail, private.claim_pushes,
+  private.claim_webhooks, private.consume_rate_limit, private.describe_search, private.describe_service,
+  private.due_channels, private.fail_embeddings, private.find_me, private.finish_outbox, private.plan_notifications,
+  private.save_embeddings
 to edge_functions;
 
 -- What policies and the API functions without definer call.

@@ -1,0 +1,1363 @@
+set local lock_timeout = '500ms';
+select '[1]'::extensions.vector;
+do $$
+begin
+  for attempt in 1..20 loop
+    begin
+      lock table private.devices, private.stored_replies, public.conversations, public.messages, public.moderation_log, public.profile_interests, public.reservation_history in access exclusive mode;
+      exit;
+    exception when lock_not_available then
+      if attempt = 20 then
+        raise;
+      end if;
+      perform pg_sleep(.1);
+    end;
+  end loop;
+end
+$$;
+
+SET local check_function_bodies = off;
+
+COMMENT ON COLUMN "private"."notification_settings"."previews" IS NULL;
+
+COMMENT ON COLUMN "public"."profiles"."show_answers" IS NULL;
+
+COMMENT ON COLUMN "public"."users"."erased_at" IS NULL;
+
+DROP TRIGGER "handle_conversation" ON "public"."conversations";
+
+DROP TRIGGER "record_conversation" ON "public"."conversations";
+
+DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
+
+DROP TRIGGER "cap_interests" ON "public"."profile_interests";
+
+DROP TRIGGER "protect_history" ON "public"."reservation_history";
+
+DROP INDEX "private"."stored_replies_reservation_id_idx";
+
+ALTER TABLE "private"."stored_replies"
+  DROP CONSTRAINT "stored_replies_reservation_id_fkey";
+
+DROP FUNCTION "private"."add_unread"(bigint, bigint, bigint);
+
+DROP FUNCTION "private"."cap_interests"();
+
+DROP FUNCTION "private"."changes_between"(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer);
+
+DROP FUNCTION "private"."erase_states_of"(bigint);
+
+DROP FUNCTION "private"."follows"(bigint, bigint, bigint);
+
+DROP FUNCTION "private"."lock_pair"(bigint);
+
+DROP FUNCTION "private"."print_message"(private.message_view, boolean);
+
+DROP FUNCTION "private"."protect_history"();
+
+DROP FUNCTION "private"."protect_moderation_log"();
+
+DROP FUNCTION "private"."rebuild_inbox"();
+
+DROP FUNCTION "private"."record_conversation"();
+
+DROP FUNCTION "private"."record_state"(bigint, bigint, text, bigint);
+
+DROP FUNCTION "private"."refresh_entries"(bigint);
+
+DROP FUNCTION "private"."store_reply"(text, uuid, jsonb, bigint, json, jsonb);
+
+DROP FUNCTION "public"."describe_queues"();
+
+ALTER TABLE "private"."devices"
+  DROP COLUMN "silences";
+
+ALTER TABLE "private"."devices"
+  DROP COLUMN "silent_until";
+
+ALTER TABLE "private"."stored_replies"
+  DROP COLUMN "reservation_id";
+
+ALTER TABLE "private"."stored_replies"
+  DROP COLUMN "subject_id";
+
+CREATE OR REPLACE FUNCTION api.edit_message (
+  conversation        bigint,
+  message             bigint,
+  new_content         text,
+  is_blank            boolean,
+  minutes             integer,
+  first_contact_limit integer,
+  with_states         boolean
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  own public.messages := private.own_message_for_update(conversation, message);
+  partner constant public.users := private.partner_in(me, conversation);
+  shown private.message_view;
+begin
+  if own.deleted_at is not null then
+    raise sqlstate 'PT409' using message = 'This message was taken back';
+  elsif is_blank and own.attachment is null then
+    raise sqlstate 'PT400' using message = 'content: must not be blank unless there is an attachment';
+  end if;
+  if own.content <> new_content then
+    -- New words need what a send needs.
+    if partner.erased_at is not null or private.is_blocked_between(me, partner.id) then
+      perform private.forbid_writing(partner.id);
+    elsif own.created_at <= private.present() - make_interval(mins => minutes) then
+      raise sqlstate 'PT403' using message = 'This message cannot be corrected any more';
+    -- Otherwise corrections would reach somebody who has not answered without end.
+    elsif own.edited_at is not null
+      and private.first_contact_left(conversation, partner.id, first_contact_limit, is_locked => true) is not null then
+      raise sqlstate 'PT403' using
+        message = 'You can correct a message once until this person has answered', hint = 'first_contact_limit';
+    end if;
+    update public.messages set content = new_content, edited_at = private.present() where id = own.id
+    returning * into own;
+  end if;
+  shown := private.to_message_view(
+    own, json_build_object('id', me, 'name', (select name from public.users where id = me))
+  );
+  return case when with_states then (private.with_states(array[shown]))[1] else to_json(shown) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.export_me (
+  place  jsonb,
+  emails text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+declare
+  -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
+  -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
+  remaining integer := 100;
+  -- In the place of a conversation the reports, which come last: the largest integer of JSON.
+  of_reports constant bigint := 9007199254740991;
+  at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  after_id bigint := (place ->> 'message')::bigint;
+  separator text := case when place is null then '' else ',' end;
+  pieces text[] := array[]::text[];
+  list record;
+  page record;
+  next_place jsonb;
+begin
+  if place is null then
+    pieces := array(select left(json_build_object(
+      'exported_at', private.iso(now()),
+      'user', json_build_object(
+        'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+        'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+      ),
+      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
+      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
+      'warnings', private.warnings_of(users.id)
+    )::text, -1) || ',"conversations":['
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = private.my_id());
+  end if;
+  for list in
+    select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
+    -- Each conversation counts as one message, except the first if it goes on: then one more fits into a piece. And the
+    -- next, to know that it does not.
+    from private.export_conversations(array(
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 2
+    ), emails)
+    union all
+    select of_reports, null, null, null, '],"reports":['
+    order by id
+  loop
+    if list.id > at_list or after_id is null then
+      if remaining <= 0 then
+        next_place := jsonb_build_object('conversation', list.id);
+        exit;
+      end if;
+      pieces := pieces || (case when list.id < of_reports then separator else '' end || list.head);
+      after_id := 0;
+      remaining := remaining - 1;
+    end if;
+    separator := ',';
+    if list.id < of_reports then
+      select
+        string_agg(
+          case
+            when coalesce(edited_at, deleted_at) is null then to_json(shown)
+            else (private.with_states(array[shown]))[1]
+          end::text,
+          ',' order by message.id
+        ) as bodies, count(*) as length, max(message.id) as last_id
+      into page
+      from (
+        select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
+      ) as message
+      cross join lateral (
+        select private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end)
+      ) as view (shown);
+    else
+      select
+        string_agg(json_build_object(
+          'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
+          'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
+          'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+      into page
+      from (
+        select * from public.reports
+        where reporter_id = private.my_id() and id > after_id
+        order by id limit remaining + 1
+      ) as report;
+    end if;
+    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+    if page.length > remaining then
+      next_place := jsonb_build_object('conversation', list.id, 'message', page.last_id);
+      exit;
+    end if;
+    -- The end of a conversation, and of the document.
+    pieces := pieces || ']}'::text;
+    remaining := remaining - page.length;
+  end loop;
+  perform private.set_response_metadata(jsonb_build_object('place', next_place));
+  return array_to_string(pieces, '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_changes (
+  after      text,
+  page_limit integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_generic_plan'
+  SET enable_bitmapscan TO 'off'
+  SET enable_seqscan TO 'off'
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  origin_id constant bigint := (select last_id from private.changes_origin);
+  cursor private.change_cursor;
+  page private.changes[] := array[]::private.changes[];
+  more boolean := false;
+begin
+  if after is not null then
+    cursor := private.read_cursor(after, me);
+    cursor.target := coalesce(cursor.target, present);
+    -- One more than the page, to know whether another page follows.
+    page := array(
+      select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+      from private.changes_by_reader
+      where reader_id = me
+        and (xid, id) > (coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), coalesce(cursor.id, 0))
+        and xid < pg_snapshot_xmax(cursor.target)
+        and pg_visible_in_snapshot(xid, cursor.target)
+        and not pg_visible_in_snapshot(xid, cursor.seen)
+        and id > origin_id
+      order by xid, id limit page_limit + 1
+    );
+    more := cardinality(page) > page_limit;
+    page := page[:page_limit];
+  end if;
+
+  if more then
+    cursor.xid := page[page_limit].xid;
+    cursor.id := page[page_limit].id;
+  else
+    cursor.seen := coalesce(cursor.target, present);
+    cursor.target := null;
+    cursor.xid := null;
+    cursor.id := null;
+  end if;
+  select id, created_at into cursor.newest_id, cursor.newest_at
+  from private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  select me, epoch, private.present() into cursor.user_id, cursor.epoch, cursor.issued_at from private.changes_origin;
+  return json_build_object(
+    'changes', to_json(array(
+      select json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id)
+      from (
+        -- A message that was removed is the same entity as the message.
+        select distinct on (split_part(kind::text, '.', 1), conversation_id, entity_id) *
+        from unnest(page) with ordinality
+        order by split_part(kind::text, '.', 1), conversation_id, entity_id, ordinality desc
+      ) as latest
+      order by ordinality
+    )),
+    'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
+    'more', more
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.offer_reservation (
+  conversation        bigint,
+  draft               jsonb,
+  first_contact_limit integer DEFAULT NULL::integer
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.require_participant(conversation);
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  host constant bigint := coalesce(
+    (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
+  );
+  request constant jsonb := draft || jsonb_build_object(
+    'conversation_id', conversation, 'host_id', host, 'price', trim_scale((draft ->> 'price')::numeric)
+  );
+  reply json;
+  offered public.reservations;
+begin
+  -- A concurrent erasure, deactivation or block waits, or has happened by now.
+  perform private.lock_me(beside => partner, shared => true);
+  reply := private.find_reply('reservation', draft_client_id, request);
+  if reply is not null then
+    return reply;
+  end if;
+  if host not in (me, partner) then
+    raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
+  elsif (draft ->> 'date')::timestamptz <= private.present() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  perform private.require_partner(partner);
+  perform private.require_first_contact(conversation, partner, first_contact_limit);
+  offered := jsonb_populate_record(null::public.reservations, request || jsonb_build_object('offered_by', me));
+  offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
+  return private.store_reply(
+    noun => 'reservation', client_id => draft_client_id, request => request,
+    body => to_json(private.to_reservation_view(offered))
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.put_device (
+  device       uuid,
+  subscription jsonb
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
+  perform private.lock_me();
+  -- Serialize calls of different users with the same endpoint: the second takes the device over.
+  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
+  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
+  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
+  end if;
+  insert into private.devices (user_id, id, endpoint, p256dh, auth)
+  values (me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}')
+  on conflict (user_id, id) do update
+  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.report_person (
+  draft jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  reply constant json := private.find_reply('report', draft_client_id, draft);
+  shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
+  message constant bigint := (draft ->> 'message_id')::bigint;
+  subject bigint := (draft ->> 'user_id')::bigint;
+  person public.users;
+  report public.reports;
+  is_new boolean;
+begin
+  if reply is not null then
+    return reply;
+  end if;
+  if message is not null then
+    select messages.user_id into subject
+    from public.messages
+    join public.conversations on conversations.id = messages.conversation_id
+    where messages.id = message and me in (voyager_id, local_id);
+    if not found then
+      raise sqlstate 'PT404' using message = 'Message not found';
+    end if;
+  end if;
+  if subject = me then
+    raise sqlstate 'PT400' using
+      message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
+  end if;
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller. Whoever
+  -- takes a message back meanwhile waits, too, and then finds its file in the evidence (80_storage).
+  perform private.lock_me(beside => subject);
+  select * into person from public.users where id = subject;
+  select * into report
+  from public.reports
+  where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
+  is_new := not found;
+  if is_new then
+    -- Who has sent a message can be reported for it after being deactivated or erased.
+    if message is null and person.is_active is not true then
+      raise sqlstate 'PT404' using message = 'User not found';
+    end if;
+    insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, purge_at)
+    values (
+      me, subject, message, draft ->> 'reason', draft ->> 'note', shares,
+      case when person.erased_at is not null then private.present() + interval '180 days' end
+    )
+    returning * into report;
+    perform private.copy_evidence(report);
+    perform private.notify(event => 'report.created', conversation => null, subject => report.id);
+  elsif shares and not report.shares_messages then
+    -- The consent came with a repeat.
+    update public.reports set shares_messages = true where id = report.id returning * into report;
+    perform private.copy_evidence(report);
+  end if;
+  if (draft ->> 'block')::boolean and person.erased_at is null then
+    perform private.add_block(me, subject, 'block');
+  end if;
+  return private.store_reply(
+    noun => 'report', client_id => draft_client_id, request => draft,
+    body => json_build_object(
+      'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+    ),
+    metadata => jsonb_build_object('existing', not is_new)
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.set_conversation_state (
+  conversation bigint,
+  changes      jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  archive constant boolean := (changes ->> 'archived')::boolean;
+  pin constant boolean := (changes ->> 'pinned')::boolean;
+  mute_until constant timestamptz := (changes ->> 'muted_until')::timestamptz;
+  before private.inbox_entries;
+  after private.inbox_entries;
+begin
+  if mute_until <= now() then
+    raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
+  end if;
+  -- So that the limit of pinned conversations holds, and an erasure leaves nothing.
+  perform private.lock_me();
+  perform private.require_participant(conversation);
+  -- What a message that commits meanwhile has shown again is told as archived anew.
+  select * into before
+  from private.inbox_entries
+  where conversation_id = conversation and user_id = me
+  for no key update;
+  update private.inbox_entries
+  set
+    archived_id = case
+      when archive is null or archive = is_archived then archived_id
+      when archive then last_message_id
+    end,
+    is_pinned = coalesce(pin, is_pinned),
+    muted_until = case when changes ? 'muted_until' then mute_until else muted_until end
+  where conversation_id = conversation and user_id = me
+  returning * into after;
+  if pin and (select count(*) from private.inbox_entries where user_id = me and is_pinned) > 20 then
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
+  end if;
+  if private.to_state(after) is distinct from private.to_state(before) then
+    perform private.record_change('state', conversation, conversation, actor => me, event => 'conversation.state');
+  end if;
+  return row_to_json(private.to_state(after));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.step_reservation (
+  conversation        bigint,
+  reservation         bigint,
+  step                text,
+  note                text,
+  revision            integer DEFAULT NULL::integer,
+  first_contact_limit integer DEFAULT NULL::integer,
+  changes             jsonb   DEFAULT '{}'::jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.require_participant(conversation);
+  moment timestamptz;
+  current public.reservations;
+  wanted public.reservations;
+  is_stale boolean;
+  conflict text;
+begin
+  -- As in offer_reservation.
+  perform private.lock_me(beside => partner, shared => true);
+  select * into current
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  elsif step = 'accept' then
+    -- Before the moment: what becomes due while this waits is cancelled.
+    perform private.lock_host(current.host_id);
+  end if;
+  moment := private.present();
+  current := private.reservation_at(current, moment);
+  wanted := jsonb_populate_record(current, changes);
+  wanted.status := case step
+    when 'counter' then 'pending' when 'accept' then 'accepted' when 'decline' then 'declined'
+    when 'cancel' then 'cancelled' when 'complete' then 'completed'
+  end;
+  if step <> 'cancel' then
+    perform private.require_partner(partner);
+  elsif private.is_blocked_between(me, partner) then
+    -- Whoever is in a reservation can leave it, but no words cross a block.
+    note := null;
+  end if;
+  is_stale := step in ('accept', 'decline', 'counter') and current.revision is distinct from step_reservation.revision;
+  if wanted is not distinct from current and not is_stale then
+    return to_json(private.to_reservation_view(current));
+  end if;
+  conflict := case
+    when is_stale then 'This offer has changed since it was read'
+    -- Nobody completes a reservation before its end, and at its end the clock does.
+    when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+    when step = 'complete' or current.status <> 'pending' and (step <> 'cancel' or current.status <> 'accepted')
+      then format('This reservation is %s', current.status)
+    when step in ('accept', 'decline') and current.offered_by = me
+      then 'Only the other participant can answer this offer'
+  end;
+  if conflict is not null then
+    raise sqlstate 'PT409' using
+      message = conflict, detail = json_build_object('status', current.status),
+      hint = case when is_stale then 'stale_revision' else 'conflict' end;
+  end if;
+  if step = 'counter' then
+    if wanted.date <= moment then
+      raise sqlstate 'PT400' using message = 'date: must be in the future';
+    end if;
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+    wanted.offered_by := me;
+  elsif note is not null and private.first_contact_left(conversation, partner, first_contact_limit) = 0 then
+    note := null;
+  end if;
+  begin
+    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
+  exception
+    when exclusion_violation then
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status), hint = 'overlap';
+  end;
+  return to_json(private.to_reservation_view(current));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.claim_rows (
+  wanted   text,
+  max_rows integer,
+  busy     jsonb,
+  moment   timestamp with time zone
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  avoided constant text[] := array(select jsonb_array_elements_text(busy));
+  claimed bigint[];
+begin
+  if wanted = 'push' then
+    claimed := array(
+      select entry.id
+      from (
+        select distinct on (user_id) id
+        from (
+          select due.id, due.user_id, due_at
+          from private.outbox as due
+          -- A push whose device is gone is claimed, and dropped then.
+          left join private.devices on devices.user_id = due.user_id and devices.id = due.device_id
+          where channel = 'push' and due_at <= moment and attempts < 8
+            and not coalesce(private.push_receivers(devices) && avoided, false)
+          order by due_at, due.id
+          -- Reading all of 48,000 took 0.4 s. Whose rows these are is busy after two claims, if they are few.
+          limit 1000
+        ) as oldest
+        order by user_id, due_at, id
+      ) as next
+      join private.outbox as entry using (id)
+      where due_at <= moment and attempts < 8
+      order by due_at, entry.id limit max_rows
+      for update of entry skip locked
+    );
+  else
+    claimed := array(
+      select outbox.id
+      from private.outbox
+      left join public.users on channel = 'mail' and users.id = user_id
+      where channel = wanted and due_at <= moment and attempts < 8
+        and not coalesce(split_part(email, '@', 2) = any (avoided), false)
+        -- A dead letter holds nothing up once its last attempt is over.
+        and not exists (
+          select from private.outbox as earlier
+          where earlier.channel = 'webhook' and earlier.conversation_id = outbox.conversation_id
+            and earlier.id < outbox.id and (earlier.attempts < 8 or earlier.due_at > moment)
+        )
+      order by due_at, outbox.id limit max_rows
+      for update of outbox skip locked
+    );
+  end if;
+  update private.outbox
+  set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+  where id = any (claimed);
+  return claimed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.corrections_of (
+  typed      text,
+  unfinished boolean
+)
+  RETURNS SETOF text
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  size constant integer := char_length(typed);
+  budget constant integer := case when size < 5 then 0 when size < 9 then 1 else 2 end;
+  double constant text := '(.)\1';
+  undoubled constant text := regexp_replace(typed, double, '\1', 'g');
+begin
+  return query
+    select lexicon.word
+    from (
+      select *
+      from private.search_lexicon as listed
+      where budget > 0
+        and listed.word !~ '^[@~]'
+        and private.deletion_keys(listed.word) && private.deletions(left(typed, 4 + budget), budget)
+      -- Among 13,000 words at most 77 are as near. Fifty profiles can hold 20,000 that begin alike: a second.
+      limit 200
+    ) as lexicon
+    -- The beginnings of a word that an unfinished one may stand for.
+    cross join lateral unnest(case
+      when unfinished and char_length(lexicon.word) > size - budget
+        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
+      else array[lexicon.word]
+    end) as form
+    -- In a short word, a wrong first letter counts twice.
+    cross join lateral (
+      select private.typos(typed => typed, meant => form, budget => budget)
+        + (left(form, 1) <> left(typed, 1) and budget < 2)::integer
+    ) as cost (errors)
+    where cost.errors between 1 and budget
+      and lexicon.word <> typed collate "C"
+      and not (unfinished and starts_with(lexicon.word, typed))
+    group by lexicon.word
+    -- Of as many errors, a letter that should be double is the likeliest: chese is cheese and not chess.
+    order by min(cost.errors), regexp_replace(lexicon.word, double, '\1', 'g') = undoubled desc, max(holders) desc, 1
+    limit 20;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.erase_person (
+  person bigint
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  -- Null for an admin.
+  me constant bigint := private.my_id();
+  account constant uuid := (select auth_id from public.users where id = person);
+  profile bigint;
+  address text;
+  words tsvector;
+begin
+  -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
+  perform from auth.users where id = account for update;
+  select id into profile from public.profiles where user_id = person for update;
+  select email into address from public.users where id = person;
+  select search_words.words into words from private.search_words where profile_id = profile;
+  -- As the worker that plans: the rows of the outbox before the person.
+  perform from private.outbox where user_id = person order by id for update;
+  update public.users
+  set
+    name = 'Deleted user', email = '', bio = null, location = null, role = 'user', is_active = false, auth_id = null,
+    erased_at = now()
+  where id = person and erased_at is null;
+  if not found then
+    return false;
+  end if;
+  perform private.cancel_reservations_of(person, me);
+  delete from private.blocks where person in (blocker_id, blocked_id);
+  delete from private.changes where user_id = person and other_id is null;
+  update private.inbox_entries
+  set archived_id = null, is_pinned = false, muted_until = null
+  where user_id = person and (archived_id is not null or is_pinned or muted_until is not null);
+  -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
+  delete from public.profiles where id = profile;
+  perform private.forget_words(words);
+  delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
+  delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
+  delete from private.stored_replies where user_id = person;
+  delete from private.devices where user_id = person;
+  delete from private.notification_settings where user_id = person;
+  delete from private.silences where user_id = person;
+  delete from private.answer_spans where user_id = person;
+  delete from private.outbox where user_id = person;
+  perform private.notify(event => 'user.erased', conversation => null, subject => person);
+  delete from public.hidden_profiles where user_id = person;
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
+  -- Cascades to its sessions, refresh tokens and identities.
+  delete from auth.users where id = account;
+  begin
+    delete from auth.flow_state where user_id = account;
+    delete from auth.audit_log_entries
+    where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
+  exception
+    -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
+    when undefined_table or undefined_column or insufficient_privilege or query_canceled then
+      raise warning 'Auth''s audit log was not erased: %', sqlstate;
+  end;
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.finish_outbox (
+  outcomes jsonb
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  finished record;
+  entry private.outbox;
+begin
+  for finished in
+    select *
+    from jsonb_to_recordset(outcomes) as outcome (
+      id bigint, outcome text, reason text, retry_after integer, subject bigint
+    )
+    order by id
+  loop
+    select * into entry from private.outbox where id = finished.id for update;
+    continue when not found;
+    if finished.outcome = 'sent' then
+      delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
+      -- The push has more to tell by now.
+      update private.outbox
+      set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
+      where id = entry.id;
+    elsif finished.outcome = 'gone' then
+      delete from private.devices where user_id = entry.user_id and id = entry.device_id;
+      delete from private.outbox where channel = 'push' and user_id = entry.user_id and device_id = entry.device_id;
+    else
+      update private.outbox
+      set
+        attempts = case finished.outcome when 'refused' then 8 else attempts end,
+        last_error = left(finished.reason, 200),
+        due_at = greatest(due_at, private.present() + least(coalesce(finished.retry_after, 0), 86400) * interval '1 s')
+      where id = entry.id;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.handle_changed_messages()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  changed record;
+begin
+  if tg_op = 'DELETE' then
+    perform private.rebuild_inbox(conversation_id)
+    from (select distinct conversation_id from old_rows order by conversation_id) as shortened;
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
+  for changed in
+    select
+      conversation_id, user_id as sender_id, sum(old_rows.read::integer - new_rows.read::integer) as unread,
+      max(id) filter (where new_rows.read and new_rows.deleted_at is null) as read_id
+    from old_rows
+    join new_rows using (id, conversation_id, user_id)
+    where old_rows.read <> new_rows.read
+    group by conversation_id, user_id
+    -- So that two such statements do not wait for each other.
+    order by conversation_id, user_id
+  loop
+    -- A difference, because a count would miss what others have not committed.
+    update private.inbox_entries
+    set unread = unread + changed.unread
+    where conversation_id = changed.conversation_id and user_id <> changed.sender_id;
+    if changed.read_id is not null then
+      perform private.record_change(
+        'read', changed.conversation_id, changed.read_id, event => 'message.read',
+        actor => (
+          select voyager_id + local_id - changed.sender_id
+          from public.conversations
+          where id = changed.conversation_id
+        ),
+        previous_id => (
+          select max(id) from public.messages where conversation_id = changed.conversation_id and id < changed.read_id
+        )
+      );
+    end if;
+  end loop;
+
+  perform private.record_change('message', conversation_id, id)
+  from new_rows
+  join old_rows using (id, conversation_id)
+  where old_rows.read and not new_rows.read
+    or (old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.content, new_rows.attachment, new_rows.created_at)
+      -- Otherwise its sender has changed it (25_own_messages.sql).
+      and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
+  order by id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.handle_conversation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  conversation constant public.conversations := coalesce(new, old);
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (conversation.voyager_id, conversation.local_id, 'conversation', conversation.id, conversation.id);
+  if tg_op = 'INSERT' then
+    insert into private.inbox_entries (conversation_id, user_id, active_at)
+    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.interest_ids (
+  list jsonb
+)
+  RETURNS bigint[]
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  ids constant bigint[] := array(select distinct wanted::bigint from jsonb_array_elements_text(list) as wanted);
+  unknown constant text := (
+    select string_agg(wanted::text, ', ' order by wanted)
+    from unnest(ids) as wanted
+    where wanted not in (select id from public.interests)
+  );
+begin
+  if unknown is not null then
+    raise sqlstate 'PT400' using message = 'interest_ids: unknown interests ' || unknown;
+  elsif cardinality(ids) > 50 then
+    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
+  end if;
+  return ids;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.notice_of (
+  person       bigint,
+  event        text,
+  conversation bigint,
+  first_id     bigint,
+  last_id      bigint
+)
+  RETURNS private.notice
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  notice private.notice;
+  message bigint;
+begin
+  -- Another kind of event raises case_not_found.
+  case event
+    when 'message.created' then
+      select latest.id, null, latest.content, null, null::timestamptz into notice
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+        order by id desc limit 1
+      ) as latest
+      join public.users on users.id = latest.user_id and users.is_active;
+      message := notice.id;
+    when 'reservation.changed' then
+      select step.reservation_id, step.status, null, step.title, step.date into notice
+      from public.reservation_history as step
+      where step.id = last_id and step.conversation_id = conversation and step.by_id is distinct from person
+        and not exists (
+          select from public.reservation_history as later
+          where later.reservation_id = step.reservation_id and later.id > step.id and later.by_id = person
+        )
+        -- Reservations have no read marker. Whoever has read or written a later message there has seen the step. What
+        -- was taken back may not have been read.
+        and not exists (
+          select
+          from (
+            select * from public.messages where conversation_id = conversation order by id desc limit 100
+          ) as latest
+          where latest.created_at > step.created_at
+            and (latest.user_id = person or latest.read and latest.deleted_at is null)
+        );
+  end case;
+  return case when exists (
+    select
+    from public.conversations
+    join private.inbox_entries on conversation_id = conversations.id and user_id = person
+    where conversations.id = conversation
+      and exists (select from public.users where id = person and is_active)
+      and not private.is_blocked_between(voyager_id, local_id)
+      -- Of a message archived before, of anything else now.
+      and coalesce(archived_id < message, not is_archived)
+      and (muted_until <= now()) is not false
+  ) then notice end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.read_query (
+  typed jsonb
+)
+  RETURNS private.search_query
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  profiles constant double precision := private.count_profiles();
+  unsaid constant private.query_word :=
+    row(null, null, false, false, false, false, false, false, false, false, false, false, '{}')::private.query_word;
+  words private.query_word[] :=
+    array(select jsonb_populate_record(unsaid, word) from jsonb_array_elements(typed) as word);
+  places constant private.place_name[] := array(
+    select place
+    from private.places_named(array(
+      select array_to_string(array(select word from unnest(words[first:final])), ' ')
+      from generate_subscripts(words, 1) as first
+      cross join generate_series(first, least(first + 7, cardinality(words))) as final
+    )) as place
+  );
+  -- "the and of" asks for nobody, unless it is a name: An Will.
+  are_light constant boolean := cardinality(words) > 1 and not exists (select from unnest(words) where not is_light);
+  part private.query_word;
+  unit private.search_unit;
+  place private.search_unit;
+  term text;
+  phrase text[];
+  pieces text[];
+  where_words text[];
+  exclusion record;
+  holders double precision;
+  size integer;
+  at integer := 1;
+  asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
+begin
+  while at <= cardinality(words) loop
+    part := words[at];
+    phrase := array(select word from unnest(words[at:]) where run = part.run);
+    if part.excluded then
+      size := cardinality(phrase);
+      exclusion := private.read_exclusion(part => part, phrase => phrase, places => places);
+      asked.excluded := (select private.any_of(query) from unnest(array[asked.excluded, exclusion.excluded]) as query);
+      asked.lacking := (select private.any_of(query) from unnest(array[asked.lacking, exclusion.lacking]) as query);
+    else
+      unit := private.read_place(words, at, places);
+      size := cardinality(unit.words);
+      if size is null and part.run is not null then
+        size := cardinality(phrase);
+        unit := null;
+        unit.words := phrase;
+        unit.exact := phrase;
+        unit.loose := array_remove(array[private.latin_spelling(array_to_string(phrase, ''))], null);
+        unit.exact_query := private.phrase(phrase);
+        unit.query := coalesce(unit.exact_query || private.any_term(unit.loose), unit.exact_query);
+      elsif size is null then
+        term := part.word || case when part.unfinished then '*' else '' end;
+        pieces := case
+          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
+        end;
+        if pieces is not null then
+          part.is_known := true;
+          words := words[:at - 1] || array(
+            select jsonb_populate_record(part, jsonb_build_object('word', piece)) from unnest(pieces) as piece
+          ) || words[at + 1:];
+          continue;
+        end if;
+        size := 1;
+        unit := private.read_word(
+          part => part, places => places, names_only => are_light,
+          others => array(
+            select joined
+            from unnest(array[(words[at - 1]).word || part.word, part.word || (words[at + 1]).word]) as joined
+            where private.is_listed(joined)
+          )
+        );
+        if unit.corrected is not null then
+          asked.corrections := asked.corrections || jsonb_build_object('from', part.word, 'to', unit.corrected);
+          -- in Madrdi
+          words[at].word := unit.corrected;
+          place := private.read_place(
+            words, at, array(select named from private.places_named(array[unit.corrected]) as named)
+          );
+          if place.words is not null then
+            unit := place;
+          end if;
+        elsif not part.is_known and (private.word_counts(unit.exact || unit.loose)).holders = 0 then
+          asked.unknown := asked.unknown || part.word;
+        end if;
+      end if;
+      unit.number := cardinality(asked.units) + 1;
+      unit.quoted := part.quoted;
+      if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
+        holders := case
+          -- All the words of a phrase, as the rarest of them.
+          when unit.place is null and cardinality(unit.words) > 1
+            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+          else coalesce(
+            nullif((private.word_counts(unit.exact)).holders, 0),
+            (private.word_counts(case when unit.place is null then unit.loose end)).holders
+          )
+        end;
+        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
+        asked.units := asked.units || unit;
+      end if;
+    end if;
+    at := at + size;
+  end loop;
+  where_words := array(select word from unnest(words) where is_where);
+  part := words[cardinality(words)];
+  unit := asked.units[cardinality(asked.units)];
+  -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
+  if part.unfinished and part.word || '*' = any (unit.loose) and unit.corrected is null
+    and (part.is_light or not part.is_known or char_length(part.word) <= 3 and not private.is_listed(part.word)) then
+    asked.completions :=
+      coalesce(private.complete_word(part.word, asked.units[:cardinality(asked.units) - 1]), asked.completions);
+  end if;
+  select
+    private.lexeme(private.facet('name', string_agg(array_to_string(wanted.words, ' '), ' ')))::tsquery,
+    private.any_of(coalesce(wanted.exact_query || namesakes, wanted.exact_query)) filter (where wanted.is_home)
+  into asked.called_so, asked.home
+  from unnest(asked.units) as wanted
+  -- "Florence midwife": one of that name with all the rest is as good as who lives there.
+  cross join lateral (
+    select private.all_of(query) && (private.lexeme(wanted.words[1]) || ':A')::tsquery as namesakes
+    from unnest(asked.units)
+    where cardinality(asked.units) > 1 and wanted.words[1] <> all (where_words)
+  ) as named;
+  return asked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.rebuild_inbox (
+  conversation bigint DEFAULT NULL::bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
+  -- primary key, so that two such functions do not wait for each other.
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
+  insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
+  select
+    conversations.id, person, coalesce(max(messages.id), 0),
+    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
+    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
+  from public.conversations
+  cross join unnest(array[voyager_id, local_id]) as person
+  left join public.messages on conversation_id = conversations.id
+  where conversation is null or conversations.id = conversation
+  group by conversations.id, person
+  on conflict (conversation_id, user_id) do update
+  set
+    last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
+    has_written = entry.has_written or excluded.has_written
+  where (entry.last_message_id, entry.active_at, entry.unread, entry.has_written) is distinct from
+    (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_block()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  block constant private.blocks := coalesce(new, old);
+  conversation constant bigint := (
+    select id
+    from public.conversations
+    where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+      and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+  );
+begin
+  perform private.record_change('state', conversation, conversation, actor => block.blocker_id);
+  perform private.broadcast_to_users(
+    event => 'block.changed', conversation => conversation, id => null, previous_id => null,
+    user_id => block.blocked_id, one => block.blocker_id, other => null
+  );
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_change (
+  kind         private.change_kind,
+  conversation bigint,
+  entity       bigint,
+  actor        bigint              DEFAULT NULL::bigint,
+  event        text                DEFAULT NULL::text,
+  previous_id  bigint              DEFAULT NULL::bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  one bigint;
+  other bigint;
+begin
+  select voyager_id, local_id into one, other from public.conversations where id = conversation;
+  if not found then
+    return;
+  elsif kind = 'state' or actor is not null and private.is_blocked_between(one, other) then
+    one := actor;
+    other := null;
+  end if;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (one, other, record_change.kind, conversation, entity);
+  if event is not null then
+    perform private.broadcast_to_users(
+      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
+      one => one, other => other
+    );
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_own_change()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  -- What was sent, so that another message with its key is refused (api.send_message).
+  insert into private.stored_replies (user_id, noun, client_id, request_hash, body, metadata)
+  select old.user_id, 'message', old.client_id, private.hash_message(old), 'null', '{}'
+  where old.client_id is not null and old.edited_at is null
+  on conflict do nothing;
+  perform private.record_change(
+    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
+    previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
+  );
+  perform private.notify(
+    event => 'message.changed', conversation => new.conversation_id, subject => new.id, by_id => new.user_id
+  );
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.refuse_change()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise sqlstate '42501' using message = tg_argv[0];
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.store_reply (
+  noun      text,
+  client_id uuid,
+  request   jsonb,
+  body      json,
+  metadata  jsonb DEFAULT '{}'::jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  if store_reply.client_id is not null then
+    insert into private.stored_replies (user_id, noun, client_id, request_hash, body, metadata)
+    values (
+      private.my_id(), store_reply.noun, store_reply.client_id, private.hash_request(request), store_reply.body,
+      store_reply.metadata
+    );
+  end if;
+  perform private.set_response_metadata(store_reply.metadata);
+  return store_reply.body;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.describe_queues()
+  RETURNS TABLE (
+    queue          text,
+    waiting        bigint,
+    oldest_seconds double precision,
+    dead           bigint
+  )
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::float8, null
+  from public.reports where resolved_at is null
+  union all
+  (
+    select
+      name, count(*) filter (where attempts < 8),
+      greatest(0, extract(epoch from max(
+        private.present() - case channel when 'person' then due_at else created_at end
+      ) filter (where attempts < 8)))::float8,
+      count(*) filter (where attempts >= 8)
+    from unnest(array['person', 'push', 'mail', 'webhook']) with ordinality as channels (name, place)
+    left join private.outbox on channel = name
+    group by name, place
+    order by place
+  )
+  union all
+  select 'embeddings', counts.waiting, oldest, counts.dead
+  from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint)
+$function$;
+
+CREATE TRIGGER handle_conversation
+  AFTER INSERT OR DELETE ON public.conversations
+  FOR EACH ROW
+  EXECUTE FUNCTION private.handle_conversation();
+
+CREATE TRIGGER keep_participants
+  BEFORE UPDATE OF voyager_id, local_id ON public.conversations
+  FOR EACH ROW
+  WHEN (((old.voyager_id IS DISTINCT FROM new.voyager_id) OR (old.local_id IS DISTINCT FROM new.local_id)))
+  EXECUTE FUNCTION private.refuse_change('The participants of a conversation do not change');
+
+CREATE TRIGGER keep_sender
+  BEFORE UPDATE OF conversation_id, user_id ON public.messages
+  FOR EACH ROW
+  WHEN (((old.conversation_id IS DISTINCT FROM new.conversation_id) OR (old.user_id IS DISTINCT FROM new.user_id)))
+  EXECUTE FUNCTION private.refuse_change('A message does not change its sender or conversation');
+
+CREATE TRIGGER protect_moderation_log
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON public.moderation_log
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION private.refuse_change('The moderation log is append-only');
+
+CREATE TRIGGER protect_history
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON public.reservation_history
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION private.refuse_change('The history of reservations is append-only');
+
+COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as handle_conversation.';
+
+COMMENT ON FUNCTION "private"."finish_outbox"(jsonb) IS 'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
+well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
+seconds. Definer, as due_channels.';
+
+COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes and tells both and the webhook, or an admin removed it.
+Definer, because nobody has a grant on inbox and log.';
+
+COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 for more than 50, and names unknown ones.';
+
+COMMENT ON FUNCTION "private"."rebuild_inbox"(bigint) IS 'Makes the entries of a conversation anew after messages were removed, or all after a load without triggers, while the
+functions are stopped. What is arranged stays, and who has written has.';
+
+COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as handle_conversation.';
+
+COMMENT ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text, bigint) IS 'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
+them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
+
+COMMENT ON FUNCTION "private"."record_person"() IS 'The name or the address that the partners'' lists show has changed. Definer, as handle_conversation.';
+
+COMMENT ON FUNCTION "private"."refuse_change"() IS 'Refuses a change with this message, by the owner of the table too, but what a foreign key deletes.';
+
+COMMENT ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) IS 'Stores the first answer, if there is a key, sets its response metadata and returns it.';
+
+COMMENT ON FUNCTION "public"."describe_queues"() IS 'How many entries of each queue wait, the age of the oldest in seconds, and dead letters. Definer, as find_people.';
+
+COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempotency key: a hash of the request, and its first answer, byte for byte. Each noun has
+keys of its own.';
+
+COMMENT ON TABLE "public"."profile_interests" IS 'Which profile has which interests.';
+
+REVOKE ALL ON FUNCTION "private"."rebuild_inbox"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."rebuild_inbox"(bigint) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."refuse_change"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."refuse_change"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "public"."describe_queues"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "public"."describe_queues"() TO "postgres", "service_role";
+
+select private.schedule_jobs();
