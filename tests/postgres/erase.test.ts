@@ -13,6 +13,7 @@ const createUser = async (): Promise<string> => {
   await superuser`insert into auth.sessions (id, user_id) values (${randomUUID()}, ${id})`
   const payload = superuser.json({ actor_id: id })
   await superuser`insert into auth.audit_log_entries (id, payload) values (${randomUUID()}, ${payload})`
+  await superuser`insert into auth.flow_state (id, user_id, auth_code) values (${randomUUID()}, ${id}, 'code')`
   return id
 }
 const erase = (id: string) =>
@@ -33,7 +34,6 @@ const left = async (id: string): Promise<string[]> => {
 
 test('the user, the account, its sessions and its log go, the log not if it is locked or not ours', async () => {
   const [first, second, third] = [await createUser(), await createUser(), await createUser()]
-  await superuser`insert into auth.flow_state (id, user_id, auth_code) values (${randomUUID()}, ${first}, 'code')`
   expect(await left(first)).toEqual(['flow', 'log', 'log-in', 'session', 'user'])
   await erase(first)
   await superuser.begin(async (sql) => {

@@ -11,7 +11,6 @@ export const notHere: Record<string, string> = {
   'npm run data': 'step 1 runs it, with the address of the database',
   'npx supabase domains create --custom-hostname api.example.com': 'asks a name server on the Internet',
   'select private.schedule_jobs()': 'only after a mistake',
-  'revoke execute on function … from public, anon': 'no function is named',
   'git checkout <commit>': 'tests/postgres/upgrade.test.ts goes back',
   'git clone https://github.com/supabase/auth ../auth': 'needs the Internet',
   'git clone https://github.com/supabase/storage ../storage': 'needs the Internet',

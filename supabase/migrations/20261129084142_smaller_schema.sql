@@ -707,6 +707,7 @@ declare
   profile bigint;
   address text;
   words tsvector;
+  erasure text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
   perform from auth.users where id = account for update;
@@ -747,15 +748,18 @@ begin
   where reporter_id = person or user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
-  begin
-    delete from auth.flow_state where user_id = account;
-    delete from auth.audit_log_entries
-    where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
-  exception
-    -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
-    when undefined_table or undefined_column or insufficient_privilege or query_canceled then
-      raise warning 'Auth''s audit log was not erased: %', sqlstate;
-  end;
+  foreach erasure in array array[
+    'auth.flow_state where user_id = $1',
+    'auth.audit_log_entries where payload ->> ''actor_id'' = $1::text or payload -> ''traits'' ->> ''user_id'' = $1::text'
+  ] loop
+    begin
+      execute 'delete from ' || erasure using account;
+    exception
+      -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
+      when undefined_table or undefined_column or insufficient_privilege or query_canceled then
+        raise warning 'Not erased, for %: %', sqlstate, erasure;
+    end;
+  end loop;
   return true;
 end
 $function$;
