@@ -12,13 +12,7 @@ import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
-import {
-  authClient,
-  isIndependent,
-  readAuthSettings,
-  refreshSession,
-  throwAuthError,
-} from '../_shared/supabase_auth.ts'
+import { authClient, readAuthSettings, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 
@@ -157,11 +151,14 @@ auth.post(
   },
 )
 
+// What Auth reports before it looks for the account. It reports email_address_invalid later, when it mails.
+const independentOfAccount = /^(captcha_failed|over_request_rate_limit|email_provider_disabled|validation_failed)$/
+
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
 const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
-  if (isIndependent(error)) throwAuthError(error)
+  if (independentOfAccount.test(error.code ?? '') || /^captcha /.test(error.message)) throwAuthError(error)
   // Auth sends e-mail to known addresses only, so an e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout, a hook's 503) would reveal that one is known. If Auth is down, it is for every address.
   const isTimeout = error.status === 504 || / due to timeout$/.test(error.message)

@@ -750,7 +750,7 @@ begin
   delete from auth.users where id = account;
   foreach erasure in array array[
     'auth.flow_state where user_id = $1',
-    'auth.audit_log_entries where payload ->> ''actor_id'' = $1::text or payload -> ''traits'' ->> ''user_id'' = $1::text'
+    'auth.audit_log_entries where $1::text in (payload ->> ''actor_id'', payload -> ''traits'' ->> ''user_id'')'
   ] loop
     begin
       execute 'delete from ' || erasure using account;
