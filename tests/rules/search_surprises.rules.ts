@@ -190,6 +190,8 @@ const surprises: Surprise[] = [
       { name: 'Joker', city: 'hiking', country: 'chess', biography: 'Nothing' },
       { name: 'hiking chess paris bread roses horses snow skis', biography: 'Everything' },
       { name: 'Walker', biography: 'Hiking' },
+      { name: 'La Cruz', city: 'Lima', country: 'Peru', biography: 'Llamas, as in La Paz' },
+      { name: 'Evo', city: 'La Paz', country: 'Bolivia', biography: 'Tea' },
     ],
     cases: [
       ['Sofia', { first: ['Sofia'], found: ['Boyko'] }],
@@ -202,6 +204,8 @@ const surprises: Surprise[] = [
       ['bread Paris', { first: ['Amélie'] }],
       ['Paris dogs', { first: ['Paris Hilton'] }],
       ['dogs in Paris', { first: ['Amélie'] }],
+      ['dogs near Paris', { first: ['Amélie'] }],
+      ['llamas La Paz', { first: ['Evo'] }],
       ['in the US', { first: ['Jordan', 'Paris Hilton'] }],
       ['US', { first: ['Jordan', 'Paris Hilton'] }],
       ['show it to us', { missing: ['Jordan', 'Paris Hilton'] }],

@@ -380,7 +380,7 @@ begin
     end if;
     at := at + size;
   end loop;
-  where_words := array(select word from unnest(words) where is_where);
+  where_words := array(select word from unnest(words) where is_where or is_near);
   part := words[cardinality(words)];
   unit := asked.units[cardinality(asked.units)];
   -- Of a word with up to three letters, nobody knows whether it is one already, unless somebody has it.
@@ -398,7 +398,7 @@ begin
   cross join lateral (
     select private.all_of(query) && (private.lexeme(wanted.words[1]) || ':A')::tsquery as namesakes
     from unnest(asked.units)
-    where cardinality(asked.units) > 1 and wanted.words[1] <> all (where_words)
+    where cardinality(asked.units) > 1 and cardinality(wanted.words) = 1 and wanted.words[1] <> all (where_words)
   ) as named;
   return asked;
 end
