@@ -62,24 +62,29 @@ test('a message, and that it was read, is there for both, and for nobody else', 
   }
 })
 
-test('what an admin removes, or moves to another conversation', async () => {
-  const { ana, ab, ca, shows, forget } = await watch()
+test('what an admin moves is removed from one conversation and comes to the other', async () => {
+  const { ana, ben, ab, ca, shows, forget } = await watch()
   const { id } = await send(ana, ab)
   const offer = { title: 'A', price: 1, date: '2036-05-14T16:00:00Z' }
   const offered = await ana.post(`${ab}/reservations`, offer, 201)
   await forget()
-  const move = () => asAdmin('update public.reservations set conversation_id = $1', [idOf(ca)])
+  const moveTo = (table: string) => () => asAdmin(`update public.${table} set conversation_id = $1`, [idOf(ca)])
+  const [removed, message] = [entry('message.removed', ab, id), entry('message', ca, id)]
+  await shows(moveTo('messages'), () => ({ ana: [removed, message], ben: [removed], cat: [message] }))
   const [from, to] = [ab, ca].map((path) => entry('reservation', path, offered.id))
-  await shows(move, () => ({ ana: [from, to], ben: [from], cat: [to] }))
+  await shows(moveTo('reservations'), () => ({ ana: [from, to], ben: [from], cat: [to] }))
   // One that is corrected and then removed is one entity.
   await shows(async () => {
     await asAdmin("update public.messages set content = 'Less rude'")
     await asAdmin('delete from public.messages')
-  }, () => both(entry('message.removed', ab, id)))
+  }, () => ({ ana: [entry('message.removed', ca, id)], cat: [entry('message.removed', ca, id)] }))
   await shows(() => asAdmin('delete from public.reservations'), () => ({ ana: [to], cat: [to] }))
-  // Of a conversation that is removed nothing else is said.
+  // Of a conversation that is given away or removed nothing else is said, to whoever took part before as well.
   await send(ana, ab)
   await forget()
+  const given = entry('conversation', ca)
+  const give = () => asAdmin('update public.conversations set local_id = $1 where id = $2', [ben.id, idOf(ca)])
+  await shows(give, () => ({ ana: [given], ben: [given], cat: [given] }))
   const remove = () => asAdmin('delete from public.conversations where id = $1', [idOf(ab)])
   await shows(remove, () => both(entry('conversation', ab)))
 })

@@ -32,16 +32,31 @@ test('nobody opens a conversation with themselves, an unknown or a deactivated u
   equal((await open(ana, cat.id, 409)).conversation_id, id)
 })
 
-test('not even an admin makes a second conversation of a pair, or changes whose it is', async () => {
-  const [ana, ben, cat] = await people('ana', 'ben', 'cat')
-  await talk(ana, ben)
+test('not even an admin makes a second conversation of a pair, or leaves somebody out of theirs', async () => {
+  const [ana, ben, cat, dan] = await people('ana', 'ben', 'cat', 'dan')
+  const [ab, ac] = [await talk(ana, ben), await talk(ana, cat)]
   const insert = (one: Person, other: Person) =>
     `insert into public.conversations (voyager_id, local_id) values (${one.id}, ${other.id})`
   await refuses('23505', '"conversations_one_per_pair"', [insert(ana, ben), insert(ben, ana)])
   await refuses('23514', '"nobody converses with themselves"', [insert(ana, ana)])
   await refuses('23503', '', [ana, ben].map(({ id }) => `delete from public.users where id = ${id}`))
-  const replace = ['voyager_id', 'local_id'].map((one) => `update public.conversations set ${one} = ${cat.id}`)
-  await refuses('42501', 'The participants of a conversation do not change', replace)
+  // Whoever has written, hosts or has offered stays a participant.
+  const replaceCat = `update public.conversations set local_id = ${dan.id} where id = ${idOf(ac)}`
+  const stays = () => refuses('23514', 'a message or reservation would be without its participant', [replaceCat])
+  await send(cat, ac)
+  await stays()
+  await asAdmin(`delete from public.messages`)
+  const reservation = await ana.post(`${ac}/reservations`, { title: 'A', price: 1, date: '2036-01-01T00:00:00Z' }, 201)
+  is(reservation, { host_id: cat.id, offered_by: ana.id })
+  await stays()
+  await asAdmin(`update public.reservations set host_id = ${ana.id}, offered_by = ${cat.id}`)
+  await stays()
+  await asAdmin(`update public.reservations set offered_by = ${ana.id}`)
+  await send(ben, ab)
+  await asAdmin(replaceCat)
+  is(await dan.get(ac), { Local: card(dan) })
+  equal(await cat.get('/conversations'), [])
+  await sql(`delete from public.users where id = ${cat.id}`)
 })
 
 test('the list has the same entry for both, with the latest message; the latest activity comes first', async () => {

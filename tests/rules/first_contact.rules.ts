@@ -76,8 +76,8 @@ test('the local may write first, within the limit of the setting', async () => {
   await send(ben, ab)
 })
 
-test('an answer lifts the limit for ever, whatever admins delete', async () => {
-  const { ana, ben, cat, ab, ca } = await meet()
+test('an answer lifts the limit for ever, whatever admins delete; another participant has not answered', async () => {
+  const { ana, ben, cat, dan, ab, ca } = await meet()
   await times(3, () => send(ana, ab))
   await asAdmin('delete from public.messages where id = (select max(id) from public.messages)')
   await send(ana, ab)
@@ -87,10 +87,14 @@ test('an answer lifts the limit for ever, whatever admins delete', async () => {
   await times(2, () => send(ana, ab))
   await asAdmin('delete from public.messages')
   await times(5, () => send(ana, ab))
+  await asAdmin('update public.conversations set local_id = $1 where id = $2', [dan.id, idOf(ab)])
+  equal(await send(ana, ab, 'Hello', 403), limited)
+  // What an admin writes as theirs, or changes to theirs, is an answer.
+  await asAdmin('update public.messages set user_id = $1 where id = (select min(id) from public.messages)', [dan.id])
+  await send(ana, ab)
   await times(3, () => send(ana, ca))
   await send(cat, await talk(cat, ben))
   equal(await send(ana, ca, 'Hello', 403), limited, 'cat has answered somebody else')
-  // What an admin writes as theirs is an answer.
   await asAdmin(`insert into public.messages (conversation_id, user_id, content) values (${idOf(ca)}, ${cat.id}, 'x')`)
   await send(ana, ca)
 })

@@ -154,10 +154,15 @@ test('whoever was deactivated while a request waited changes nothing', async () 
 })
 
 // What admins do to messages is tried at random in tests/db/inbox/drift.test.sql.
-test('what an admin has corrected is in the list', async () => {
-  const { ana, ca } = await meet()
+test('a conversation that is given to somebody else is in their inbox, and nobody has archived it', async () => {
+  const { ana, cat, dan, ab, ca } = await meet()
+  const unread = async (who: Person) => (await who.get('/conversations/unread')).total
   const { id } = await send(ana, ca, 'Typo')
   await asAdmin("update public.messages set content = 'Corrected' where id = $1", [id])
   const message = { id, content: 'Corrected', user_id: ana.id, read: false, createdAt: iso }
   equal((await ana.get('/conversations?limit=1'))[0].Messages, [message])
+  for (const who of [ana, cat]) await arrange(who, ca, { archived: true })
+  await asAdmin('update public.conversations set voyager_id = $2 where id = $1', [idOf(ca), dan.id])
+  equal([await list(cat), await places(dan), await places(ana)], [[], [[idOf(ca)], []], [[ca, ab].map(idOf), []]])
+  equal([await unread(dan), await unread(ana)], [1, 0])
 })

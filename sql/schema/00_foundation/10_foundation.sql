@@ -121,7 +121,8 @@ begin
 end
 $$;
 comment on function private.refuse_change() is
-  'Refuses a change with this message, by the owner of the table too, but what a foreign key deletes.';
+  'Refuses a change with this message, by the owner of the table too, but what a trigger deletes, as that of a
+foreign key.';
 
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)

@@ -145,7 +145,7 @@ $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
   'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
 whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
-400 for unknown interests. Definer, because edge_functions has no rights on the tables.';
+400 for unknown interests or more than 50. Definer, because edge_functions has no rights on the tables.';
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json

@@ -22,12 +22,6 @@ create policy "participants read conversations" on public.conversations
 
 grant select on public.conversations to authenticated;
 
-create trigger keep_participants
-  before update of voyager_id, local_id on public.conversations
-  for each row
-  when ((old.voyager_id, old.local_id) is distinct from (new.voyager_id, new.local_id))
-  execute function private.refuse_change('The participants of a conversation do not change');
-
 create function private.my_conversations()
 returns setof bigint
 language plpgsql stable security definer rows 10 set search_path = ''

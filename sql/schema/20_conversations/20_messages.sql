@@ -52,12 +52,6 @@ create policy "participants read messages" on public.messages
 
 grant select on public.messages to authenticated;
 
-create trigger keep_sender
-  before update of conversation_id, user_id on public.messages
-  for each row
-  when ((old.conversation_id, old.user_id) is distinct from (new.conversation_id, new.user_id))
-  execute function private.refuse_change('A message does not change its sender or conversation');
-
 create type private.message_view as (
   id bigint, user_id bigint, conversation_id bigint, content text, attachment jsonb, read boolean, "createdAt" text,
   "Sender" json

@@ -39,31 +39,80 @@ create index inbox_entries_arranged_idx on private.inbox_entries (user_id, conve
   where archived_id is not null or is_pinned or muted_until is not null;
 alter table private.inbox_entries enable row level security;
 
+create function private.refresh_entries(conversation bigint)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
+  -- primary key, so that two such functions do not wait for each other.
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
+  update private.inbox_entries as entries
+  set
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    has_written = has_written or exists (
+      select from public.messages where conversation_id = conversation and messages.user_id = entries.user_id
+    )
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and entries.conversation_id = conversation;
+end
+$$;
+comment on function private.refresh_entries(bigint) is
+  'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
+
 create function private.handle_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  conversation constant public.conversations := coalesce(new, old);
+  leaving bigint[];
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  values (conversation.voyager_id, conversation.local_id, 'conversation', conversation.id, conversation.id);
   if tg_op = 'INSERT' then
     insert into private.inbox_entries (conversation_id, user_id, active_at)
     values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
-    perform private.broadcast_to_users(
-      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
-    );
+    return null;
+  end if;
+  perform private.refresh_entries(new.id);
+  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    leaving := array_remove(array_remove(array[old.voyager_id, old.local_id], new.voyager_id), new.local_id);
+    if exists (
+      select from public.messages where conversation_id = new.id and user_id = any (leaving)
+      union all
+      select from public.reservations where conversation_id = new.id and array[host_id, offered_by] && leaving
+    ) then
+      raise check_violation using
+        message = 'a message or reservation would be without its participant',
+        constraint = 'whoever has written or agreed must stay a participant';
+    end if;
+    update private.inbox_entries set archived_id = null where conversation_id = new.id;
+    -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
+    -- finds it. A count of what this transaction sees would miss that.
+    update private.inbox_entries
+    set user_id = newcomer, has_written = false, is_pinned = false, muted_until = null
+    from unnest(
+      leaving, array_remove(array_remove(array[new.voyager_id, new.local_id], old.voyager_id), old.local_id)
+    ) as change (leaver, newcomer)
+    where conversation_id = new.id and user_id = leaver;
   end if;
   return null;
 end
 $$;
 comment on function private.handle_conversation() is
-  'A conversation was opened, which puts it into both inboxes and tells both and the webhook, or an admin removed it.
-Definer, because nobody has a grant on inbox and log.';
+  'A conversation was opened, which puts it into both inboxes; or an admin changed its participants or its time. Refuses
+to take away somebody whose message or reservation is in it. Definer, because nobody has a grant on inbox_entries.';
 
+-- Before record_conversation, by its name: whoever is told finds it.
 create trigger handle_conversation
-  after insert or delete on public.conversations
+  after insert or update of voyager_id, local_id, created_at on public.conversations
   for each row execute function private.handle_conversation();

@@ -51,56 +51,92 @@ create trigger handle_new_message
   after insert on public.messages
   for each row execute function private.handle_new_message();
 
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.inbox_entries set unread = unread + amount where conversation_id = conversation and user_id <> sender;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts a sender''s messages as unread, or no more. Only differences are ever written: a count of what one transaction
+sees would miss what another has not committed.';
+
 create function private.handle_changed_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
-declare
-  changed record;
 begin
+  -- The entries before the counts, because that locks both of a conversation in the order in which a send does.
   if tg_op = 'DELETE' then
-    perform private.rebuild_inbox(conversation_id)
-    from (select distinct conversation_id from old_rows order by conversation_id) as shortened;
+    perform private.refresh_entries(conversation_id)
+    from (select distinct conversation_id from old_rows) as shortened
+    order by conversation_id;
+    perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+    from old_rows
+    where not read
+    group by conversation_id, user_id
+    order by conversation_id, user_id;
     perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
     return null;
   end if;
 
-  for changed in
-    select
-      conversation_id, user_id as sender_id, sum(old_rows.read::integer - new_rows.read::integer) as unread,
-      max(id) filter (where new_rows.read and new_rows.deleted_at is null) as read_id
+  perform private.refresh_entries(conversation_id)
+  from (
+    select distinct conversation_id
     from old_rows
-    join new_rows using (id, conversation_id, user_id)
-    where old_rows.read <> new_rows.read
-    group by conversation_id, user_id
-    -- So that two such statements do not wait for each other.
-    order by conversation_id, user_id
-  loop
-    -- A difference, because a count would miss what others have not committed.
-    update private.inbox_entries
-    set unread = unread + changed.unread
-    where conversation_id = changed.conversation_id and user_id <> changed.sender_id;
-    if changed.read_id is not null then
-      perform private.record_change(
-        'read', changed.conversation_id, changed.read_id, event => 'message.read',
-        actor => (
-          select voyager_id + local_id - changed.sender_id
-          from public.conversations
-          where id = changed.conversation_id
-        ),
-        previous_id => (
-          select max(id) from public.messages where conversation_id = changed.conversation_id and id < changed.read_id
-        )
-      );
-    end if;
-  end loop;
+    full join new_rows using (id, conversation_id, user_id, created_at)
+    where old_rows.id is null or new_rows.id is null
+  ) as moved
+  order by conversation_id;
+  -- An admin may give a message to the other participant, or move it to another conversation of its sender.
+  if found and exists (
+    select from new_rows
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
 
-  perform private.record_change('message', conversation_id, id)
+  perform private.record_change(
+    'read', marked.conversation_id, marked.id, event => 'message.read',
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    )
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read and new_rows.deleted_at is null
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
+
+  perform private.record_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
   from new_rows
-  join old_rows using (id, conversation_id)
-  where old_rows.read and not new_rows.read
-    or (old_rows.content, old_rows.attachment, old_rows.created_at)
-      is distinct from (new_rows.content, new_rows.attachment, new_rows.created_at)
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
       -- Otherwise its sender has changed it (25_own_messages.sql).
       and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
   order by id;
@@ -121,14 +157,11 @@ create trigger handle_deleted_messages
   referencing old table as old_rows
   for each statement execute function private.handle_changed_messages();
 
-create function private.rebuild_inbox(conversation bigint default null)
+create function private.rebuild_inbox()
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
-  -- primary key, so that two such functions do not wait for each other.
-  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
   insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
   select
     conversations.id, person, coalesce(max(messages.id), 0),
@@ -137,7 +170,6 @@ begin
   from public.conversations
   cross join unnest(array[voyager_id, local_id]) as person
   left join public.messages on conversation_id = conversations.id
-  where conversation is null or conversations.id = conversation
   group by conversations.id, person
   on conflict (conversation_id, user_id) do update
   set
@@ -147,6 +179,5 @@ begin
     (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
 end
 $$;
-comment on function private.rebuild_inbox(bigint) is
-  'Makes the entries of a conversation anew after messages were removed, or all after a load without triggers, while the
-functions are stopped. What is arranged stays, and who has written has.';
+comment on function private.rebuild_inbox() is
+  'Makes the inboxes anew after a load without triggers, while the functions are stopped. What is arranged stays.';

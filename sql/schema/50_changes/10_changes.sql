@@ -70,6 +70,33 @@ comment on function private.record_change(private.change_kind, bigint, bigint, b
   'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
 them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
+create function private.record_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
+  from (select old.voyager_id, old.local_id, old.id union select new.voyager_id, new.local_id, new.id)
+    as concerned (voyager_id, local_id, id)
+  where concerned.id is not null;
+  if tg_op = 'INSERT' then
+    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
+    perform private.broadcast_to_users(
+      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
+    );
+  end if;
+  return null;
+end
+$$;
+comment on function private.record_conversation() is
+  'A conversation was opened, or an admin changed or removed it, which whoever took part learns. Definer, for the log.';
+
+create trigger record_conversation
+  after insert or update or delete on public.conversations
+  for each row execute function private.record_conversation();
+
 create function private.record_person()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -81,7 +108,7 @@ begin
 end
 $$;
 comment on function private.record_person() is
-  'The name or the address that the partners'' lists show has changed. Definer, as handle_conversation.';
+  'The name or the address that the partners'' lists show has changed. Definer, as record_conversation.';
 
 create trigger record_person
   after update of name, email on public.users
@@ -111,7 +138,7 @@ begin
 end
 $$;
 comment on function private.record_block() is
-  'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as handle_conversation.';
+  'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as record_conversation.';
 
 create trigger record_block
   after insert or delete on private.blocks

@@ -161,4 +161,4 @@ end
 $$;
 comment on function api.list_changes(text, integer) is
   'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
-present one. Not for a standby, whose snapshots name no running transactions. Definer, as handle_conversation.';
+present one. Not for a standby, whose snapshots name no running transactions. Definer, as record_conversation.';

@@ -1,5 +1,5 @@
 -- The inbox never differs from the messages, whatever is sent, read, deleted, changed or erased in whatever order.
-select plan(10);
+select plan(12);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'dan']) as name;
 insert into public.conversations (voyager_id, local_id)
 select one.id, other.id
@@ -15,9 +15,11 @@ declare
   chosen public.messages;
   author bigint;
   kind text := (array[
-    'send', 'send', 'send', 'send', 'read', 'read up to', 'delete', 'delete latest', 'undo', 'unread', 'replace', 'many'
-  ])[1 + floor(random() * 12)];
+    'send', 'send', 'send', 'send', 'read', 'read up to', 'delete', 'delete latest', 'undo', 'unread', 'date', 'move',
+    'give away', 'replace', 'many'
+  ])[1 + floor(random() * 15)];
   here bigint := 1 + floor(random() * 6);
+  there bigint := 1 + floor(random() * 6);
 begin
   select id, voyager_id, local_id, created_at into talk from talks where place = here;
   author := case when random() < 0.5 then talk.voyager_id else talk.local_id end;
@@ -47,6 +49,12 @@ begin
         when division_by_zero then null;
       end;
     when 'unread' then update public.messages set read = not read where id = chosen.id;
+    when 'date' then update public.messages set created_at = now() - random() * interval '1 day' where id = chosen.id;
+    when 'move' then
+      update public.messages set conversation_id = talks.id
+      from talks
+      where messages.id = chosen.id and place = there and user_id in (voyager_id, local_id);
+    when 'give away' then update public.messages set user_id = author where id = chosen.id;
     when 'replace' then
       with deleted as (delete from public.messages where id = chosen.id returning *)
       insert into public.messages (conversation_id, user_id, content)
@@ -71,9 +79,15 @@ end
 $$;
 
 select is_empty('select number, kind from log where drift > 0', 'after each of 400 random actions nothing differs');
-select is((select count(distinct kind) from log), 9::bigint, 'every kind of action took place');
+select is((select count(distinct kind) from log), 12::bigint, 'every kind of action took place');
 select cmp_ok((select count(*) from public.messages), '>', 50::bigint, 'and messages are left');
 
+update public.conversations set created_at = now() - interval '1 year' where id in (select id from talks);
+select is_empty('select * from tests.inbox_drift()', 'nor after an admin changes when conversations were opened');
+update public.conversations
+set voyager_id = local_id, local_id = voyager_id
+where id = (select id from talks where place = 1);
+select is_empty('select * from tests.inbox_drift()', 'nor after an admin swaps the two participants');
 insert into public.messages (id, conversation_id, user_id, content) overriding system value
 select -1, id, voyager_id, 'earlier' from talks where place = 2;
 select is_empty('select * from tests.inbox_drift()', 'nor after an admin inserts a message with a lower id');

@@ -4,7 +4,7 @@ do $$
 begin
   for attempt in 1..20 loop
     begin
-      lock table private.devices, private.stored_replies, public.conversations, public.messages, public.moderation_log, public.profile_interests, public.reservation_history in access exclusive mode;
+      lock table private.devices, private.stored_replies, public.moderation_log, public.profile_interests, public.reservation_history in access exclusive mode;
       exit;
     exception when lock_not_available then
       if attempt = 20 then
@@ -24,10 +24,6 @@ COMMENT ON COLUMN "public"."profiles"."show_answers" IS NULL;
 
 COMMENT ON COLUMN "public"."users"."erased_at" IS NULL;
 
-DROP TRIGGER "handle_conversation" ON "public"."conversations";
-
-DROP TRIGGER "record_conversation" ON "public"."conversations";
-
 DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
 
 DROP TRIGGER "cap_interests" ON "public"."profile_interests";
@@ -38,8 +34,6 @@ DROP INDEX "private"."stored_replies_reservation_id_idx";
 
 ALTER TABLE "private"."stored_replies"
   DROP CONSTRAINT "stored_replies_reservation_id_fkey";
-
-DROP FUNCTION "private"."add_unread"(bigint, bigint, bigint);
 
 DROP FUNCTION "private"."cap_interests"();
 
@@ -57,13 +51,7 @@ DROP FUNCTION "private"."protect_history"();
 
 DROP FUNCTION "private"."protect_moderation_log"();
 
-DROP FUNCTION "private"."rebuild_inbox"();
-
-DROP FUNCTION "private"."record_conversation"();
-
 DROP FUNCTION "private"."record_state"(bigint, bigint, text, bigint);
-
-DROP FUNCTION "private"."refresh_entries"(bigint);
 
 DROP FUNCTION "private"."store_reply"(text, uuid, jsonb, bigint, json, jsonb);
 
@@ -806,89 +794,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.handle_changed_messages()
-  RETURNS TRIGGER
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-declare
-  changed record;
-begin
-  if tg_op = 'DELETE' then
-    perform private.rebuild_inbox(conversation_id)
-    from (select distinct conversation_id from old_rows order by conversation_id) as shortened;
-    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
-    return null;
-  end if;
-
-  for changed in
-    select
-      conversation_id, user_id as sender_id, sum(old_rows.read::integer - new_rows.read::integer) as unread,
-      max(id) filter (where new_rows.read and new_rows.deleted_at is null) as read_id
-    from old_rows
-    join new_rows using (id, conversation_id, user_id)
-    where old_rows.read <> new_rows.read
-    group by conversation_id, user_id
-    -- So that two such statements do not wait for each other.
-    order by conversation_id, user_id
-  loop
-    -- A difference, because a count would miss what others have not committed.
-    update private.inbox_entries
-    set unread = unread + changed.unread
-    where conversation_id = changed.conversation_id and user_id <> changed.sender_id;
-    if changed.read_id is not null then
-      perform private.record_change(
-        'read', changed.conversation_id, changed.read_id, event => 'message.read',
-        actor => (
-          select voyager_id + local_id - changed.sender_id
-          from public.conversations
-          where id = changed.conversation_id
-        ),
-        previous_id => (
-          select max(id) from public.messages where conversation_id = changed.conversation_id and id < changed.read_id
-        )
-      );
-    end if;
-  end loop;
-
-  perform private.record_change('message', conversation_id, id)
-  from new_rows
-  join old_rows using (id, conversation_id)
-  where old_rows.read and not new_rows.read
-    or (old_rows.content, old_rows.attachment, old_rows.created_at)
-      is distinct from (new_rows.content, new_rows.attachment, new_rows.created_at)
-      -- Otherwise its sender has changed it (25_own_messages.sql).
-      and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
-  order by id;
-  return null;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION private.handle_conversation()
-  RETURNS TRIGGER
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-declare
-  conversation constant public.conversations := coalesce(new, old);
-begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  values (conversation.voyager_id, conversation.local_id, 'conversation', conversation.id, conversation.id);
-  if tg_op = 'INSERT' then
-    insert into private.inbox_entries (conversation_id, user_id, active_at)
-    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-    perform private.notify(event => 'conversation.created', conversation => new.id, subject => new.id);
-    perform private.broadcast_to_users(
-      event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-      user_id => new.voyager_id, one => new.voyager_id, other => new.local_id
-    );
-  end if;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.interest_ids (
   list jsonb
 )
@@ -1108,36 +1013,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.rebuild_inbox (
-  conversation bigint DEFAULT NULL::bigint
-)
-  RETURNS void
-  LANGUAGE plpgsql
-  SET search_path TO ''
-  AS $function$
-begin
-  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
-  -- primary key, so that two such functions do not wait for each other.
-  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
-  insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
-  select
-    conversations.id, person, coalesce(max(messages.id), 0),
-    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
-    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
-  from public.conversations
-  cross join unnest(array[voyager_id, local_id]) as person
-  left join public.messages on conversation_id = conversations.id
-  where conversation is null or conversations.id = conversation
-  group by conversations.id, person
-  on conflict (conversation_id, user_id) do update
-  set
-    last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
-    has_written = entry.has_written or excluded.has_written
-  where (entry.last_message_id, entry.active_at, entry.unread, entry.has_written) is distinct from
-    (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.record_block()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -1288,23 +1163,6 @@ CREATE OR REPLACE FUNCTION public.describe_queues()
   from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint)
 $function$;
 
-CREATE TRIGGER handle_conversation
-  AFTER INSERT OR DELETE ON public.conversations
-  FOR EACH ROW
-  EXECUTE FUNCTION private.handle_conversation();
-
-CREATE TRIGGER keep_participants
-  BEFORE UPDATE OF voyager_id, local_id ON public.conversations
-  FOR EACH ROW
-  WHEN (((old.voyager_id IS DISTINCT FROM new.voyager_id) OR (old.local_id IS DISTINCT FROM new.local_id)))
-  EXECUTE FUNCTION private.refuse_change('The participants of a conversation do not change');
-
-CREATE TRIGGER keep_sender
-  BEFORE UPDATE OF conversation_id, user_id ON public.messages
-  FOR EACH ROW
-  WHEN (((old.conversation_id IS DISTINCT FROM new.conversation_id) OR (old.user_id IS DISTINCT FROM new.user_id)))
-  EXECUTE FUNCTION private.refuse_change('A message does not change its sender or conversation');
-
 CREATE TRIGGER protect_moderation_log
   BEFORE DELETE OR UPDATE OR TRUNCATE ON public.moderation_log
   FOR EACH STATEMENT
@@ -1315,29 +1173,21 @@ CREATE TRIGGER protect_history
   FOR EACH STATEMENT
   EXECUTE FUNCTION private.refuse_change('The history of reservations is append-only');
 
-COMMENT ON FUNCTION "api"."list_changes"(text, integer) IS 'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor the
-present one. Not for a standby, whose snapshots name no running transactions. Definer, as handle_conversation.';
+COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
+whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
+400 for unknown interests or more than 50. Definer, because edge_functions has no rights on the tables.';
 
 COMMENT ON FUNCTION "private"."finish_outbox"(jsonb) IS 'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
 well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
 seconds. Definer, as due_channels.';
 
-COMMENT ON FUNCTION "private"."handle_conversation"() IS 'A conversation was opened, which puts it into both inboxes and tells both and the webhook, or an admin removed it.
-Definer, because nobody has a grant on inbox and log.';
-
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 for more than 50, and names unknown ones.';
-
-COMMENT ON FUNCTION "private"."rebuild_inbox"(bigint) IS 'Makes the entries of a conversation anew after messages were removed, or all after a load without triggers, while the
-functions are stopped. What is arranged stays, and who has written has.';
-
-COMMENT ON FUNCTION "private"."record_block"() IS 'A block changes what its owner alone sees of the conversation, and ends typing. Definer, as handle_conversation.';
 
 COMMENT ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text, bigint) IS 'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
 them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
-COMMENT ON FUNCTION "private"."record_person"() IS 'The name or the address that the partners'' lists show has changed. Definer, as handle_conversation.';
-
-COMMENT ON FUNCTION "private"."refuse_change"() IS 'Refuses a change with this message, by the owner of the table too, but what a foreign key deletes.';
+COMMENT ON FUNCTION "private"."refuse_change"() IS 'Refuses a change with this message, by the owner of the table too, but what a trigger deletes, as that of a
+foreign key.';
 
 COMMENT ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) IS 'Stores the first answer, if there is a key, sets its response metadata and returns it.';
 
@@ -1347,10 +1197,6 @@ COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempot
 keys of its own.';
 
 COMMENT ON TABLE "public"."profile_interests" IS 'Which profile has which interests.';
-
-REVOKE ALL ON FUNCTION "private"."rebuild_inbox"(bigint) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."rebuild_inbox"(bigint) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."refuse_change"() FROM PUBLIC;
 
