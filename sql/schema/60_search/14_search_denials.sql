@@ -4,7 +4,8 @@ returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-  said text := translate(replace(private.fold(biography), ' - ', '.'), e'!?;:()…–—\n', '..........');
+  -- As Russian and Ukrainian deny: "ne" is another word in other languages.
+  said text := private.fold(regexp_replace(biography, '(^|\s)не(?=\s)', '\1no', 'gi'));
   -- What denies nothing is taken out, and other ways to deny are written with words that do.
   spelled_out constant text[] := array[
     '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
@@ -13,13 +14,15 @@ declare
       'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
       'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
       '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
-    '\mvegan\w*', '. no meat fish no milk dairy eggs cheese .', '\mvegetari\w*', '. no meat fish .',
+    '\m(vegan|טבעונ)\w*|纯素', '. no meat seafood no milk dairy eggs cheese .',
+    '\mvegetari\w*|吃素|素食', '. no meat seafood .',
     '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
     '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
     '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
     '\m(and|und|et|y|e|en) (love|like|enjoy|adore|liebe|mag|aime|amo|adoro|gosto|hou)\M', ' but ',
     '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
-      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\mme aburren?\M', ' forbidden '
+      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\m(do|does) not exist\M|'
+      '\mme aburren?\M', ' forbidden '
   ];
   -- They deny what follows …
   before constant text[] := string_to_array('no not never without neither nor non zero quit stopped deleted sold avoid '
@@ -32,6 +35,7 @@ declare
   ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
     'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
 begin
+  said := translate(replace(said, ' - ', '.'), e'!?;:()…–—\n', '..........');
   -- In Portuguese, "no" is "in the".
   said := case when said ~ '\m(nao|sou|moro|gosto|meu|minha)\M' then replace(said, ' no ', ' em ') else said end;
   for place in 1..cardinality(spelled_out) by 2 loop
@@ -58,6 +62,6 @@ begin
 end
 $$;
 comment on function private.denied_words(text) is
-  'What a biography says not to have, do or like, as lexemes: the words up to five behind "no" or up to four before "is
-forbidden", in seven languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their forms,
-and the deniers of queries.';
+  'What interests and biography say not to have, do or like, as lexemes: the words up to five behind "no" or up to four
+before "is forbidden", in nine languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their
+forms, and the deniers of queries.';

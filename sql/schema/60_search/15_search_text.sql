@@ -118,6 +118,37 @@ $$;
 comment on function private.latin_spelling(text) is
   'Kana as Hepburn, without long vowels, and Georgian and Devanagari as names are written; else null.';
 
+create function private.hangul_spelling(word text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  -- As families write themselves, where that is not the Revised Romanization.
+  surnames constant text[] := string_to_array(
+    '김 kim 이 lee 박 park 최 choi 정 jung 강 kang 조 cho 윤 yoon 임 lim 오 oh 신 shin 유 yoo 안 ahn 권 kwon 고 ko 문 moon '
+    '노 noh 우 woo 주 joo 구 koo 심 shim 곽 kwak', ' '
+  );
+  -- A syllable is one of 19, of 21 and of 28 (The Unicode Standard, 3.12).
+  initials constant text[] := string_to_array('g kk n d tt r m b pp s ss  j jj ch k t p h', ' ');
+  vowels constant text[] := string_to_array('a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i', ' ');
+  finals constant text[] := string_to_array(' k k k n n n t l k m l l l p l m p p t t ng t t k t p t', ' ');
+begin
+  if word !~ '^[가-힣]+$' then
+    return null;
+  end if;
+  return (
+    select string_agg(coalesce(
+      case when place = 1 and char_length(word) in (1, 3) then surnames[array_position(surnames, letter) + 1] end,
+      initials[code / 588 + 1] || vowels[code % 588 / 28 + 1] || finals[code % 28 + 1]
+    ) || case when place = 1 and char_length(word) = 3 then ' ' else '' end, '' order by place)
+    from string_to_table(word, null) with ordinality as letters (letter, place)
+    cross join lateral (select ascii(letter) - ascii('가') as code) as numbered
+  );
+end
+$$;
+comment on function private.hangul_spelling(text) is
+  'A Korean name in Latin letters; of three syllables, the first is the surname, and a word of its own. Else null.';
+
 create function private.consonants(word text)
 returns text
 language plpgsql immutable parallel safe set search_path = ''
@@ -178,7 +209,7 @@ begin
       cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
       cross join lateral unnest(array[
         private.latin_spelling(part), private.consonants(part), private.consonants(substring(part from '^ال(.+)'))
-      ]) as spelling
+      ] || string_to_array(private.hangul_spelling(part), ' ')) as spelling
       where weight = 'A' and spelling !~ '^~\w+ .?$'
       union all
       select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag
@@ -187,7 +218,7 @@ begin
   )::tsvector || array_to_tsvector(array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union
-    select unnest(private.denied_words(profile.biography))
+    select unnest(private.denied_words(array_to_string(interests || profile.biography, '. ')))
     union
     select private.facet('name', array_to_string(private.words_of(name), ' '))
     union

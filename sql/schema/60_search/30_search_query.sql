@@ -253,7 +253,9 @@ declare
     from unnest(places)
     where candidate = array_to_string(phrase, ' ') and not is_adjective
   );
-  forms constant text[] := part.variants || phrase[1] || ts_lexize('english_stem', phrase[1]);
+  -- Singular for plural, and the other way round.
+  forms constant text[] :=
+    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', 'ss$', '') || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
@@ -330,7 +332,8 @@ begin
       elsif size is null then
         term := part.word || case when part.unfinished then '*' else '' end;
         pieces := case
-          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
+          when not part.is_known and (private.word_counts(array[term])).holders = 0
+            then coalesce(private.split_of(part.word), string_to_array(private.hangul_spelling(part.word), ' '))
         end;
         if pieces is not null then
           part.is_known := true;

@@ -120,6 +120,10 @@ select is(
   ),
   '{sakura,yuko,kyoko,hotta,giorgi,arjun,sharma,lakshmi,null,null}', 'kana, Georgian, Devanagari are spelt in Latin'
 );
+select is(
+  array(select private.hangul_spelling(name) from unnest('{김민준,지호,박,이서연,한지민,독고영재,kim}'::text[]) as name),
+  '{kim minjun,jiho,park,lee seoyeon,han jimin,dokgoyeongjae,null}', 'Korean names are spelt as families do'
+);
 update public.users set name = case email
   when md5('Chess') || '@tests.example' then 'محمد الخطيب' when md5('Cheese') || '@tests.example' then 'さくら'
   else 'Mohammed'
@@ -143,6 +147,8 @@ select is_empty(
         ('No cats but dogs', 'dogs', false), ('I can''t live without my dogs', 'dogs', false),
         ('I don''t mind dogs', 'dogs', false), ('No car and I love dogs', 'dogs', false),
         ('Sou vegana. Moro no Porto', 'meat', true), (e'No pets\nI live without haste', 'pets', true),
+        ('Не курю', 'kuryu', true), ('Je ne suis pas loin de la mer', 'mer', false),
+        ('Mornings do not exist', 'mornings', true), ('吃素', 'meat', true),
         ('I don''t smoke and love dogs', 'dogs', false), ('Seit Mai zwei Katzen', 'katzen', false)
     ) as cases (biography, word, expected)
     where ('~no ' || word = any (private.denied_words(biography))) <> expected

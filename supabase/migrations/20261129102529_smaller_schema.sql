@@ -680,6 +680,74 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.denied_words (
+  biography text
+)
+  RETURNS text[]
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  -- As Russian and Ukrainian deny: "ne" is another word in other languages.
+  said text := private.fold(regexp_replace(biography, '(^|\s)не(?=\s)', '\1no', 'gi'));
+  -- What denies nothing is taken out, and other ways to deny are written with words that do.
+  spelled_out constant text[] := array[
+    '\m(ca|wo|do|does|did|is|are|was|were|have|has|had|could|would|should)n''?t\M|\mcannot\M', '\1 not',
+    '\m(not|never|no|nothing|nobody|kein\w*|nicht|nie|nunca|pas|jamais|non|nao|geen|niet|nooit)( \w+){0,4} '
+      '(without|ohne|sin|sans|senza|sem|zonder)\M|\mn(ot|ever) (only|just|mind|miss|forget|say|worry|hesitate|sure|'
+      'afraid|scared|get enough|((too|so|very) )?far)\M|\mno (problem|worries|limit|matter|doubt|need|one)\w*|\mwhy '
+      'not\M|\mnothing but\M|\mkein\w* problem|\mnicht (nur|weit)\M|\mno solo\M|\mpas (seulement|loin)\M|\mnon solo\M|'
+      '\mniet alleen\M|\mnao so\M|\mnot (an? |really )?(vegan|vegetari)\w*', ' ',
+    '\m(vegan|טבעונ)\w*|纯素', '. no meat seafood no milk dairy eggs cheese .',
+    '\mvegetari\w*|吃素|素食', '. no meat seafood .',
+    '\m(teetotal\w*|sober|abstemi\w*)\M', '. no alcohol .', '\m(childless|kinderlos)\w*', '. no children .',
+    '\m(non|nicht|no)-?(?=smok|drink|rauch|trink|fum)|\mg[ai]ven? up\M|\mfree (of|from)\M|\mnot stand\M', ' no ',
+    '\m(\w{3,})(-free|-?frei|-los|less| free(?! to| time))\M', '. no \1 .',
+    '\m(and|und|et|y|e|en) (love|like|enjoy|adore|liebe|mag|aime|amo|adoro|gosto|hou)\M', ' but ',
+    '\m(is|are) not (for me|my|welcome|allowed)\M|\mnothing for me\M|\mnichts fur mich\M|\mmakes? me (sneeze|cough|'
+      'ill|sick)\M|\m(bore|scare|frighten|bother)s? me\M|\moff my (plate|menu)\M|\m(do|does) not exist\M|'
+      '\mme aburren?\M', ' forbidden '
+  ];
+  -- They deny what follows …
+  before constant text[] := string_to_array('no not never without neither nor non zero quit stopped deleted sold avoid '
+    'avoids hate hates detest dislike dislikes allergic afraid scared kein keine keinen keinem keiner ohne nie niemals '
+    'nicht weder hasse vermeide allergisch aufgehort pas jamais sans ni aucun aucune deteste allergique arrete sin '
+    'nunca tampoco ninguna odio detesto deje alergico alergica senza niente allergico allergica smesso geen '
+    'zonder niet nooit haat gestopt nao sem nem parei bez', ' ');
+  -- … and what stands before them.
+  behind constant text[] := '{forbidden,nicht,niet,allergisch,verboten,interdit,prohibido,vietato,verboden,degil}'::text[];
+  ends constant text[] := string_to_array('. but only just except because since so instead aber sondern nur weil '
+    'dafur pero sino solo porque mais seulement sauf parce ma perche maar alleen wel omdat mas apenas', ' ');
+begin
+  said := translate(replace(said, ' - ', '.'), e'!?;:()…–—\n', '..........');
+  -- In Portuguese, "no" is "in the".
+  said := case when said ~ '\m(nao|sou|moro|gosto|meu|minha)\M' then replace(said, ' no ', ' em ') else said end;
+  for place in 1..cardinality(spelled_out) by 2 loop
+    said := regexp_replace(said, spelled_out[place], spelled_out[place + 1], 'g');
+  end loop;
+  said := regexp_replace(replace(replace(said, '.', ' . '), ',', ' , '), '[^[:alnum:].,]+', ' ', 'g');
+  return array(
+    select distinct '~no ' || left(word, 60)
+    from (
+      select
+        word, place, max(place) filter (where word = any (before)) over ahead as denied_at,
+        max(place) filter (where word = any (ends) or word = any ('{i,we,ich,wir,je,j,nous,yo,io,eu,ik}')) over ahead
+          as ended_at,
+        min(place) filter (where word = any (behind)) over back as denies_at,
+        min(place) filter (where word = any (ends) or word = ',') over back as begins_at
+      from string_to_table(said, ' ') with ordinality as listed (word, place)
+      window
+        ahead as (order by place rows between 5 preceding and current row),
+        back as (order by place rows between current row and 4 following)
+    ) as listed
+    where word !~ '^[.,]?$' and (denied_at > coalesce(ended_at, 0) and denied_at < place
+      or denies_at < coalesce(begins_at, place + 9) and denies_at > place)
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.erase_person (
   person bigint
 )
@@ -794,6 +862,40 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.hangul_spelling (
+  word text
+)
+  RETURNS text
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  -- As families write themselves, where that is not the Revised Romanization.
+  surnames constant text[] := string_to_array(
+    '김 kim 이 lee 박 park 최 choi 정 jung 강 kang 조 cho 윤 yoon 임 lim 오 oh 신 shin 유 yoo 안 ahn 권 kwon 고 ko 문 moon '
+    '노 noh 우 woo 주 joo 구 koo 심 shim 곽 kwak', ' '
+  );
+  -- A syllable is one of 19, of 21 and of 28 (The Unicode Standard, 3.12).
+  initials constant text[] := string_to_array('g kk n d tt r m b pp s ss  j jj ch k t p h', ' ');
+  vowels constant text[] := string_to_array('a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i', ' ');
+  finals constant text[] := string_to_array(' k k k n n n t l k m l l l p l m p p t t ng t t k t p t', ' ');
+begin
+  if word !~ '^[가-힣]+$' then
+    return null;
+  end if;
+  return (
+    select string_agg(coalesce(
+      case when place = 1 and char_length(word) in (1, 3) then surnames[array_position(surnames, letter) + 1] end,
+      initials[code / 588 + 1] || vowels[code % 588 / 28 + 1] || finals[code % 28 + 1]
+    ) || case when place = 1 and char_length(word) = 3 then ' ' else '' end, '' order by place)
+    from string_to_table(word, null) with ordinality as letters (letter, place)
+    cross join lateral (select ascii(letter) - ascii('가') as code) as numbered
+  );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.interest_ids (
   list jsonb
 )
@@ -880,6 +982,46 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.read_exclusion (
+  part   private.query_word,
+  phrase text[],
+  places private.place_name[],
+  OUT    excluded tsquery,
+  OUT    lacking tsquery
+)
+  RETURNS record
+  LANGUAGE plpgsql
+  IMMUTABLE
+  PARALLEL SAFE
+  SET search_path TO ''
+  AS $function$
+declare
+  living constant tsquery := (
+    select private.any_of(private.any_term(private.tags_of(ids)))
+    from unnest(places)
+    where candidate = array_to_string(phrase, ' ') and not is_adjective
+  );
+  -- Singular for plural, and the other way round.
+  forms constant text[] :=
+    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', 'ss$', '') || ts_lexize('english_stem', phrase[1]);
+begin
+  if not part.is_denied then
+    excluded := private.phrase(phrase);
+  elsif living is null or not part.is_where then
+    lacking := (select private.all_of(private.any_term(array['~no ' || word])) from unnest(phrase) as word);
+    if cardinality(phrase) = 1 then
+      lacking := lacking || private.any_term(array(select '~no ' || ltrim(form, '~') from unnest(forms) as form));
+      -- Not in names, which look like many a word.
+      excluded := (
+        select private.any_of((private.lexeme(form) || ':BCD')::tsquery) from unnest(forms) as form where form !~ '^~'
+      );
+    end if;
+    excluded := coalesce(private.phrase(phrase) || excluded, private.phrase(phrase)) && !!lacking;
+  end if;
+  excluded := coalesce(excluded || living, excluded, living);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.read_query (
   typed jsonb
 )
@@ -939,7 +1081,8 @@ begin
       elsif size is null then
         term := part.word || case when part.unfinished then '*' else '' end;
         pieces := case
-          when not part.is_known and (private.word_counts(array[term])).holders = 0 then private.split_of(part.word)
+          when not part.is_known and (private.word_counts(array[term])).holders = 0
+            then coalesce(private.split_of(part.word), string_to_array(private.hangul_spelling(part.word), ' '))
         end;
         if pieces is not null then
           part.is_known := true;
@@ -1131,6 +1274,64 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.words_vector (
+  profile   public.profiles,
+  name      text,
+  interests text[]
+)
+  RETURNS tsvector
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    with texts (number, weight, value) as (
+      values
+        (1, 'A', name), (2, 'A', profile.first_name), (3, 'A', profile.last_name), (4, 'C', profile.city),
+        (5, 'C', profile.country), (1000, 'D', profile.biography), (1001, 'D', profile.languages)
+      union all
+      select 5 + ordinality, 'B', interest from unnest(interests) with ordinality as listed (interest, ordinality)
+    ),
+    words (word, weight, position) as (
+      (
+        -- Two positions lie between two texts, so that no phrase reaches across them. A tsvector has 16,383, and some
+        -- characters fold into many words.
+        select word, weight, 2 * number + row_number() over (order by number, place)
+        from texts
+        cross join lateral unnest(private.words_of(value)) with ordinality as listed (word, place)
+        order by number, place
+        limit 14000
+      )
+      union all
+      -- Names as other scripts spell them. One consonant is no name.
+      select spelling, weight, 16383
+      from texts
+      cross join lateral regexp_split_to_table(private.fold(value), '[[:space:][:punct:]]+') as part
+      cross join lateral unnest(array[
+        private.latin_spelling(part), private.consonants(part), private.consonants(substring(part from '^ال(.+)'))
+      ] || string_to_array(private.hangul_spelling(part), ' ')) as spelling
+      where weight = 'A' and spelling !~ '^~\w+ .?$'
+      union all
+      select '@in ' || tag, 'C', 16383 from unnest(private.place_tags(profile.city, profile.country)) as tag
+    )
+    select coalesce(string_agg(private.lexeme(word) || ':' || position || weight, ' '), '') from words
+  )::tsvector || array_to_tsvector(array(
+    select private.facet('interest', interest) from unnest(interests) as interest
+    union
+    select unnest(private.denied_words(array_to_string(interests || profile.biography, '. ')))
+    union
+    select private.facet('name', array_to_string(private.words_of(name), ' '))
+    union
+    select private.facet('city', profile.city) where profile.city is not null
+    union
+    select private.facet('country', profile.country) where profile.country is not null
+    union
+    select private.facet('age', coalesce(profile.age::text, 'unknown'))
+  ));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.describe_queues()
   RETURNS TABLE (
     queue          text,
@@ -1177,9 +1378,15 @@ COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ti
 whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
 400 for unknown interests or more than 50. Definer, because edge_functions has no rights on the tables.';
 
+COMMENT ON FUNCTION "private"."denied_words"(text) IS 'What interests and biography say not to have, do or like, as lexemes: the words up to five behind "no" or up to four
+before "is forbidden", in nine languages, but not beyond a sentence or a "but". functions/users/query_words.ts has their
+forms, and the deniers of queries.';
+
 COMMENT ON FUNCTION "private"."finish_outbox"(jsonb) IS 'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
 well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
 seconds. Definer, as due_channels.';
+
+COMMENT ON FUNCTION "private"."hangul_spelling"(text) IS 'A Korean name in Latin letters; of three syllables, the first is the surname, and a word of its own. Else null.';
 
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 for more than 50, and names unknown ones.';
 
@@ -1197,6 +1404,10 @@ COMMENT ON TABLE "private"."stored_replies" IS 'What was created with an idempot
 keys of its own.';
 
 COMMENT ON TABLE "public"."profile_interests" IS 'Which profile has which interests.';
+
+REVOKE ALL ON FUNCTION "private"."hangul_spelling"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."hangul_spelling"(text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."refuse_change"() FROM PUBLIC;
 
