@@ -12,9 +12,6 @@ export interface Config {
 interface DemoAccount {
   email: string
   password: string
-  name: string
-  who: string
-  portrait: string
 }
 
 export const readConfig = async (): Promise<Config> => {

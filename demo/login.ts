@@ -87,14 +87,17 @@ export const openStart = (
     })
   }
 
-  const people = [...logIns.slice(own), ...logIns.slice(0, own)]
-  const walkIns = people.map(({ name, who, portrait, ...credentials }) =>
-    button(
-      [avatar(name, portrait, 'large'), el('span.name', `Walk in as ${name.split(' ')[0]}`), el('span.hint', who)],
-      () => run(() => logIn(credentials)),
-      'walk-in',
-    )
-  )
+  // They are in the HTML, too; demo/arriving.js keeps a click from before this script.
+  const early = greeting.querySelector<HTMLButtonElement>('.walk-in[aria-busy]')
+  early?.removeAttribute('aria-busy')
+  const welcome = greeting.cloneNode(true) as HTMLElement
+  const walkIns = [...welcome.querySelectorAll<HTMLButtonElement>('.walk-in')]
+  walkIns.unshift(...walkIns.splice(own, 1))
+  welcome.querySelector('.walk-ins')?.prepend(...walkIns)
+  for (const walkIn of walkIns) {
+    const person = logIns.find(({ email }) => email === walkIn.value)!
+    walkIn.addEventListener('click', () => run(() => logIn(person)))
+  }
   const recover = () => {
     const recovery = openRecovery(supabase, publishableKey, email.input.value, () => {
       recovery.replaceWith(form)
@@ -133,7 +136,6 @@ export const openStart = (
   }
   // The page does without them.
   showFaces().catch(() => {})
-  const welcome = greeting.cloneNode(true) as HTMLElement
   const search = welcome.querySelector('form')!
   // Whoever has begun to type into it goes on.
   const isTyping = greeting.contains(document.activeElement)
@@ -143,9 +145,6 @@ export const openStart = (
     event.preventDefault()
     navigation.go({ page: 'people', search: { ...everybody, q: `${new FormData(search).get('q')}` } })
   })
-  if (walkIns.length > 0) {
-    const hint = 'They are invented, and what you do stays on this machine.'
-    welcome.append(el('div.walk-ins', ...walkIns), el('p.hint', hint))
-  }
+  if (early) walkIns.find(({ value }) => value === early.value)?.click()
   return el('div.start', welcome, form, faces)
 }

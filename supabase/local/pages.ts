@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
 import { compress } from 'hono/compress'
 import { etag } from 'hono/etag'
+import { html } from 'hono/html'
 import { getMimeType } from 'hono/utils/mime'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
@@ -95,9 +96,28 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     trustedTypes: ['service-worker'],
   })
   const readStyles = async () => (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
+  const accounts = accountsForPage(settings)
+  const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
+  // In the HTML, so that one can click before the script is there.
+  const walkIns = accounts.map(({ email, name, who }) =>
+    html`
+      <button class="walk-in" value="${email}">
+        <span class="avatar large" aria-hidden="true"><img src="/demo/${portraitOf(
+          email,
+        )}" alt="" loading="lazy"></span>
+        <span class="name">Walk in as ${name.split(' ')[0]}</span>
+        <span class="hint">${who}</span>
+      </button>
+    `
+  )
+  const people = html`
+    <div class="walk-ins">${walkIns}</div>
+    <p class="hint">They are invented, and what you do stays on this machine.</p>
+  `
   const sendPage = async (c: Context) => {
     const files = { 'main.js': await bundled('main.ts'), 'style.css': await readStyles() }
-    return send(c, 'index.html', withVersions(`${await read('index.html')}`, files))
+    const page = `${await read('index.html')}`.replace('<!-- people -->', accounts.length ? `${people}` : '')
+    return send(c, 'index.html', withVersions(page, files))
   }
   page.on('GET', addresses, sendPage)
   for (const name of ['main', 'service_worker']) {
@@ -110,8 +130,6 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   // The front page asks for them without a version.
   page.get('/style.css', etag(), async (c) => send(c, 'style.css', await readStyles()))
   page.get('/picture.webp', etag(), async (c) => send(c, 'picture.webp', await read('../docs/demo.webp')))
-  const accounts = accountsForPage(settings)
-  const portraitOf = (email: string) => `portraits/${email.split('@')[0]}.webp`
   // The portraits of Storage are for whoever has logged in.
   for (const name of ['arriving.js', 'icon.svg', ...accounts.map(({ email }) => portraitOf(email))]) {
     page.get(`/${name}`, async (c) => send(c, name, await read(name)))
@@ -120,7 +138,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     const config: Config = {
       publishableKey: keys.publishableKey,
       currency: settings.currency,
-      logIns: accounts.map((account) => ({ ...account, portrait: `/demo/${portraitOf(account.email)}` })),
+      logIns: accounts,
       // The first of the seed (sql/seed/demo_conversations.sql).
       story: accounts.length > 0 ? 1 : null,
     }

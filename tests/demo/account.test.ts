@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
 import { describe, expect, inject, test } from 'vitest'
 import { call, signUp } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
@@ -29,6 +30,19 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await you.press('Sign up', { fill: { Name: 'Nadia Benali', ...account } })
     await expectSoon(() => you.find('.bar h2').textContent()).toBe('Nadia Benali')
     await you.shows('No conversations yet. Find someone under People.')
+  })
+
+  test('is entered by a click from before the script is there, and left again', async () => {
+    const prepare = (page: Page) =>
+      page.route('**/demo/main.js*', async (route) => {
+        await page.locator('#start').getByRole('button', { name: 'Walk in as Tomáš' }).click()
+        await route.continue()
+      }, { times: 1 })
+    const you = await open('/demo', { prepare })
+    await expectSoon(() => you.find('.bar h2').textContent()).toBe('Tomáš Novák')
+    await you.logOut()
+    await you.button(/Walk in as Tomáš/).waitFor()
+    await you.node.getByLabel('E-mail').waitFor()
   })
 
   test('is open in each tab of the browser, and closed in all of them', async () => {
