@@ -49,7 +49,7 @@ const describe = ({ code, name, responseCode }: Failure): string =>
   [code ?? name, responseCode].filter(Boolean).join(' ')
 
 const drain = async (isTime: () => boolean): Promise<number> => {
-  const pool = new SMTPPool({ url: settings.SMTP_URL!, maxConnections: 4, maxRequeues: 0, ...timeouts })
+  const pool = new SMTPPool({ url: settings.SMTP_URL!, maxConnections: 4, ...timeouts })
   const server = new Mailer(pool, { disableFileAccess: true, disableUrlAccess: true })
   // No mail is claimed for a server that cannot be reached, or is not any more.
   let isReached = await pool.verify().catch((error) => {
