@@ -200,20 +200,3 @@ export const conclusions = [
   'commit',
   'analyze',
 ]
-
-/** What is amiss after an import: every count is 0. */
-export const audit = `
-  select
-    (select count(*) * 2 - (select count(*) from private.inbox_entries) from public.conversations) as without_inbox,
-    (
-      select count(*)
-      from public.messages
-      join public.conversations on conversations.id = conversation_id
-      where user_id not in (voyager_id, local_id)
-    ) as foreign_messages,
-    (
-      select count(*)
-      from public.profiles
-      join public.users on users.id = profiles.user_id
-      where is_searchable and is_active and profiles.id not in (select profile_id from private.search_entries)
-    ) as not_found`

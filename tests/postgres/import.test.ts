@@ -108,18 +108,18 @@ test('all of the old service comes in, killed and repeated, and what has changed
   expect(repeated).toEqual({
     code: 0,
     printed: expect.stringMatching(
-      /^40 users, 2 interests, 40 profiles, 39 conversations, 12,000 messages, 3 reser[^]*\nAudit: (\w+ 0(, |\n)){3}$/,
+      /^40 users, 2 interests, 40 profiles, 39 conversations, 12,000 messages, 3 reservations\n$/,
     ),
   })
   const counts =
     `select (select count(*) from public.messages) as messages, (select count(*) from auth.users) as accounts,
     (select encrypted_password from auth.users where email = 'person1@old.example') as password,
     (select string_agg(title || ' ' || status, ', ' order by id) from public.reservations) as reservations,
-    (select count(*) from public.reservation_history) as steps,
+    (select count(*) from public.reservation_history) as steps, (select count(*) from private.inbox_entries) as entries,
     (select content from public.messages where id = 100001) as content,
     (select json_agg(name order by name) from public.interests where name ilike 'organ%') as interests`
   expect(await ask('imported', counts)).toEqual([{
-    ...{ messages: '12000', accounts: '40', password: hash, interests: ['Organ building'], steps: '3' },
+    ...{ messages: '12000', accounts: '40', password: hash, interests: ['Organ building'], steps: '3', entries: '78' },
     reservations: 'Then completed, Unanswered cancelled, Once pending',
     content: 'Number 1 \\ "two"\nlines',
   }])
