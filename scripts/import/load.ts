@@ -35,10 +35,9 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
     await query('release savepoint batch', [])
   }
 
-  const isWanted = ({ updated_at, created_at }: Row): boolean => {
-    const moment = updated_at ?? created_at
-    return since === null || moment === undefined || new Date(String(moment)) >= since
-  }
+  /** Also what has no time. */
+  const isWanted = ({ updated_at, created_at }: Row): boolean =>
+    since === null || !(new Date(String(updated_at ?? created_at)) < since)
 
   const begin = async (): Promise<void> => {
     for (const statement of ['begin', ...preparations]) await query(statement, [])

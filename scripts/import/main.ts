@@ -30,7 +30,6 @@ const openDatabase = async (): Promise<Query> => {
 
 try {
   const { values, positionals: [folder, ...more] } = parseArgs({
-    args: Deno.args,
     allowPositionals: true,
     options: { check: { type: 'boolean' }, since: { type: 'string' }, schema: { type: 'boolean' } },
   })

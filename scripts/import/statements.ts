@@ -21,16 +21,10 @@ export const preparations = [
   $$`,
   `create or replace function pg_temp.imported(field text, user_id bigint)
   returns bigint
-  language plpgsql
-  as $$
-  begin
-    perform pg_temp.expect(
-      exists (select from public.users where id = user_id and auth_id = ${authIdOf}),
-      field || ': ' || user_id || ' is no user of an import'
-    );
-    return user_id;
-  end
-  $$`,
+  return case when pg_temp.expect(
+    exists (select from public.users where id = user_id and auth_id = ${authIdOf}),
+    field || ': ' || user_id || ' is no user of an import'
+  ) then user_id end`,
 ]
 
 /** A batch of each kind, as the JSON array $1: rows that are there already are changed where they differ. */
