@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a release of what is committed, and says what it wrote: the version, the heading in CHANGELOG.md, and the list of
-# migrations that are frozen from now on, which nothing else writes. Usage: npm run release -- VERSION
+# Makes a release of what is committed, and says what it wrote: the version, the heading in CHANGELOG.md, and the list
+# of migrations that are frozen from now on, which nothing else writes. Usage: npm run release -- VERSION
 set -eu
 version=${1:-} heading='## [Unreleased]' today=$(date -u +%F)
 refuse() { echo "$1" >&2; exit 1; }
