@@ -8,7 +8,7 @@ export const failIf = (sentences) => {
 export const describeAnswer = ({ status, text, body }) =>
   Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
 
-/** The answers to requests, each `[what, request, isRight]`; all must be right, which is 200 if nothing else is said. */
+/** The answers to requests, each `[what, request, isRight]`, all of which must be right: by default that is a 200. */
 export const expectAll = async (requests) => {
   const answers = await Promise.all(requests.map(([, request]) => request))
   const faults = requests.flatMap(([what, _, isRight = ({ status }) => status === 200], i) =>
