@@ -35,7 +35,7 @@ export const limitConcurrency = (maxRunning: () => number, maxQueued: number, ma
 
 const half = () => Math.max(1, Math.floor(settings.DATABASE_POOL / 2))
 /**
- * Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred ordinary
- * searches a second; beyond that a retry is faster than the queue.
+ * Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
+ * ordinary searches a second; beyond that a retry is faster than the queue.
  */
 export const { run: limitSearch } = limitConcurrency(half, 100, 4000)
