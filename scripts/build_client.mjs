@@ -1,15 +1,13 @@
 // Compiles clients/ to clients/dist, which `npm pack` packs: JavaScript with source maps, and declarations.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 
 const root = new URL('../', import.meta.url)
 const dist = new URL('clients/dist/', root)
 
 rmSync(dist, { recursive: true, force: true })
-const tsc = fileURLToPath(new URL('node_modules/.bin/tsc', root))
 const compile = (...options) =>
-  execFileSync(tsc, ['-p', fileURLToPath(new URL('clients/', root)), ...options], { stdio: 'inherit' })
+  execFileSync('node_modules/.bin/tsc', ['-p', 'clients', ...options], { cwd: root, stdio: 'inherit' })
 compile('--emitDeclarationOnly')
 // The comments are in the declarations and in the sources of the maps: a third time they were a tenth of the package.
 compile('--declaration', 'false', '--removeComments')

@@ -17,12 +17,6 @@ const root = new URL('../', import.meta.url)
 const config = Deno.readTextFileSync(new URL('supabase/config.toml', root))
 const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
 
-/** Packages import Node's modules without a prefix, which Deno takes for packages. */
-const nodePrefix = {
-  name: 'node-prefix',
-  resolveId: (id: string) => builtinModules.includes(id) ? { id: `node:${id}`, external: true } : null,
-}
-
 /** Whether the sources are in a commit, and which one that is. */
 const commit = 'test -z "$(git status --porcelain -- functions scripts/build_functions.ts package-lock.json)" && ' +
   'git rev-parse --short=12 HEAD'
@@ -36,7 +30,7 @@ for (const { name, isDirectory } of Deno.readDirSync(new URL('functions', root))
     input: fileURLToPath(new URL(`functions/${name}/index.ts`, root)),
     platform: 'node',
     tsconfig: false,
-    external: [/^node:/],
+    external: [/^node:/, ...builtinModules],
     // Deno 2.1, the version of the platform's runtime, has these globals only within packages.
     transform: {
       define: { RELEASE: JSON.stringify(release), global: 'globalThis' },
@@ -47,13 +41,14 @@ for (const { name, isDirectory } of Deno.readDirSync(new URL('functions', root))
         clearImmediate: ['node:timers', 'clearImmediate'],
       },
     },
-    plugins: [nodePrefix],
     logLevel: 'silent',
     output: {
       file: `${target}/${name}/index.js`,
       format: 'esm',
       minify: true,
       codeSplitting: false,
+      // Packages import Node's modules without a prefix, which Deno takes for packages.
+      paths: (id) => id.replace(/^(?!node:)/, 'node:'),
       // To read the stack traces in the log. It is not uploaded.
       sourcemap: 'hidden',
     },

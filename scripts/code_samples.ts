@@ -3,11 +3,8 @@ import type { Example } from '../docs/reference/types.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-const curl = (
-  method: string,
-  path: string,
-  { as, path: ids = {}, query = {}, headers = {}, json }: Example,
-): string => {
+const curl = (method: string, path: string, example: Example): string => {
+  const { as, path: ids = {}, query = {}, headers = {}, json } = example
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => String(ids[name]))
   const search = new URLSearchParams(query as Record<string, string>)
   return [
@@ -18,17 +15,14 @@ const curl = (
   ].filter(Boolean).join(' \\\n  ')
 }
 
+const oneLine = { depth: null, compact: true, breakLength: Infinity, maxStringLength: null }
+
 const client = (method: string, path: string, { path: ids, query, headers, json }: Example): string => {
   // As the generated types have them.
   const header = headers && Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   const params = { path: ids, query, header: header && Object.fromEntries(header) }
   const given = JSON.stringify({ params: ids || query || header ? params : undefined, body: json })
-  const literal = inspect(JSON.parse(given), {
-    depth: null,
-    compact: true,
-    breakLength: Infinity,
-    maxStringLength: null,
-  })
+  const literal = inspect(JSON.parse(given), oneLine)
   const options = given === '{}' ? '' : `, ${literal.replaceAll('[ ', '[').replaceAll(' ]', ']')}`
   return `const { data, error } = await api.${method}('${path}'${options})`
 }

@@ -5,9 +5,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const [folder] = process.argv.slice(2)
 const read = (name) => readFileSync(`${folder}/${name}`, 'utf8')
-const { numPassedTests = 0, numFailedTests = 0 } = existsSync(`${folder}/test:all.json`)
-  ? JSON.parse(read('test:all.json'))
-  : {}
+const report = 'test:all.json'
+const { numPassedTests = 0, numFailedTests = 0 } = existsSync(`${folder}/${report}`) ? JSON.parse(read(report)) : {}
 const broken = readdirSync(folder).filter((name) => name.endsWith('.status') && read(name).trim() !== '0')
 for (const name of broken) console.log(`FAILED: ${name.replace('.status', '')}`)
 // A step that failed without a failed test, as a file that does not load, counts as one failure.

@@ -7,14 +7,9 @@ node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'
   echo "Node 20 or later is needed, and this is $(node --version)" >&2
   exit 1
 }
-is_current() { [ node_modules/.package-lock.json -nt package-lock.json ]; }
-install() {
-  echo "Installing packages ($1), once"
-  shift
-  npm ci --no-audit --no-fund --loglevel=error "$@"
-}
-if [ "${1:-}" = start ]; then
-  is_current || install '240 MB, usually in less than half a minute' --omit=dev
-elif ! is_current || [ ! -e node_modules/vitest ]; then
-  install '500 MB, usually in less than a minute'
+needed=vitest omit= size='500 MB, usually in less than a minute'
+if [ "${1:-}" = start ]; then needed=hono omit=--omit=dev size='240 MB, usually in less than half a minute'; fi
+if [ ! node_modules/.package-lock.json -nt package-lock.json ] || [ ! -e "node_modules/$needed" ]; then
+  echo "Installing packages ($size), once"
+  npm ci --no-audit --no-fund --loglevel=error $omit
 fi

@@ -9,10 +9,7 @@ if (!url) {
 }
 // Supavisor in transaction mode knows no prepared statements.
 const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} })
-try {
-  const isNew = await loadPlaces((text, values) => sql.unsafe(text, values as never[]))
-  const [row] = await sql`select count(*)::integer as places from private.search_places`
-  console.log(`${isNew ? 'Loaded' : 'Already there'}: ${row?.places} places`)
-} finally {
-  await sql.end()
-}
+const isNew = await loadPlaces((text, values) => sql.unsafe(text, values as never[]))
+const [row] = await sql`select count(*)::integer as places from private.search_places`
+console.log(`${isNew ? 'Loaded' : 'Already there'}: ${row?.places} places`)
+await sql.end()

@@ -5,12 +5,6 @@
 import openapiTypes, { astToString } from 'openapi-typescript'
 import { type OperationId, reference } from '../docs/reference/index.ts'
 import { tags } from '../docs/reference/tags.ts'
-import auth from '../functions/auth/index.ts'
-import conversations from '../functions/conversations/index.ts'
-import embed from '../functions/embed/index.ts'
-import notify from '../functions/notify/index.ts'
-import health from '../functions/health/index.ts'
-import users from '../functions/users/index.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { codeSamples } from './code_samples.ts'
 import { writeOrCheck } from './write_or_check.ts'
@@ -61,8 +55,9 @@ const join = (method: string, path: string, operation: Operation) => {
 
 const paths: Record<string, Record<string, unknown>> = {}
 const components: Record<string, object> = { schemas: {}, headers: {}, responses: {}, securitySchemes: {} }
-for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
-  const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
+for (const name of ['auth', 'users', 'conversations', 'health', 'embed', 'notify']) {
+  const { default: edgeFunction } = await import(`../functions/${name}/index.ts`)
+  const response: Response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const served = await response.json()
   for (const [path, methods] of Object.entries<Record<string, Operation>>(served.paths)) {
     paths[path] = {}

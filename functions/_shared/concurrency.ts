@@ -1,4 +1,5 @@
 import { serviceUnavailable } from './errors.ts'
+import { settings } from './settings.ts'
 
 /** Runs at most `maxRunning` at once, in order of arrival. Throws 503 if the queue is full or the wait too long. */
 export const limitConcurrency = (maxRunning: () => number, maxQueued: number, maxWaitMilliseconds: number) => {
@@ -31,3 +32,10 @@ export const limitConcurrency = (maxRunning: () => number, maxQueued: number, ma
   const inFlight = (): number => running + queue.size
   return { run, inFlight }
 }
+
+const half = () => Math.max(1, Math.floor(settings.DATABASE_POOL / 2))
+/**
+ * Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
+ * ordinary searches a second; beyond that a retry is faster than the queue.
+ */
+export const { run: limitSearch } = limitConcurrency(half, 100, 4000)

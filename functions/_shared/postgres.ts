@@ -16,13 +16,8 @@ const asText = (value: unknown): string | null => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const names = new Map<string, string>()
 /** The name under which a statement is prepared: of its text, so that behind a pooler a name has one meaning. */
-const nameOf = (text: string): string => {
-  const name = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
-  names.set(text, name)
-  return name
-}
+const nameOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 // What a pooler that assigns a connection to each transaction answers to a statement that was prepared on another one.
 const notPrepared = new Set(['26000', '42P05'])

@@ -35,9 +35,6 @@ export const project = {
   },
 }
 
-/** Concurrent searches: half of the connections, so that other requests have the rest. */
-export const searchConcurrency = (): number => Math.max(1, Math.floor(settings.DATABASE_POOL / 2))
-
 export const vapidKeys = () => {
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = project.url } = settings
   return publicKey && privateKey ? { publicKey, privateKey, subject } : null

@@ -1,19 +1,16 @@
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import { asUser } from '../_shared/auth.ts'
-import { limitConcurrency } from '../_shared/concurrency.ts'
+import { limitSearch } from '../_shared/concurrency.ts'
 import { createFinder } from '../_shared/find_words.ts'
 import { wordsOf } from '../_shared/fold.ts'
-import { nextPageLink } from '../_shared/app.ts'
+import { sendPage } from '../_shared/app.ts'
 import { route } from '../_shared/openapi.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
-import { searchConcurrency, settings } from '../_shared/settings.ts'
+import { settings } from '../_shared/settings.ts'
 import { snippetOf } from '../_shared/snippet.ts'
 
 export const search = new Hono()
-
-// As of the people search, so that messages do not wait behind searches.
-const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
 
 /** `words` is what the query's words were found as. */
 type Found = { messages: z.output<typeof shape.message>[]; words: string[] }
@@ -40,8 +37,7 @@ search.get(
     const { query } = c.var
     // One process with PGlite serves nobody else meanwhile; 20 searches of 100,000 messages held up a send for 41 s.
     const request = { ...query, timeout: Math.min(500, settings.SEARCH_TIMEOUT) }
-    const { body, metadata } = await searchLimiter(() => c.var.db`search_messages(${request})`)
-    if (metadata.next) c.header('Link', nextPageLink({ ...query, before_id: metadata.next }))
-    return c.json(withSnippets(JSON.parse(body)))
+    const { body, metadata } = await limitSearch(() => c.var.db`search_messages(${request})`)
+    return sendPage(c, { body: JSON.stringify(withSnippets(JSON.parse(body))), metadata }, query)
   },
 )

@@ -1,8 +1,9 @@
+import Mailer from 'nodemailer/lib/mailer'
+import SMTPPool from 'nodemailer/lib/smtp-pool'
 import { asService } from '../_shared/rpc.ts'
 import { log, type RequestIds } from '../_shared/log.ts'
 import { project, settings } from '../_shared/settings.ts'
 import { openChannel } from './channel.ts'
-import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
 import { unreadMail, type Unseen } from './templates/unread.ts'
 
 interface Job {
@@ -18,62 +19,68 @@ interface Job {
   request: RequestIds | null
 }
 
+// In milliseconds: of each step, and of a mail, less than the 15 s after which another worker may claim it.
+const timeouts = { connectionTimeout: 6000, greetingTimeout: 6000, socketTimeout: 6000, dnsTimeout: 6000 }
+const mailTimeout = 14_000
+
 const mailOf = ({ key, to, name, token, time_zone, conversations, request }: Job) => {
   const from = settings.MAIL_FROM
   const [, domain = 'localhost'] = /@([\w.-]+)>?\s*$/.exec(from) ?? []
   const unsubscribe = `${project.url}/functions/v1/users/unsubscribe?token=${token}`
-  const mail = unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC')
-  return { ...mail, from, to, unsubscribe, request, messageId: `<${key}@${domain}>` }
+  return {
+    ...unreadMail(name, conversations, { app: settings.APP_URL ?? null, unsubscribe }, time_zone ?? 'UTC'),
+    ...{ from, to, messageId: `<${key}@${domain}>` },
+    // RFC 8058: mail programs show a button that needs no log-in.
+    headers: {
+      // Who wrote may have chosen the words of the other id.
+      ...request?.traceparent && { traceparent: request.traceparent },
+      'List-Unsubscribe': `<${unsubscribe}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Auto-Submitted': 'auto-generated',
+    },
+    signal: AbortSignal.timeout(mailTimeout),
+  }
 }
 
+type Failure = { code?: string; name: string; command?: string; responseCode?: number }
+
+/** What went wrong, without the server's words, which may name the recipient. */
+const describe = ({ code, name, responseCode }: Failure): string =>
+  [code ?? name, responseCode].filter(Boolean).join(' ')
+
 const drain = async (isTime: () => boolean): Promise<number> => {
-  const free: MailServer[] = []
-  // After a lost connection none is opened in the same run.
-  let isBroken = false
-
-  const connect = async (): Promise<void> => {
-    try {
-      free.push(await openMailServer(settings.SMTP_URL!))
-    } catch (error) {
-      isBroken = true
-      log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
-    }
-  }
-
+  const pool = new SMTPPool({ url: settings.SMTP_URL!, maxConnections: 4, ...timeouts })
+  const server = new Mailer(pool, { disableFileAccess: true, disableUrlAccess: true })
+  // No mail is claimed for a server that cannot be reached, or is not any more.
+  let isReached = await pool.verify().catch((error) => {
+    log('warn', 'The mail server was not reached', { reason: describe(error) })
+    return false
+  })
   const sendDue = openChannel<Job>({
     name: 'mail',
     total: 4,
     // The domain of the address.
     each: [{ bound: 2 }],
     async claim(_, busy) {
-      if (free.length === 0 && !isBroken) await connect()
-      if (free.length === 0) return '[]'
-      const job = await asService`claim_mail(${busy})`
+      const job = isReached ? await asService`claim_mail(${busy})` : 'null'
       return job === 'null' ? '[]' : `[${job}]`
     },
     async send(job) {
       const { id } = job
-      const server = free.pop()!
       try {
-        await server.send(mailOf(job))
-        free.push(server)
+        await server.sendMail(mailOf(job))
         return { id, outcome: 'sent' }
       } catch (error) {
-        // Any other mail may pass after this one was refused.
-        if (await server.reset()) free.push(server)
-        else {
-          server.close()
-          isBroken = true
-        }
-        return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
+        const failure = error as Failure
+        const { code, command, responseCode = 0 } = failure
+        // Any other mail may pass after the server has refused this one.
+        isReached &&= ['EENVELOPE', 'EMESSAGE'].includes(code ?? '') && responseCode !== 421
+        const isRefused = command === 'RCPT TO' && responseCode >= 500
+        return { id, outcome: isRefused ? 'refused' : 'failed', reason: describe(failure) }
       }
     },
   })
-  try {
-    return await sendDue(isTime)
-  } finally {
-    for (const server of free) server.close()
-  }
+  return await sendDue(isTime).finally(() => server.close())
 }
 
 let draining: Promise<number> | undefined

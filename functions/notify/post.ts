@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { hostOf, isLoopback, isPublicAddress } from '../_shared/addresses.ts'
 
-/** An answer; `retryAfter` is in seconds. */
-export type Reply = { status: number; retryAfter: number | null }
+/** What became of a request, as private.finish_outbox takes it; `reason` says nothing about whom it was for. */
+type Reply = { outcome: 'sent' | 'failed'; reason?: string; retry_after?: number }
 
-/** Why a request was not made or not answered; says nothing about whom it was for. */
+/** Why a request was not made or not answered. */
 class PostError extends Error {}
 
 type Request = { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }
@@ -27,41 +27,31 @@ const headOf = (url: URL, { headers, body }: Request): Uint8Array => {
   return new TextEncoder().encode(`POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
 }
 
-const writeAll = async (connection: Deno.Conn, bytes: Uint8Array): Promise<void> => {
-  for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent))
-}
-
 /** Reads up to the end of the final response's headers. The body is not needed. */
 const readReply = async (connection: Deno.Conn): Promise<Reply> => {
   let text = ''
-  const chunk = new Uint8Array(4096)
-  while (text.length < 16_384) {
-    const length = await connection.read(chunk)
-    if (length === null) break
-    text += String.fromCharCode(...chunk.subarray(0, length))
+  for await (const chunk of connection.readable) {
+    text += String.fromCharCode(...chunk.subarray(0, 16_384))
     // Interim responses come first.
     text = text.replace(/^(HTTP\/1\.\d 1\d\d[^]*?\r\n\r\n)+/, '')
-    const end = text.indexOf('\r\n\r\n')
-    if (end === -1) continue
-    const head = text.slice(0, end)
-    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1])
-    if (!status) break
-    const seconds = /^retry-after: *(\d{1,6}) *$/im.exec(head)?.[1]
-    return { status, retryAfter: seconds ? Number(seconds) : null }
+    const [head, status] = /^HTTP\/1\.\d (\d{3})[^]*?\r\n\r\n/.exec(text) ?? []
+    if (head && /^2/.test(status!)) return { outcome: 'sent' }
+    const seconds = /^retry-after: *(\d{1,6}) *$/im.exec(head ?? '')?.[1]
+    if (head) return { outcome: 'failed', reason: `status ${status}`, ...seconds && { retry_after: Number(seconds) } }
+    if (text.length >= 16_384 || text.includes('\r\n\r\n')) break
   }
   throw new PostError('the answer is not HTTP')
 }
 
 /**
- * Sends a POST to a URL that somebody else chose, and returns the status of its answer. It connects to the addresses
- * that it has checked, where `fetch` would resolve the name a second time, and follows no redirect.
+ * Sends a POST to a URL that somebody else chose. It connects to the addresses that it has checked, where `fetch` would
+ * resolve the name a second time, and follows no redirect.
  */
 export const post = async (
   target: string,
   request: Request,
   { allowLoopback, timeoutMilliseconds }: { allowLoopback: boolean; timeoutMilliseconds: number },
 ): Promise<Reply> => {
-  const url = new URL(target)
   let connection: Deno.Conn | undefined
   let isOver = false
   const close = () => {
@@ -73,13 +63,15 @@ export const post = async (
     }
   }
   const exchange = async (): Promise<Reply> => {
+    const url = new URL(target)
     const [hostname] = await addressesOf(url, allowLoopback)
     const isTls = url.protocol === 'https:'
     connection = await Deno.connect({ hostname: hostname!, port: Number(url.port) || (isTls ? 443 : 80) })
     if (isTls) connection = await Deno.startTls(connection as Deno.TcpConn, { hostname: hostOf(url) })
     if (isOver) close()
-    await writeAll(connection, headOf(url, request))
-    await writeAll(connection, request.body)
+    const writer = connection.writable.getWriter()
+    await writer.write(headOf(url, request))
+    await writer.write(request.body)
     return await readReply(connection)
   }
   const timeout = new Promise<never>((_, reject) =>
@@ -88,7 +80,7 @@ export const post = async (
   try {
     return await Promise.race([exchange(), timeout])
   } catch (error) {
-    throw error instanceof PostError ? error : new PostError((error as Error).name)
+    return { outcome: 'failed', reason: error instanceof PostError ? error.message : (error as Error).name }
   } finally {
     close()
   }

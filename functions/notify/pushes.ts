@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { buildPushPayload } from '@block65/webcrypto-web-push'
 import { asService } from '../_shared/rpc.ts'
 import { settings, vapidKeys } from '../_shared/settings.ts'
@@ -23,35 +24,26 @@ const ttl = 86_400
  * A push that the device has not got yet is replaced by the next one of its conversation. Hashed with the device's
  * secret, so that push services cannot tell conversations apart by their numbers.
  */
-const topicOf = async ({ keys, data }: Push): Promise<string> => {
-  const source = new TextEncoder().encode(`${keys.auth} ${data.type} ${data.conversation_id}`)
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', source))
-  return btoa(String.fromCharCode(...hash)).replaceAll('+', '-').replaceAll('/', '_').slice(0, 32)
-}
+const topicOf = ({ keys, data }: Push): string =>
+  createHash('sha256').update(`${keys.auth} ${data.type} ${data.conversation_id}`).digest('base64url').slice(0, 32)
 
 const send = async (push: Push): Promise<Outcome> => {
   const { id, subject, data } = push
   // The library takes https alone; the push services of tests have no TLS.
   const device = { ...push, endpoint: push.endpoint.replace(/^http:/, 'https:'), expirationTime: null }
-  const options = { ttl, topic: await topicOf(push), urgency: 'high' as const }
+  const options = { ttl, topic: topicOf(push), urgency: 'high' as const }
   // If a browser gave keys that encrypt nothing, no push can reach it.
   const request = await buildPushPayload({ data, options }, device, vapidKeys()!).catch(() => null)
   if (!request) return { id, outcome: 'gone' }
   const { 'content-length': _, ...headers } = request.headers
-  try {
-    const { status, retryAfter } = await post(
-      push.endpoint,
-      { headers, body: request.body },
-      { allowLoopback: settings.LOOPBACK_TARGETS === 'all', timeoutMilliseconds },
-    )
-    if (status >= 200 && status < 300) return { id, outcome: 'sent', subject }
-    // RFC 8030: the subscription has expired or was removed.
-    if (status === 404 || status === 410) return { id, outcome: 'gone' }
-    return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
-  } catch (error) {
-    const { message } = error as Error
-    return { id, outcome: 'failed', reason: message }
-  }
+  const reply = await post(
+    push.endpoint,
+    { headers, body: request.body },
+    { allowLoopback: settings.LOOPBACK_TARGETS === 'all', timeoutMilliseconds },
+  )
+  // RFC 8030: the subscription has expired or was removed.
+  if (reply.reason === 'status 404' || reply.reason === 'status 410') return { id, outcome: 'gone' }
+  return { id, subject, ...reply }
 }
 
 /** Sends the pushes that are due. Twenty accounts whose ten devices never answer leave room for everybody else's. */

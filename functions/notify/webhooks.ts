@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+import { createHmac } from 'node:crypto'
 import type { RequestIds } from '../_shared/log.ts'
 import { asService } from '../_shared/rpc.ts'
 import { settings, webhookTarget } from '../_shared/settings.ts'
@@ -17,35 +19,26 @@ interface Webhook {
 const timeoutMilliseconds = 10_000
 
 /** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */
-const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
+const signedHeaders = (key: string, body: string, secret: string): Record<string, string> => {
   const id = `msg_${key.replaceAll('-', '')}`
   const timestamp = Math.floor(Date.now() / 1000)
-  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (char) => char.charCodeAt(0))
-  const signingKey = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  const signed = await crypto.subtle.sign('HMAC', signingKey, new TextEncoder().encode(`${id}.${timestamp}.${body}`))
+  const hmac = createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
   return {
     'content-type': 'application/json',
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(signed)))}`,
+    'webhook-signature': `v1,${hmac.update(`${id}.${timestamp}.${body}`).digest('base64')}`,
   }
 }
 
 const send = async ({ id, key, type, timestamp, data, request }: Webhook): Promise<Outcome> => {
   const { url, secret } = webhookTarget()!
-  try {
-    const body = JSON.stringify({ type, timestamp, data })
-    const headers = { ...await signedHeaders(key, body, secret), ...request }
-    const { status, retryAfter } = await post(
-      url,
-      { headers, body: new TextEncoder().encode(body) },
-      { allowLoopback: settings.LOOPBACK_TARGETS !== 'none', timeoutMilliseconds },
-    )
-    if (status >= 200 && status < 300) return { id, outcome: 'sent' }
-    return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
-  } catch (error) {
-    return { id, outcome: 'failed', reason: (error as Error).message }
-  }
+  const text = JSON.stringify({ type, timestamp, data })
+  const headers = { ...signedHeaders(key, text, secret), ...request }
+  const allowLoopback = settings.LOOPBACK_TARGETS !== 'none'
+  const body = new TextEncoder().encode(text)
+  const reply = await post(url, { headers, body }, { allowLoopback, timeoutMilliseconds })
+  return { id, ...reply }
 }
 
 /** Delivers the events that are due, each conversation's in order. */

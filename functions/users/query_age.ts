@@ -57,40 +57,35 @@ const decadeOf = (text: string, part = ''): AgeRange => {
 const part = '(early|mid|late|anfang|mitte|ende|début|milieu|fin|begin|midden|eind)'
 const people = '(?:somebody|someone|people|persons?|wom[ae]n|m[ae]n|ladies|guys?|couples?|hosts?|locals?|travell?ers?)'
 
+const between = (min?: string, max?: string): AgeRange => ({ min: valueOf(min!), max: valueOf(max!) })
+const from = (age?: string): AgeRange => ({ min: valueOf(age!), max: oldest })
+const under = (age?: string): AgeRange => ({ min: youngest, max: valueOf(age!) - 1 })
+
 /** The first that fits decides. Each pattern is a phrase about age, not a number alone. */
 const patterns: [pattern: string, range: (...found: string[]) => AgeRange][] = [
   [
     `(?:between|zwischen|entre|tra|fra|tussen)\\s+(${number})\\s+(?:and|und|y|et|e|en)\\s+(${number})${old}?${uncounted}`,
-    (min, max) => ({ min: valueOf(min!), max: valueOf(max!) }),
+    between,
   ],
-  [
-    `(?:(?:aged?|ages|from|von|de)\\s+)?(${number})\\s?(?:-|–|—)\\s?(${number})${old}?${uncounted}`,
-    (min, max) => ({ min: valueOf(min!), max: valueOf(max!) }),
-  ],
-  [
-    `(?:aged?|ages|from)\\s+(${number})\\s+(?:to|through)\\s+(${number})${old}?${uncounted}`,
-    (min, max) => ({ min: valueOf(min!), max: valueOf(max!) }),
-  ],
-  [
-    `(${number})\\s+(?:to|bis|a|à|tot)\\s+(${number})${old}${uncounted}`,
-    (min, max) => ({ min: valueOf(min!), max: valueOf(max!) }),
-  ],
+  [`(?:(?:aged?|ages|from|von|de)\\s+)?(${number})\\s?(?:-|–|—)\\s?(${number})${old}?${uncounted}`, between],
+  [`(?:aged?|ages|from)\\s+(${number})\\s+(?:to|through)\\s+(${number})${old}?${uncounted}`, between],
+  [`(${number})\\s+(?:to|bis|a|à|tot)\\s+(${number})${old}${uncounted}`, between],
   [
     `(?:(?:aged?\\s+)?(?:over|above|past)|(?:older|more)\\s+than|über|älter\\s+als|(?:mayor(?:es)?|más)\\s+de|` +
     `plus\\s+de|oltre\\s+i|più\\s+di|mais\\s+de|boven\\s+de|ouder\\s+dan)\\s+(${number})${old}?${uncounted}`,
     (age) => ({ min: valueOf(age!) + 1, max: oldest }),
   ],
-  [`(${number})${old}\\s+üst\\p{L}*`, (age) => ({ min: valueOf(age!), max: oldest })],
+  [`(${number})${old}\\s+üst\\p{L}*`, from],
   [
     `(${number})(?:\\s?\\+(?!\\w)|${old}?\\s+(?:and|or|und|oder)\\s+(?:over|older|above|up|älter)(?!\\p{L}))`,
-    (age) => ({ min: valueOf(age!), max: oldest }),
+    from,
   ],
   [
     `(?:(?:aged?\\s+)?(?:under|below)|(?:younger|less)\\s+than|unter|jünger\\s+als|men(?:or(?:es)?|os)\\s+de|moins\\s+de|` +
     `meno\\s+di|onder\\s+de|jonger\\s+dan)\\s+(${number})${old}?${uncounted}`,
-    (age) => ({ min: youngest, max: valueOf(age!) - 1 }),
+    under,
   ],
-  [`(${number})${old}\\s+alt\\p{L}*`, (age) => ({ min: youngest, max: valueOf(age!) - 1 })],
+  [`(${number})${old}\\s+alt\\p{L}*`, under],
   [
     `(?:in\\s+(?:his|her|their|my|your|our)|(?<=${people}\\s)in\\s+(?:the|their)?|in\\s+den|in\\s+de|(?:dans|sur)\\s+la|` +
     `sulla)\\s*(?:${part}[\\s-]+)?(${decade})(?!\\p{L})`,

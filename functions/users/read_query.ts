@@ -163,17 +163,15 @@ const findDenied = (tokens: Token[], spoken: Language[], known: ReadonlySet<stri
   }
   tokens.forEach(({ word }, place) => {
     const [before, after] = [tokens[place - 1]?.word ?? '', tokens[place + 1]?.word ?? '']
-    if (deniersBehind.has(word) && before !== '' && !isDenier(before, place - 1)) {
+    const excludeBefore = () => {
       places.add(place - 1).add(place)
       excluded.push({ words: [before], isPlace: false })
     }
+    if (deniersBehind.has(word) && before !== '' && !isDenier(before, place - 1)) excludeBefore()
     const isOpen = openers.has(before) || before === 'i' && (ownVerbs.has(after) || /^(can|quit|stop)/.test(word))
     if (places.has(place) || !isDenier(word, place) || isOpen) return
     if (idioms.has(after)) return void (tokens[place + 2] && places.add(place).add(place + 1))
-    if (after === '' && habits.has(before)) {
-      places.add(place - 1).add(place)
-      excluded.push({ words: [before], isPlace: false })
-    }
+    if (after === '' && habits.has(before)) excludeBefore()
     exclude(place)
   })
   return { places, excluded }

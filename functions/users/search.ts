@@ -2,14 +2,14 @@ import { Hono } from 'hono'
 import { asUser, optionalUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
-import { limitConcurrency } from '../_shared/concurrency.ts'
+import { limitSearch } from '../_shared/concurrency.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { knownWords, queryVector } from '../_shared/embeddings/query_vector.ts'
 import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import type { Rpc } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/users.ts'
-import { searchConcurrency, settings } from '../_shared/settings.ts'
+import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
 import {
@@ -26,10 +26,6 @@ import type { Wanted } from '../_shared/find_words.ts'
 import { highlight as highlighted, type Hit } from './highlight.ts'
 
 export const search = new Hono()
-
-// Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
-// ordinary searches a second; beyond that a retry is faster than the queue.
-const { run: searchLimiter } = limitConcurrency(searchConcurrency, 100, 4000)
 
 /** What private.describe_query says of a query. */
 interface QueryDetails extends Reading {
@@ -50,7 +46,7 @@ type Draft = Pick<Found, 'query'> & { answer: Found['answer'] | null }
  */
 const find = async (db: Rpc, read: ReadQuery, request: object): Promise<Found> => {
   const ask = async <Result>(vector: string | null, isDraft: boolean): Promise<Result> =>
-    JSON.parse((await searchLimiter(() => db`search_profiles(${{ ...request, vector, isDraft }})`)).body)
+    JSON.parse((await limitSearch(() => db`search_profiles(${{ ...request, vector, isDraft }})`)).body)
   const typed = await queryVector(read.text)
   const { answer, query } = await ask<Draft>(typed, true)
   const meant = await queryVector(textToEmbed(read.text, query, currentProvider().name === 'offline'))
@@ -111,6 +107,6 @@ search.get(
   asUser({ query: shape.completionQuery }),
   async (c) => {
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
-    return sendJson(c, await searchLimiter(() => c.var.db`complete_search(${c.var.query})`))
+    return sendJson(c, await limitSearch(() => c.var.db`complete_search(${c.var.query})`))
   },
 )

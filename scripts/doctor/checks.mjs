@@ -3,7 +3,6 @@ import { expectAll, failIf } from './outcome.mjs'
 import { forgedTokens, joinChannel } from './project.mjs'
 import { edgeFunctions, migrations, places, tables } from './release.mjs'
 
-const mapKeys = (names, request) => Object.fromEntries(names.map((name) => [name, request(name)]))
 const isRefused = ({ status }) => status === 401 || status === 403
 
 export const checksOf = (project) => {
@@ -11,7 +10,7 @@ export const checksOf = (project) => {
 
   /** The metrics, by name and labels. */
   const metrics = async () => {
-    const [{ text }] = await expectAll({ 'the functions': call('/health/metrics', { key: secretKey }) })
+    const [{ text }] = await expectAll([['the functions', call('/health/metrics', { key: secretKey })]])
     const lines = text.matchAll(/^(\w+(?:\{\S*\})?) (\S+)$/gm)
     const values = Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]))
     failIf({ 'the database does not answer': values.database_up !== 1 })
@@ -33,12 +32,12 @@ export const checksOf = (project) => {
     health: async () => {
       const isRight = ({ status, body }) =>
         status === 200 && body?.database === 'ok' && Number.isInteger(body.embeddings?.pending)
-      const [{ body: { embeddings } }] = await expectAll({ [url.origin]: call('/health') }, isRight)
+      const [{ body: { embeddings } }] = await expectAll([[url.origin, call('/health'), isRight]])
       return `database ok, embeddings by ${embeddings.provider}, ${embeddings.pending} pending`
     },
     // Each function reports the release that it was built from.
     releases: async () => {
-      const answers = await expectAll(mapKeys(edgeFunctions, (name) => call(`/${name}/openapi.json`)))
+      const answers = await expectAll(edgeFunctions.map((name) => [name, call(`/${name}/openapi.json`)]))
       const releases = answers.map(({ headers }) => headers.get('X-Release') ?? 'none')
       failIf({
         [edgeFunctions.map((name, i) => `${name}: ${releases[i]}`).join(', ')]: new Set(releases).size > 1,
@@ -48,10 +47,10 @@ export const checksOf = (project) => {
       return `${edgeFunctions.join(', ')}: ${releases[0]}`
     },
     keys: async () => {
-      const [{ body }] = await expectAll({
-        'the Data API, with the publishable key': query('interests?select=id&limit=1'),
-        'the Data API, with the secret key': query('users?select=id&limit=1', { key: secretKey }),
-      })
+      const [{ body }] = await expectAll([
+        ['the Data API, with the publishable key', query('interests?select=id&limit=1')],
+        ['the Data API, with the secret key', query('users?select=id&limit=1', { key: secretKey })],
+      ])
       failIf({ 'no interests: run db push with --include-seed': !(body?.length > 0) })
       await metrics()
       return 'accepted by the Data API and the functions'
@@ -59,19 +58,18 @@ export const checksOf = (project) => {
     tokens: async () => {
       const people = await forgedTokens('authenticated')
       const services = await forgedTokens('service_role')
-      await expectAll(
-        Object.fromEntries([
-          ['no token', call('/users/me')],
-          ...people.map(([name, token]) => [`${name}, by the functions`, call('/users/me', { token })]),
-          ...services.map(([name, key]) => [`${name}, by the Data API`, query('interests', { key, token: key })]),
-        ]),
-        isRefused,
-      )
+      await expectAll([
+        ['no token', call('/users/me'), isRefused],
+        ...people.map(([name, token]) => [`${name}, by the functions`, call('/users/me', { token }), isRefused]),
+        ...services.map((
+          [name, key],
+        ) => [`${name}, by the Data API`, query('interests', { key, token: key }), isRefused]),
+      ])
       return 'none and forged ones are refused'
     },
     'auth settings': async () => {
       const request = send('/auth/v1/settings', { key: publishableKey })
-      const [{ body }] = await expectAll({ Auth: request }, ({ status, body }) => status === 200 && body?.external)
+      const [{ body }] = await expectAll([['Auth', request, ({ status, body }) => status === 200 && body?.external]])
       failIf({
         'sign-ups are off': body.disable_signup,
         'the e-mail provider is off': !body.external.email,
@@ -82,40 +80,38 @@ export const checksOf = (project) => {
     },
     // Who may write what is in the migrations; this finds what was granted by hand.
     tables: async () => {
-      const read = (table) => query(`${table}?select=*&limit=1`)
-      await expectAll(mapKeys(tables, read), (answer) => isRefused(answer) && answer.body?.code === '42501')
+      const isDenied = (answer) => isRefused(answer) && answer.body?.code === '42501'
+      await expectAll(tables.map((table) => [table, query(`${table}?select=*&limit=1`), isDenied]))
       return `${tables.join(', ')}: refused without a token`
     },
     schemas: async () => {
       const read = (schema) => query('users', { headers: { 'Accept-Profile': schema } })
-      await expectAll(mapKeys(['api', 'private'], read), ({ status }) => status === 406)
+      await expectAll(['api', 'private'].map((schema) => [schema, read(schema), ({ status }) => status === 406]))
       return 'api and private are not exposed'
     },
     realtime: async () => {
-      const codes = ['PrivateOnly', 'Unauthorized']
-      const isRight = ({ status, text }, i) => status === 'error' && text.startsWith(codes[i])
-      await expectAll({ 'a public channel': join(false), 'a private one without a token': join(true) }, isRight)
+      const isRefusedAs = (code) => ({ status, text }) => status === 'error' && text.startsWith(code)
+      await expectAll([
+        ['a public channel', join(false), isRefusedAs('PrivateOnly')],
+        ['a private one without a token', join(true), isRefusedAs('Unauthorized')],
+      ])
       return 'public channels, and private ones without a token, are refused'
     },
     storage: async () => {
       // Without `info` Storage looks for the bucket and the file at once, and answers what it finds first.
       const file = (bucket) => send(`/storage/v1/object/public/${bucket}/doctor`, { key: publishableKey })
       const listing = { method: 'POST', key: publishableKey, json: { prefix: '', limit: 1 } }
+      const list = send('/storage/v1/object/list/attachments', listing)
       // It calls a private bucket unknown here, and in a public one it is the file that is unknown.
-      const rights = [
-        ({ text }) => /bucket not found/i.test(text),
-        ({ text }) => /object not found/i.test(text),
-        ({ status, body }) => status !== 200 || body?.length === 0,
-      ]
-      await expectAll({
-        'attachments may be public': file('attachments'),
-        'avatars are not public': file('avatars'),
-        'without a token one can list attachments': send('/storage/v1/object/list/attachments', listing),
-      }, (answer, i) => rights[i](answer))
+      await expectAll([
+        ['attachments may be public', file('attachments'), ({ text }) => /bucket not found/i.test(text)],
+        ['avatars are not public', file('avatars'), ({ text }) => /object not found/i.test(text)],
+        ['without a token one can list attachments', list, ({ status, body }) => status !== 200 || body?.length === 0],
+      ])
       return 'attachments are private, avatars public'
     },
     schedule: async () => {
-      const [{ body: jobs }] = await expectAll({ 'the jobs': query('rpc/describe_schedule', { key: secretKey }) })
+      const [{ body: jobs }] = await expectAll([['the jobs', query('rpc/describe_schedule', { key: secretKey })]])
       failIf({
         'there is no job': jobs.length === 0 && !isLocal,
         ...Object.fromEntries(
@@ -138,7 +134,7 @@ export const checksOf = (project) => {
     // it. Nobody writes these words, so only the model in the function that searches can know the first two.
     'offline model': async () => {
       const search = call('/users/search?q=rhabdomancy+philately+qzxvbnk&limit=1&explain=true')
-      const [{ body }] = await expectAll({ 'a search': search })
+      const [{ body }] = await expectAll([['a search', search]])
       failIf({
         'the search cannot read it: deploy with npm run deploy': body._understood?.text !== 'rhabdomancy philately',
       })

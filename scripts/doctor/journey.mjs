@@ -4,7 +4,7 @@ import { joinChannel } from './project.mjs'
 
 /** The body of an answer that must have this status. */
 const bodyOf = async (what, status, answer) =>
-  (await expectAll({ [what]: answer }, (given) => given.status === status))[0].body
+  (await expectAll([[what, answer, (given) => given.status === status]]))[0].body
 
 /** A confirmed account, which the secret key makes without a mail. */
 const createAccount = async ({ call, secretKey }, name) => {
@@ -35,8 +35,10 @@ const meet = async ({ call, query, timeout }, channel, [one, two]) => {
   const own = { users: 1, profiles: 1, conversations: 1, messages: 1 }
   const counts = Object.entries({ ...own, profile_interests: 0, reservations: 0, reservation_history: 0 })
   for (const { token } of [one, two]) {
-    const read = ([table]) => [`${table} shows others' rows, or not one's own`, query(`${table}?limit=2`, { token })]
-    await expectAll(Object.fromEntries(counts.map(read)), ({ body }, i) => body?.length === counts[i][1])
+    await expectAll(counts.map(([table, count]) => {
+      const isRight = ({ body }) => body?.length === count
+      return [`${table} shows others' rows, or not one's own`, query(`${table}?limit=2`, { token }), isRight]
+    }))
   }
   // The default is printed in the contract, so this is a recommendation and no failure.
   const list = await bodyOf('the list of conversations', 200, call('/conversations', { token: one.token }))

@@ -41,13 +41,12 @@ const open = () => {
   return { ...checksOf(project), ...(write && { write: () => journey(project) }) }
 }
 
-const openOrExit = () => {
-  try {
-    return open()
-  } catch (error) {
-    console.error(`${error.message}\n${usage}`)
-    return process.exit(2)
-  }
+let checks
+try {
+  checks = open()
+} catch ({ message }) {
+  console.error(`${message}\n${usage}`)
+  process.exit(2)
 }
 
 // Whoever interrupts it leaves no account behind. A second signal ends it at once.
@@ -55,7 +54,7 @@ let isInterrupted = false
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => isInterrupted = true)
 
 const counts = { ok: 0, FAIL: 0 }
-for (const [name, work] of Object.entries(openOrExit())) {
+for (const [name, work] of Object.entries(checks)) {
   counts[await report(name, work)]++
   // If nothing answers, each of the others would wait as long.
   if (isInterrupted || name === 'health' && counts.FAIL > 0) break

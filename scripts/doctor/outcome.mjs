@@ -8,11 +8,11 @@ export const failIf = (sentences) => {
 export const describeAnswer = ({ status, text, body }) =>
   Array.isArray(body) ? `${status} with ${body.length} rows` : `${status} ${text.slice(0, 120)}`
 
-/** The answers to requests, by what one calls them, of which all must be right: 200 if nothing else is said. */
-export const expectAll = async (requests, isRight = ({ status }) => status === 200) => {
-  const answers = await Promise.all(Object.values(requests))
-  const faults = Object.keys(requests).flatMap((what, i) =>
-    isRight(answers[i], i) ? [] : `${what}: ${describeAnswer(answers[i])}`
+/** The answers to requests, each `[what, request, isRight]`, all of which must be right: by default that is a 200. */
+export const expectAll = async (requests) => {
+  const answers = await Promise.all(requests.map(([, request]) => request))
+  const faults = requests.flatMap(([what, _, isRight = ({ status }) => status === 200], i) =>
+    isRight(answers[i]) ? [] : `${what}: ${describeAnswer(answers[i])}`
   )
   failIf({ [faults.join('; ')]: faults.length > 0 })
   return answers

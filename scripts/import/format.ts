@@ -62,8 +62,6 @@ export type Kind = keyof typeof formats
 export const kinds = Object.keys(formats) as Kind[]
 export type Row = Record<string, unknown>
 
+const written = { io: 'input', unrepresentable: 'any' } as const
 /** The JSON Schema of each file's lines. */
-export const jsonSchemas = () =>
-  Object.fromEntries(
-    kinds.map((kind) => [kind, z.toJSONSchema(formats[kind], { io: 'input', unrepresentable: 'any' })]),
-  )
+export const jsonSchemas = () => Object.fromEntries(kinds.map((kind) => [kind, z.toJSONSchema(formats[kind], written)]))

@@ -2,7 +2,7 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 import { errorMap, explainErrors } from '../../functions/_shared/validate.ts'
 import { formats, type Kind, kinds, type Row } from './format.ts'
 import { batchesOf, type Line } from './read.ts'
-import { audit, conclusions, preparations, statements, undo } from './statements.ts'
+import { conclusions, preparations, statements, undo } from './statements.ts'
 
 const number = (value: number): string => value.toLocaleString('en')
 
@@ -35,10 +35,9 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
     await query('release savepoint batch', [])
   }
 
-  const isWanted = ({ updated_at, created_at }: Row): boolean => {
-    const moment = updated_at ?? created_at
-    return since === null || moment === undefined || new Date(String(moment)) >= since
-  }
+  /** Also what has no time. */
+  const isWanted = ({ updated_at, created_at }: Row): boolean =>
+    since === null || !(new Date(String(updated_at ?? created_at)) < since)
 
   const begin = async (): Promise<void> => {
     for (const statement of ['begin', ...preparations]) await query(statement, [])
@@ -71,13 +70,8 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
     }
     counts.push(`${number(count)} ${kind}`)
   }
+  for (const statement of amiss === 0 && !isCheck ? conclusions : undo) await query(statement, [])
   console.log(counts.join(', '))
   if (amiss > 0) console.log(`${number(amiss)} lines do not fit; ${written}`)
-  const isDone = amiss === 0 && !isCheck
-  for (const statement of isDone ? conclusions : undo) await query(statement, [])
-  if (isDone) {
-    const [found] = await query(audit, [])
-    console.log(`Audit: ${Object.entries(found!).map(([name, count]) => `${name} ${count}`).join(', ')}`)
-  }
   return amiss === 0
 }

@@ -5,6 +5,7 @@
  *   npm run import -- --schema                                 prints the JSON Schema of each file's lines
  * Into the database of DATABASE_URL, as its owner, or else of DATA_DIR, whose stack is stopped.
  */
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
 import type { Query } from '../../functions/_shared/postgres.ts'
@@ -29,7 +30,6 @@ const openDatabase = async (): Promise<Query> => {
 
 try {
   const { values, positionals: [folder, ...more] } = parseArgs({
-    args: Deno.args,
     allowPositionals: true,
     options: { check: { type: 'boolean' }, since: { type: 'string' }, schema: { type: 'boolean' } },
   })
@@ -41,7 +41,7 @@ try {
   if (!folder || more.length > 0 || since && Number.isNaN(since.getTime())) {
     throw new CannotStart('Usage: npm run import -- FOLDER [--check] [--since=TIMESTAMP], or --schema')
   }
-  if (!kinds.some((kind) => fileOf(folder, kind))) {
+  if (!kinds.some((kind) => existsSync(fileOf(folder, kind)))) {
     throw new CannotStart(`${folder} has no file of an import, as users.jsonl (docs/migrate.md)`)
   }
   const query = await openDatabase()

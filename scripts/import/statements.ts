@@ -21,16 +21,10 @@ export const preparations = [
   $$`,
   `create or replace function pg_temp.imported(field text, user_id bigint)
   returns bigint
-  language plpgsql
-  as $$
-  begin
-    perform pg_temp.expect(
-      exists (select from public.users where id = user_id and auth_id = ${authIdOf}),
-      field || ': ' || user_id || ' is no user of an import'
-    );
-    return user_id;
-  end
-  $$`,
+  return case when pg_temp.expect(
+    exists (select from public.users where id = user_id and auth_id = ${authIdOf}),
+    field || ': ' || user_id || ' is no user of an import'
+  ) then user_id end`,
 ]
 
 /** A batch of each kind, as the JSON array $1: rows that are there already are changed where they differ. */
@@ -200,20 +194,3 @@ export const conclusions = [
   'commit',
   'analyze',
 ]
-
-/** What is amiss after an import: every count is 0. */
-export const audit = `
-  select
-    (select count(*) * 2 - (select count(*) from private.inbox_entries) from public.conversations) as without_inbox,
-    (
-      select count(*)
-      from public.messages
-      join public.conversations on conversations.id = conversation_id
-      where user_id not in (voyager_id, local_id)
-    ) as foreign_messages,
-    (
-      select count(*)
-      from public.profiles
-      join public.users on users.id = profiles.user_id
-      where is_searchable and is_active and profiles.id not in (select profile_id from private.search_entries)
-    ) as not_found`

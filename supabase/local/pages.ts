@@ -182,7 +182,7 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
 }
 
 /** Where the files of the API reference are, here and in dist/docs. */
-export const referenceFiles: Record<string, URL> = {
+const referenceFiles: Record<string, URL> = {
   'index.html': new URL('../../docs/reference/page/index.html', import.meta.url),
   'main.js': new URL('../../docs/reference/page/main.js', import.meta.url),
   'style.css': new URL('../../docs/reference/page/style.css', import.meta.url),

@@ -108,18 +108,18 @@ test('all of the old service comes in, killed and repeated, and what has changed
   expect(repeated).toEqual({
     code: 0,
     printed: expect.stringMatching(
-      /^40 users, 2 interests, 40 profiles, 39 conversations, 12,000 messages, 3 reser[^]*\nAudit: (\w+ 0(, |\n)){3}$/,
+      /^40 users, 2 interests, 40 profiles, 39 conversations, 12,000 messages, 3 reservations\n$/,
     ),
   })
   const counts =
     `select (select count(*) from public.messages) as messages, (select count(*) from auth.users) as accounts,
     (select encrypted_password from auth.users where email = 'person1@old.example') as password,
     (select string_agg(title || ' ' || status, ', ' order by id) from public.reservations) as reservations,
-    (select count(*) from public.reservation_history) as steps,
+    (select count(*) from public.reservation_history) as steps, (select count(*) from private.inbox_entries) as entries,
     (select content from public.messages where id = 100001) as content,
     (select json_agg(name order by name) from public.interests where name ilike 'organ%') as interests`
   expect(await ask('imported', counts)).toEqual([{
-    ...{ messages: '12000', accounts: '40', password: hash, interests: ['Organ building'], steps: '3' },
+    ...{ messages: '12000', accounts: '40', password: hash, interests: ['Organ building'], steps: '3', entries: '78' },
     reservations: 'Then completed, Unanswered cancelled, Once pending',
     content: 'Number 1 \\ "two"\nlines',
   }])
@@ -171,23 +171,23 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
   const write = (file: string, lines: unknown[]) =>
     writeFileSync(join(bad, file), lines.map((one) => typeof one === 'string' ? one : JSON.stringify(one)).join('\n'))
   const here = (await ask('refused', 'select min(id) as id from public.users'))[0]!.id as string
-  const [profile] = await ask('refused', `select id from public.profiles where user_id = ${here}`)
+  const [own] = await ask('refused', `select id from public.profiles where user_id = ${here}`)
   const person = (id: number, fields: object = {}) => ({ id, name: 'A', email: `a${id}@x.example`, ...fields })
   const two = person(104, { name: 'Two\nlines' })
   const taken = [person(105, { email: 'A101@x.example' }), person(106, { password_hash: 'md5' })]
   const others = [person(107, { nickname: 'x' }), person(Number(here)), person(108, { email: 'HERE@x.example' })]
   write('users.jsonl', [person(101), person(102), person(103), person(101), '{', two, ...taken, ...others])
-  write('profiles.csv', [
-    'id,user_id,age,image_url,is_searchable,interests',
-    '11,101,17,,true,',
-    '2,102,30,http://x.example/a.png,false,',
-    '3,103,,,true,"[""Gliding""]"',
-    '4,999,,,,',
-    '5,103,40,,true,"[""Hiking""]"',
-    `6,${here},40,,true,`,
+  const profile = (id: number, user_id: number, fields: object) => ({ id, user_id, is_searchable: true, ...fields })
+  write('profiles.jsonl', [
+    profile(11, 101, { age: 17 }),
+    profile(2, 102, { age: 30, image_url: 'http://x.example/a.png' }),
+    profile(3, 103, { interests: ['Gliding'] }),
+    profile(4, 999, {}),
+    profile(5, 103, { age: 40, interests: ['Hiking'] }),
+    profile(6, +here, { age: 40 }),
     // What another line was refused is free.
-    `${profile!.id},102,40,,true,`,
-    '7,102,40,,true,',
+    profile(Number(own!.id), 102, { age: 40 }),
+    profile(7, 102, { age: 40 }),
   ])
   const talk = (id: number, voyager_id: number, local_id: number) => ({ id, voyager_id, local_id })
   write('conversations.jsonl', [
@@ -221,12 +221,12 @@ test('what does not fit is listed by file, line and reason, and nothing is writt
     'users.jsonl:7: Key (lower(email))=(a101@x.example) already exists.',
     `users.jsonl:10: Key (id)=(${here}) already exists.`,
     'users.jsonl:11: Key (lower(email))=(here@x.example) already exists.',
-    'profiles.csv:2: age: must be 18 to 120',
-    expect.stringMatching(/^profiles.csv:3: image_url: must be an https URL/),
-    'profiles.csv:4: interests: Gliding is not in the list of interests',
-    'profiles.csv:5: user_id: 999 is no user of an import',
-    `profiles.csv:7: user_id: ${here} is no user of an import`,
-    `profiles.csv:8: id: is the profile of user ${here}`,
+    'profiles.jsonl:1: age: must be 18 to 120',
+    expect.stringMatching(/^profiles.jsonl:2: image_url: must be an https URL/),
+    'profiles.jsonl:3: interests: Gliding is not in the list of interests',
+    'profiles.jsonl:4: user_id: 999 is no user of an import',
+    `profiles.jsonl:6: user_id: ${here} is no user of an import`,
+    `profiles.jsonl:7: id: is the profile of user ${here}`,
     expect.stringMatching(/^conversations.jsonl:2: Key \(LEAST\(.*=\(101, 102\) already exists.$/),
     expect.stringMatching(/^conversations.jsonl:3: .* "nobody converses with themselves"$/),
     'conversations.jsonl:4: local_id: 999 is no user of an import',
