@@ -17,7 +17,6 @@ const root = new URL('../', import.meta.url)
 const config = Deno.readTextFileSync(new URL('supabase/config.toml', root))
 const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
 
-/** Whether the sources are in a commit, and which one that is. */
 const commit = 'test -z "$(git status --porcelain -- functions scripts/build_functions.ts package-lock.json)" && ' +
   'git rev-parse --short=12 HEAD'
 const { status, stdout } = spawnSync('sh', ['-c', commit], { cwd: root, encoding: 'utf8' })

@@ -15,8 +15,8 @@ deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_settings.ts --check
 sh scripts/check_migrations.sh
-# Versions are exact, and every package in the lock file has a hash: npm installs whatever a registry sends for another.
-# What the user of the client package brings may vary.
+# Versions are exact, but of what the user of the client package brings, and every package in the lock file has a hash,
+# without which npm installs whatever a registry sends.
 if sed '/"peerDependencies"/,/}/d' package.json clients/package.json | grep -E '": "([~^*]|latest)'; then exit 1; fi
 hashes=$(grep -cE '"integrity": "sha512-|"link": true' package-lock.json)
 [ "$(grep -c '^    ".*node_modules/' package-lock.json)" = "$hashes" ] || { echo 'A package has no hash' >&2; exit 1; }

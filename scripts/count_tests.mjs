@@ -1,6 +1,5 @@
 // Prints which steps of .ci/run failed, then a last line `N passed, M failed`. Fails if anything did, or no test ran.
-// Usage: count_tests.mjs FOLDER, with files STEP.status, the exit status of a step, and test:all.json, the report of
-// Vitest's JSON reporter. Vitest has printed why its tests failed.
+// Usage: count_tests.mjs FOLDER, with STEP.status, the exit status of each step, and test:all.json, Vitest's report.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const [folder] = process.argv.slice(2)

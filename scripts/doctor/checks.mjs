@@ -28,14 +28,12 @@ export const checksOf = (project) => {
   }
 
   return {
-    // If nothing answers, each of the others would wait as long.
     health: async () => {
       const isRight = ({ status, body }) =>
         status === 200 && body?.database === 'ok' && Number.isInteger(body.embeddings?.pending)
       const [{ body: { embeddings } }] = await expectAll([[url.origin, call('/health'), isRight]])
       return `database ok, embeddings by ${embeddings.provider}, ${embeddings.pending} pending`
     },
-    // Each function reports the release that it was built from.
     releases: async () => {
       const answers = await expectAll(edgeFunctions.map((name) => [name, call(`/${name}/openapi.json`)]))
       const releases = answers.map(({ headers }) => headers.get('X-Release') ?? 'none')

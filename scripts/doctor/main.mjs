@@ -27,8 +27,6 @@ const open = () => {
   failIf({ '--remote is missing': !remote, '--remote is not a URL': !URL.canParse(remote) })
   const project = openProject({ url: new URL(remote), publishableKey, secretKey })
   const { protocol, username, password } = project.url
-  // What cannot be sent, fetch would print.
-  const isSendable = (key) => /^[!-~]*$/.test(key)
   failIf({
     'The URL must not have a password': username || password,
     'The URL must begin with https:, because the keys are sent to it': protocol !== 'https:' &&
@@ -36,7 +34,8 @@ const open = () => {
     'SUPABASE_PUBLISHABLE_KEY is not set': !publishableKey,
     'SUPABASE_PUBLISHABLE_KEY is a secret key': isSecret(publishableKey),
     'SUPABASE_SECRET_KEY is not set': !secretKey,
-    'A key has a space, a line or a sign that none has': !isSendable(publishableKey) || !isSendable(secretKey),
+    // Fetch would print what it cannot send.
+    'A key has a space, a line or a sign that none has': /[^!-~]/.test(publishableKey + secretKey),
   })
   return { ...checksOf(project), ...(write && { write: () => journey(project) }) }
 }

@@ -43,4 +43,3 @@ select json_strip_nulls(row_to_json(line)) from (
   select id, conversation_id, title, price, date, status, created_at, updated_at
   from reservations where updated_at >= :'since' order by id
 ) as line;
-\o

@@ -2,7 +2,7 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 import { errorMap, explainErrors } from '../../functions/_shared/validate.ts'
 import { formats, type Kind, kinds, type Row } from './format.ts'
 import { batchesOf, type Line } from './read.ts'
-import { conclusions, preparations, statements, undo } from './statements.ts'
+import { audit, conclusions, preparations, statements, undo } from './statements.ts'
 
 const number = (value: number): string => value.toLocaleString('en')
 
@@ -70,8 +70,10 @@ export const load = async (folder: string, query: Query, since: Date | null, isC
     }
     counts.push(`${number(count)} ${kind}`)
   }
-  for (const statement of amiss === 0 && !isCheck ? conclusions : undo) await query(statement, [])
+  const isDone = amiss === 0 && !isCheck
+  for (const statement of isDone ? conclusions : undo) await query(statement, [])
   console.log(counts.join(', '))
+  if (isDone) console.log('Audit:', ...await query(audit, []))
   if (amiss > 0) console.log(`${number(amiss)} lines do not fit; ${written}`)
   return amiss === 0
 }

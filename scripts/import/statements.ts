@@ -194,3 +194,12 @@ export const conclusions = [
   'commit',
   'analyze',
 ]
+
+/** What is amiss after an import: both are 0. */
+export const audit = `
+  select
+    (select 2 * count(*) from public.conversations) - (select count(*) from private.inbox_entries) as without_inbox,
+    (
+      select count(*) filter (where is_searchable and is_active) - (select count(*) from private.search_entries)
+      from public.profiles join public.users on users.id = user_id
+    ) as not_found`
