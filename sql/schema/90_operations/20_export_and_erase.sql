@@ -54,8 +54,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'profile', to_jsonb(profiles) - 'is_hidden', 'interests', private.interests_of(profiles.id),
+      'blocks', api.list_blocks(), 'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )::text, -1) || ',"conversations":['
@@ -178,7 +178,6 @@ begin
   delete from private.answer_spans where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
-  delete from public.hidden_profiles where user_id = person;
   update public.reports
   set purge_at = least(purge_at, private.present() + interval '180 days')
   where reporter_id = person or user_id = person;
