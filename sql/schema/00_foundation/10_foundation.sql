@@ -52,9 +52,7 @@ begin
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated', hint = 'deactivated';
       end if;
-      is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
-      is_set := set_config('request.jwt.claim.sub', '', true);
-      claims := null;
+      return private.act_as(null, false);
     end if;
   end if;
   is_set := set_config('api.caller', coalesce(me::text, ''), true);

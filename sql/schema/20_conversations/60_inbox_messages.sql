@@ -113,10 +113,7 @@ begin
 
   perform private.record_change(
     'read', marked.conversation_id, marked.id, event => 'message.read',
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    )
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
   )
   from (
     select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id

@@ -15,25 +15,6 @@ create type private.change_cursor as (
 comment on type private.change_cursor is
   'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
-create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
-returns pg_snapshot
-language plpgsql immutable security invoker set search_path = ''
-as $$
-declare
-  running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
-begin
-  if cardinality(running) <= max_running then
-    return snapshot;
-  end if;
-  return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1], array_to_string(running[:max_running], ',')
-  )::pg_snapshot;
-end
-$$;
-comment on function private.bounded_snapshot(pg_snapshot, integer) is
-  'The snapshot, or an older one with fewer running transactions, so that a cursor fits into a URL. The next page shows
-the rest.';
-
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
 language plpgsql stable security invoker set search_path = ''
@@ -106,12 +87,19 @@ set enable_seqscan = off
 as $$
 declare
   me constant bigint := private.my_id();
-  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  present pg_snapshot := pg_current_snapshot();
+  running constant xid8[] := array(select pg_snapshot_xip(present) order by 1);
   origin_id constant bigint := (select last_id from private.changes_origin);
   cursor private.change_cursor;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
+  -- An older one with fewer running transactions, so that a cursor fits into a URL. The next page shows the rest.
+  if cardinality(running) > 100 then
+    present := format(
+      '%s:%s:%s', pg_snapshot_xmin(present), running[101], array_to_string(running[:100], ',')
+    )::pg_snapshot;
+  end if;
   if after is not null then
     cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
