@@ -150,11 +150,9 @@ page takes 300.';
 
 create function private.hash_message(message public.messages)
 returns bytea
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
-end
+  select private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment))
 $$;
 comment on function private.hash_message(public.messages) is 'What tells a repeat from another message with its key.';
 

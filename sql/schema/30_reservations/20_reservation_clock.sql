@@ -48,11 +48,9 @@ comment on function private.add_to_history(public.reservations, bigint, text) is
 
 create function private.lock_host(host bigint)
 returns void
-language plpgsql volatile security invoker set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
-end
+  select pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0))
 $$;
 comment on function private.lock_host(bigint) is
   'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';

@@ -144,16 +144,14 @@ because the secret key has no grant to write reports: every decision is logged.'
 
 create function private.warnings_of(person bigint)
 returns jsonb
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return to_jsonb(array(
+  select to_jsonb(array(
     select jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at))
     from public.reports
     where user_id = person and is_told
     order by resolved_at desc
-  ));
-end
+  ))
 $$;
 comment on function private.warnings_of(bigint) is
   'What moderators have warned a person of, the latest first: all that the person learns of a report.';

@@ -30,12 +30,11 @@ comment on function private.is_in_message(text) is
 
 create function private.can_read_attachment(path text)
 returns boolean
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-begin
-  return not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
-    or private.is_in_message(path);
-end
+  select
+    not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+    or private.is_in_message(path)
 $$;
 comment on function private.can_read_attachment(text) is
   'Whether participants see a file of their conversation. What was taken back stays as evidence of a report for admins
@@ -64,12 +63,9 @@ it checks neither size nor type, or signs a URL for an upload, when blocks and q
 
 create function private.can_upload_attachment(path text)
 returns boolean
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-declare
-  folder constant text := (storage.foldername(path))[1];
-begin
-  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
+  select exists (select from private.my_writable_conversations() as id where id::text = folder) and (
     select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
     from storage.objects
     where bucket_id = 'attachments'
@@ -77,8 +73,8 @@ begin
       and name collate "C" >= folder || '/'
       and name collate "C" < folder || '0'
       and owner_id = (select auth.uid())::text
-  );
-end
+  )
+  from (select (storage.foldername(path))[1]) as parent (folder)
 $$;
 comment on function private.can_upload_attachment(text) is
   'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
@@ -97,14 +93,12 @@ create policy "participants upload files to their conversations" on storage.obje
 
 create function private.can_remove_attachment(path text)
 returns boolean
-language plpgsql stable strict security definer set search_path = ''
+language sql stable strict security definer set search_path = ''
 as $$
-begin
-  return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
+  select exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
     and not private.is_in_message(path)
     -- So it is in no evidence either.
-    and private.can_read_attachment(path);
-end
+    and private.can_read_attachment(path)
 $$;
 comment on function private.can_remove_attachment(text) is
   'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
