@@ -177,29 +177,3 @@ end
 $$;
 comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
   'Takes the step counter. Definer, as step_reservation.';
-
-create function private.cancel_reservations_of(person bigint, by_id bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  reservation public.reservations;
-begin
-  for reservation in
-    select *
-    from public.reservations
-    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
-      and due_at > moment
-    order by id
-    for no key update
-  loop
-    reservation.status := 'cancelled';
-    perform private.write_reservation(
-      reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
-    );
-  end loop;
-end
-$$;
-comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';

@@ -131,9 +131,11 @@ declare
   -- Null for an admin.
   me constant bigint := private.my_id();
   account constant uuid := (select auth_id from public.users where id = person);
+  moment timestamptz;
   profile bigint;
   address text;
   words tsvector;
+  reservation public.reservations;
   erasure text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
@@ -151,7 +153,19 @@ begin
   if not found then
     return false;
   end if;
-  perform private.cancel_reservations_of(person, me);
+  moment := private.present();
+  for reservation in
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      -- What has ended by now is left to the clock.
+      and due_at > moment
+    order by id
+    for no key update
+  loop
+    reservation.status := 'cancelled';
+    perform private.write_reservation(reservation => reservation, by_id => me, note => null, moment => moment);
+  end loop;
   delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.changes where user_id = person and other_id is null;
   update private.inbox_entries
@@ -170,7 +184,7 @@ begin
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
   update public.reports
-  set purge_at = least(purge_at, private.present() + interval '180 days')
+  set purge_at = least(purge_at, moment + interval '180 days')
   where reporter_id = person or user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
