@@ -148,19 +148,14 @@ begin
   return (
     select json_build_object(
       'id', id, 'Voyager', voyager, 'Local', local,
-      'Reservations', (
-        select coalesce(
-          json_agg(
-            json_build_object(
-              'id', id, 'title', title, 'price', price, 'date', private.iso(date),
-              'status', (private.reservation_at(reservations, moment)).status
-            )
-            order by date, id
-          ),
-          '[]'
+      'Reservations', array(
+        select json_build_object(
+          'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+          'status', (private.reservation_at(reservations, moment)).status
         )
         from public.reservations
         where conversation_id = conversation
+        order by date, id
       )
     )
     from private.participants_of(array[conversation])

@@ -5,30 +5,30 @@ language sql stable security invoker set search_path = ''
 as $$
   select row_to_json(entry)
   from (
-    select view.*, history.steps as history
+    select
+      view.*,
+      array(
+        select json_build_object(
+          'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
+          'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
+        )
+        from (
+          select id, status, by_id, note, title, price, date, ends_at, created_at
+          from public.reservation_history
+          where reservation_id = stored.id and conversation_id = stored.conversation_id
+          union all
+          -- The step of the clock, as it will be written.
+          select
+            null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at,
+            settled.updated_at
+          where settled.status <> stored.status
+        ) as step
+        order by step.id nulls last
+      ) as history
     from public.reservations as stored
     cross join private.present() as moment
     cross join lateral private.reservation_at(stored, moment) as settled
     cross join lateral private.to_reservation_view(settled) as view
-    cross join lateral (
-      select json_agg(
-        json_build_object(
-          'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
-          'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
-        )
-        order by step.id nulls last
-      ) as steps
-      from (
-        select id, status, by_id, note, title, price, date, ends_at, created_at
-        from public.reservation_history
-        where reservation_id = stored.id and conversation_id = stored.conversation_id
-        union all
-        -- The step of the clock, as it will be written.
-        select
-          null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at, settled.updated_at
-        where settled.status <> stored.status
-      ) as step
-    ) as history
     where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
     order by stored.date, stored.id
   ) as entry
