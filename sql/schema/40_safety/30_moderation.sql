@@ -163,10 +163,9 @@ returns table (
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  about public.reports;
+  about constant public.reports := (select reports from public.reports where id = report);
 begin
-  select * into about from public.reports where id = report;
-  if not found then
+  if about.id is null then
     raise sqlstate 'PT404' using message = 'Report not found';
   end if;
   perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
