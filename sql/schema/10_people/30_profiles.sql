@@ -109,12 +109,10 @@ grant to write.';
 
 create function api.set_searchable(searchable boolean)
 returns json
-language plpgsql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 as $$
-begin
-  perform api.update_profile(jsonb_build_object('is_searchable', searchable));
-  return json_build_object('is_searchable', set_searchable.searchable);
-end
+  select json_build_object('is_searchable', me #> '{Profile,is_searchable}')
+  from api.update_profile(jsonb_build_object('is_searchable', searchable)) as me
 $$;
 comment on function api.set_searchable(boolean) is 'Lists the caller in the search. Definer, as update_profile.';
 
