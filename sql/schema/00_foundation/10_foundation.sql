@@ -162,10 +162,13 @@ comment on function private.is_web_address(text) is
 
 create function private.is_own_photo(value text)
 returns boolean
-language sql immutable parallel safe security invoker set search_path = ''
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
 as $$
-  select false
+begin
+  -- False, as the function is strict.
+  return value is null;
+end
 $$;
 comment on function private.is_own_photo(text) is
   'Whether the text is the address of an avatar in a Storage without https: never, but on one machine, whose stack
-replaces this function (supabase/local/own_photos.ts).';
+replaces this function (supabase/local/own_photos.ts). Null for null.';

@@ -30,11 +30,12 @@ comment on function private.is_in_message(text) is
 
 create function private.can_read_attachment(path text)
 returns boolean
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
-  select
-    not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
-    or private.is_in_message(path)
+begin
+  return not exists (select from private.report_evidence where attachment ->> 'url' in (path, 'attachments/' || path))
+    or private.is_in_message(path);
+end
 $$;
 comment on function private.can_read_attachment(text) is
   'Whether participants see a file of their conversation. What was taken back stays as evidence of a report for admins
@@ -63,9 +64,12 @@ it checks neither size nor type, or signs a URL for an upload, when blocks and q
 
 create function private.can_upload_attachment(path text)
 returns boolean
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
-  select exists (select from private.my_writable_conversations() as id where id::text = folder) and (
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  return exists (select from private.my_writable_conversations() as id where id::text = folder) and (
     select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
     from storage.objects
     where bucket_id = 'attachments'
@@ -73,8 +77,8 @@ as $$
       and name collate "C" >= folder || '/'
       and name collate "C" < folder || '0'
       and owner_id = (select auth.uid())::text
-  )
-  from (select (storage.foldername(path))[1]) as parent (folder)
+  );
+end
 $$;
 comment on function private.can_upload_attachment(text) is
   'Whether the caller may write to the conversation that the path begins with, and has fewer than 200 files and 500 MiB
@@ -93,12 +97,14 @@ create policy "participants upload files to their conversations" on storage.obje
 
 create function private.can_remove_attachment(path text)
 returns boolean
-language sql stable strict security definer set search_path = ''
+language plpgsql stable strict security definer set search_path = ''
 as $$
-  select exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
+begin
+  return exists (select from private.my_conversations() as mine where mine::text = (storage.foldername(path))[1])
     and not private.is_in_message(path)
     -- So it is in no evidence either.
-    and private.can_read_attachment(path)
+    and private.can_read_attachment(path);
+end
 $$;
 comment on function private.can_remove_attachment(text) is
   'Whether a file of the caller''s conversations is in no message and no evidence. Definer, as can_read_attachment.';
