@@ -141,8 +141,6 @@ create function api.get_conversation(conversation bigint)
 returns json
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-  moment constant timestamptz := private.present();
 begin
   perform private.require_participant(conversation);
   return (
@@ -154,6 +152,7 @@ begin
           'status', (private.reservation_at(reservations, moment)).status
         )
         from public.reservations
+        cross join private.present() as moment
         where conversation_id = conversation
         order by date, id
       )

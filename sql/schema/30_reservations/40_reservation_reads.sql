@@ -60,10 +60,7 @@ as $$
 declare
   moment constant timestamptz := private.present();
   page_limit constant integer := (page ->> 'limit')::integer;
-  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   wanted constant text := page ->> 'status';
-  from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
-  to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
   listed json[];
 begin
   with mine as materialized (
@@ -71,8 +68,9 @@ begin
     select reservations as entry, reservations.id, reservations.conversation_id
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
-      and reservations.id < before_id
-      and reservations.date >= from_date and reservations.date < to_date
+      and reservations.id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
+      and reservations.date >= coalesce((page ->> 'from')::timestamptz, '-infinity')
+      and reservations.date < coalesce((page ->> 'to')::timestamptz, 'infinity')
       and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1

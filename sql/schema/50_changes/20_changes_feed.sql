@@ -19,8 +19,6 @@ create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  origin_id constant bigint := (select last_id from private.changes_origin);
 begin
   return (
     select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
@@ -28,7 +26,7 @@ begin
     where reader_id = person
       and xid < pg_snapshot_xmax(snapshot)
       and pg_visible_in_snapshot(xid, snapshot)
-      and id > origin_id
+      and id > (select last_id from private.changes_origin)
     order by xid desc, id desc limit 1
   );
 end
@@ -89,7 +87,6 @@ declare
   me constant bigint := private.my_id();
   present pg_snapshot := pg_current_snapshot();
   running constant xid8[] := array(select pg_snapshot_xip(present) order by 1);
-  origin_id constant bigint := (select last_id from private.changes_origin);
   cursor private.change_cursor;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
@@ -112,7 +109,7 @@ begin
         and xid < pg_snapshot_xmax(cursor.target)
         and pg_visible_in_snapshot(xid, cursor.target)
         and not pg_visible_in_snapshot(xid, cursor.seen)
-        and id > origin_id
+        and id > (select last_id from private.changes_origin)
       order by xid, id limit page_limit + 1
     );
     more := cardinality(page) > page_limit;
