@@ -99,7 +99,7 @@ begin
     delete from private.inbox_entries where conversation_id = new.id and user_id = any (leaving);
   end if;
   insert into private.inbox_entries (conversation_id, user_id, active_at)
-  select new.id, unnest(array[new.voyager_id, new.local_id]), new.created_at
+  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at)
   on conflict do nothing;
   if tg_op = 'UPDATE' then
     perform private.refresh_entries(new.id);
