@@ -14,7 +14,7 @@ grant execute on function private.find_me, private.iso, private.my_id, private.s
 to anon, authenticated;
 grant execute on function
   private.can_read_attachment, private.can_remove_attachment, private.can_upload_attachment, private.interests_of,
-  private.is_upload, private.my_conversations, private.my_writable_conversations
+  private.is_upload, private.my_conversations, private.my_writable_conversations, private.typing_conversation_id
 to authenticated;
 
 -- For admins, and for the constraints of the tables that they write.

@@ -92,7 +92,8 @@ select is(
   array[
     'anon: find_me, iso, my_id, set_response_metadata',
     'authenticated: can_read_attachment, can_remove_attachment, can_upload_attachment, find_me, interests_of, '
-      || 'is_upload, iso, my_conversations, my_id, my_writable_conversations, set_response_metadata',
+      || 'is_upload, iso, my_conversations, my_id, my_writable_conversations, set_response_metadata, '
+      || 'typing_conversation_id',
     'edge_functions: account_status, act_as, adopt_model, adopt_outbox_settings, begin_sign_up, calibrate_model, '
       || 'check_sign_up, claim_embeddings, claim_mail, claim_pushes, claim_webhooks, consume_rate_limit, '
       || 'describe_search, describe_service, due_channels, fail_embeddings, find_me, finish_outbox, '
