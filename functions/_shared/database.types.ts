@@ -67,40 +67,6 @@ export type Database = {
           },
         ]
       }
-      hidden_profiles: {
-        Row: {
-          hidden_at: string
-          user_id: number
-        }
-        Insert: {
-          hidden_at?: string
-          user_id: number
-        }
-        Update: {
-          hidden_at?: string
-          user_id?: number
-        }
-        Relationships: [
-          {
-            foreignKeyName: 'hidden_profiles_user_id_fkey'
-            columns: ['user_id']
-            referencedRelation: 'moderation_queue'
-            referencedColumns: ['person_id']
-          },
-          {
-            foreignKeyName: 'hidden_profiles_user_id_fkey'
-            columns: ['user_id']
-            referencedRelation: 'moderation_queue'
-            referencedColumns: ['reporter_id']
-          },
-          {
-            foreignKeyName: 'hidden_profiles_user_id_fkey'
-            columns: ['user_id']
-            referencedRelation: 'users'
-            referencedColumns: ['id']
-          },
-        ]
-      }
       interests: {
         Row: {
           id: number
@@ -278,6 +244,7 @@ export type Database = {
           first_name: string | null
           id: number
           image_url: string | null
+          is_hidden: boolean
           is_searchable: boolean
           languages: string | null
           last_name: string | null
@@ -292,6 +259,7 @@ export type Database = {
           first_name?: string | null
           id?: never
           image_url?: string | null
+          is_hidden?: boolean
           is_searchable?: boolean
           languages?: string | null
           last_name?: string | null
@@ -306,6 +274,7 @@ export type Database = {
           first_name?: string | null
           id?: never
           image_url?: string | null
+          is_hidden?: boolean
           is_searchable?: boolean
           languages?: string | null
           last_name?: string | null

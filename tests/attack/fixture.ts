@@ -119,7 +119,6 @@ const rowsOf = async ({ userIds, profileIds }: Fixture): Promise<Record<string, 
     reports: await read('reports', `reporter_id=${users}`),
     moderation_log: await read('moderation_log', `user_id=${users}`),
     moderation_queue: await read('moderation_queue', `person_id=${users}`),
-    hidden_profiles: await read('hidden_profiles', `user_id=${users}`),
   }
 }
 

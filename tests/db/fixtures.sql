@@ -86,7 +86,7 @@ $$;
 
 -- The voyager has the first interest of the seed and has sent a message. The two have a reservation, which the voyager
 -- offered with a client_id, and the voyager has pinned the conversation. The voyager has reported the local with a
--- client_id and evidence, which an admin has read. Somebody else is hidden because of it.
+-- client_id and evidence, which an admin has read.
 create or replace function tests.make_history(voyager text, local text)
 returns void language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -124,9 +124,6 @@ begin
   -- A user without profile and conversation, for attempts to insert them.
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
-  on conflict do nothing;
-  insert into public.hidden_profiles (user_id)
-  values (tests.id_of('nobody'))
   on conflict do nothing;
 end
 $$;

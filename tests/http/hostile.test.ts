@@ -256,7 +256,7 @@ test('after all these requests there is nothing that was not sent on purpose', a
   const [row] = (await asAdmin('GET', `users?id=eq.${ana.id}&select=name,bio,role,profiles(*)`)).body
   const { body: fresh } = await (await signUp('Fresh')).call('GET', '/users/me?more=true')
   const { id: _, user_id: __, Interests: ___, ...untouched } = fresh.Profile
-  const profiles = { id: ana.profileId, user_id: ana.id, ...untouched }
+  const profiles = { id: ana.profileId, user_id: ana.id, is_hidden: false, ...untouched }
   expect(row).toEqual({ name: 'Ana', bio: 'second', role: 'user', profiles })
   const { body } = await ana.call('GET', `/conversations/${subject.conversation}`)
   expect(body.Reservations).toMatchObject([{ id: subject.reservation, status: 'pending', price: 1 }])

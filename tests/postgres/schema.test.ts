@@ -55,7 +55,7 @@ const tolerated = {
     // One of its own would keep the planner from inlining it.
     // deno-fmt-ignore
     ...[
-      'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'print_latest', 'shown_score',
+      'iso', 'latest_entries_of', 'lexeme', 'matches_filter', 'my_id', 'naming', 'shown_score',
       'to_contact', 'to_message_view', 'to_state', 'weight_value',
     ],
   ],

@@ -52,9 +52,7 @@ begin
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated', hint = 'deactivated';
       end if;
-      is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
-      is_set := set_config('request.jwt.claim.sub', '', true);
-      claims := null;
+      return private.act_as(null, false);
     end if;
   end if;
   is_set := set_config('api.caller', coalesce(me::text, ''), true);
@@ -117,12 +115,12 @@ begin
   if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
     return null;
   end if;
-  raise sqlstate '42501' using message = tg_argv[0];
+  raise exception using message = tg_argv[0], errcode = coalesce(tg_argv[1], '42501'), hint = coalesce(tg_argv[2], '');
 end
 $$;
 comment on function private.refuse_change() is
-  'Refuses a change with this message, by the owner of the table too, but what a trigger deletes, as that of a
-foreign key.';
+  'Refuses a change with this message, code and hint, by the owner of the table too, but what a trigger deletes, as that
+of a foreign key.';
 
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)

@@ -25,9 +25,11 @@ create table public.profiles (
   show_answers boolean not null default true,
   languages text
     constraint "languages has at most 200 characters" check (char_length(languages) <= 200)
-    constraint "languages is one line that shows something" check (private.is_line(languages))
+    constraint "languages is one line that shows something" check (private.is_line(languages)),
+  is_hidden boolean not null default false
 );
 comment on table public.profiles is 'Others see one only while is_searchable is true and the user active.';
+comment on column public.profiles.is_hidden is 'Whether an admin has hidden it, until public.lift_restriction().';
 alter table public.profiles enable row level security;
 
 create policy "users read their own profile" on public.profiles
@@ -35,6 +37,11 @@ create policy "users read their own profile" on public.profiles
   using (user_id = (select private.my_id()));
 
 grant select on public.profiles to authenticated;
+
+create trigger keep_profile_hidden
+  before insert or update of is_searchable on public.profiles
+  for each row when (new.is_searchable and new.is_hidden)
+  execute function private.refuse_change('An administrator has hidden this profile', 'PT403', 'hidden');
 
 create function api.get_me()
 returns json
@@ -102,12 +109,10 @@ grant to write.';
 
 create function api.set_searchable(searchable boolean)
 returns json
-language plpgsql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 as $$
-begin
-  perform api.update_profile(jsonb_build_object('is_searchable', searchable));
-  return json_build_object('is_searchable', set_searchable.searchable);
-end
+  select json_build_object('is_searchable', me #> '{Profile,is_searchable}')
+  from api.update_profile(jsonb_build_object('is_searchable', searchable)) as me
 $$;
 comment on function api.set_searchable(boolean) is 'Lists the caller in the search. Definer, as update_profile.';
 

@@ -47,14 +47,9 @@ profile: concurrent replacements would end with the union of both sets.';
 
 create function api.set_interests(wanted jsonb)
 returns json
-language plpgsql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 as $$
-declare
-  me constant json := api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids'));
-begin
-  return json_build_object(
-    'id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}'
-  );
-end
+  select json_build_object('id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}')
+  from api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids')) as me
 $$;
 comment on function api.set_interests(jsonb) is 'Sets the caller''s interests to {ids}. Definer, as update_profile.';

@@ -53,7 +53,7 @@ begin
   select *
   from jsonb_populate_record(
     null::public.profiles,
-    '{"is_searchable": false, "show_answers": true}' || jsonb_strip_nulls(fields)
+    '{"is_searchable": false, "show_answers": true, "is_hidden": false}' || jsonb_strip_nulls(fields)
       || jsonb_build_object('id', sign_up.profile_id, 'user_id', sign_up.user_id)
   );
   perform private.replace_interests(sign_up.profile_id, nullif(fields -> 'interest_ids', 'null'));

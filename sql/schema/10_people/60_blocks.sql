@@ -58,16 +58,13 @@ create function api.list_blocks()
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(
-    json_agg(
-      json_build_object('user_id', users.id, 'name', users.name, 'createdAt', private.iso(blocks.created_at))
-      order by blocks.created_at desc, users.id desc
-    ),
-    '[]'
-  )
-  from private.blocks
-  join public.users on users.id = blocks.blocked_id
-  where blocks.blocker_id = (select private.my_id())
+  select to_json(array(
+    select json_build_object('user_id', users.id, 'name', users.name, 'createdAt', private.iso(blocks.created_at))
+    from private.blocks
+    join public.users on users.id = blocks.blocked_id
+    where blocks.blocker_id = (select private.my_id())
+    order by blocks.created_at desc, users.id desc
+  ))
 $$;
 comment on function api.list_blocks() is
   'Whom the caller has blocked: [{user_id, name, createdAt}], latest first. Definer, because callers cannot read that.';

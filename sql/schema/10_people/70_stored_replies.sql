@@ -16,11 +16,9 @@ alter table private.stored_replies enable row level security;
 
 create function private.hash_request(request jsonb)
 returns bytea
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'));
-end
+  select sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'))
 $$;
 comment on function private.hash_request(jsonb) is 'What tells a repeat from another request with the same key.';
 

@@ -141,26 +141,20 @@ create function api.get_conversation(conversation bigint)
 returns json
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-  moment constant timestamptz := private.present();
 begin
   perform private.require_participant(conversation);
   return (
     select json_build_object(
       'id', id, 'Voyager', voyager, 'Local', local,
-      'Reservations', (
-        select coalesce(
-          json_agg(
-            json_build_object(
-              'id', id, 'title', title, 'price', price, 'date', private.iso(date),
-              'status', (private.reservation_at(reservations, moment)).status
-            )
-            order by date, id
-          ),
-          '[]'
+      'Reservations', array(
+        select json_build_object(
+          'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+          'status', (private.reservation_at(reservations, moment)).status
         )
         from public.reservations
+        cross join private.present() as moment
         where conversation_id = conversation
+        order by date, id
       )
     )
     from private.participants_of(array[conversation])

@@ -113,33 +113,29 @@ begin
   end if;
   -- One row more than the page, to know whether another page follows. One query for both orders was a tenth dearer.
   if oldest_first then
-    select array_agg(
-      private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
-      order by entry.id
-    )
-    into listed
-    from (
-      select *
-      from public.messages
-      where conversation_id = conversation and id > after_id
-      order by id
-      limit page_limit + 1
-      offset page_offset
-    ) as entry;
+    listed := array(
+      select private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id > after_id
+        order by id
+        limit page_limit + 1
+        offset page_offset
+      ) as entry
+    );
   else
-    select array_agg(
-      private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
-      order by entry.id desc
-    )
-    into listed
-    from (
-      select *
-      from public.messages
-      where conversation_id = conversation and id < before_id
-      order by id desc
-      limit page_limit + 1
-      offset page_offset
-    ) as entry;
+    listed := array(
+      select private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id < before_id
+        order by id desc
+        limit page_limit + 1
+        offset page_offset
+      ) as entry
+    );
   end if;
   if (page ->> 'states')::boolean then
     return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
@@ -154,11 +150,9 @@ page takes 300.';
 
 create function private.hash_message(message public.messages)
 returns bytea
-language plpgsql immutable security invoker set search_path = ''
+language sql immutable security invoker set search_path = ''
 as $$
-begin
-  return private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment));
-end
+  select private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment))
 $$;
 comment on function private.hash_message(public.messages) is 'What tells a repeat from another message with its key.';
 

@@ -102,8 +102,7 @@ begin
   where old.client_id is not null and old.edited_at is null
   on conflict do nothing;
   perform private.record_change(
-    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
-    previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
+    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed'
   );
   perform private.notify(
     event => 'message.changed', conversation => new.conversation_id, subject => new.id, by_id => new.user_id

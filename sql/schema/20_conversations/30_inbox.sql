@@ -54,6 +54,10 @@ begin
   set
     last_message_id = coalesce(latest.id, 0),
     active_at = coalesce(latest.created_at, conversations.created_at),
+    unread = (
+      select count(*) from public.messages
+      where conversation_id = conversation and messages.user_id <> entries.user_id and not read
+    ),
     has_written = has_written or exists (
       select from public.messages where conversation_id = conversation and messages.user_id = entries.user_id
     )
@@ -69,7 +73,8 @@ begin
 end
 $$;
 comment on function private.refresh_entries(bigint) is
-  'Reads latest message and activity again after an admin has changed them. Unmarks nobody who has written.';
+  'Reads latest message and activity, and counts what is unread, after messages were read or an admin has changed them.
+Unmarks nobody who has written.';
 
 create function private.handle_conversation()
 returns trigger
@@ -78,13 +83,7 @@ as $$
 declare
   leaving bigint[];
 begin
-  if tg_op = 'INSERT' then
-    insert into private.inbox_entries (conversation_id, user_id, active_at)
-    values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at);
-    return null;
-  end if;
-  perform private.refresh_entries(new.id);
-  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+  if tg_op = 'UPDATE' then
     leaving := array_remove(array_remove(array[old.voyager_id, old.local_id], new.voyager_id), new.local_id);
     if exists (
       select from public.messages where conversation_id = new.id and user_id = any (leaving)
@@ -95,15 +94,15 @@ begin
         message = 'a message or reservation would be without its participant',
         constraint = 'whoever has written or agreed must stay a participant';
     end if;
-    update private.inbox_entries set archived_id = null where conversation_id = new.id;
-    -- The row of whoever leaves goes to whoever comes, with its count, so that who marks messages as read meanwhile
-    -- finds it. A count of what this transaction sees would miss that.
-    update private.inbox_entries
-    set user_id = newcomer, has_written = false, is_pinned = false, muted_until = null
-    from unnest(
-      leaving, array_remove(array_remove(array[new.voyager_id, new.local_id], old.voyager_id), old.local_id)
-    ) as change (leaver, newcomer)
-    where conversation_id = new.id and user_id = leaver;
+    -- First, as it locks both rows in their order.
+    update private.inbox_entries set archived_id = null where conversation_id = new.id and leaving <> '{}';
+    delete from private.inbox_entries where conversation_id = new.id and user_id = any (leaving);
+  end if;
+  insert into private.inbox_entries (conversation_id, user_id, active_at)
+  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at)
+  on conflict do nothing;
+  if tg_op = 'UPDATE' then
+    perform private.refresh_entries(new.id);
   end if;
   return null;
 end

@@ -65,7 +65,6 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   page_limit constant bigint := (page ->> 'limit')::bigint;
-  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed private.conversation_state[];
 begin
   -- One more than the page, as in list_messages.
@@ -73,7 +72,7 @@ begin
     select private.to_state(entries)
     from private.inbox_entries as entries
     where user_id = (select private.my_id())
-      and conversation_id < before_id
+      and conversation_id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
       -- The condition of the index; what is archived may have come back since, and a mute may have ended.
       and (archived_id is not null or is_pinned or muted_until is not null)
       and (is_archived or is_pinned or muted_until > now())

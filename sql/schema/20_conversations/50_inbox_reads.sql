@@ -29,27 +29,6 @@ comment on function private.latest_entries_of(bigint, boolean, bigint[], timesta
   'At least the max_rows entries of an inbox after this time and id, if there are as many: so many archived ones and so
 many others, because Postgres does not merge parts of a union that have a condition each. Inlined, as to_state.';
 
-create function private.print_latest(message public.messages, with_states boolean)
-returns text
-language sql stable security invoker
-as $$
-  select pg_catalog.format(
-    '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
-    message.id, pg_catalog.to_json(message.content), message.user_id, pg_catalog.to_json(message.read),
-    private.iso(message.created_at),
-    case
-      when with_states then pg_catalog.format(
-        ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s',
-        coalesce(message.attachment::text, 'null'),
-        coalesce(pg_catalog.to_json(private.iso(message.edited_at))::text, 'null'),
-        coalesce(pg_catalog.to_json(private.iso(message.deleted_at))::text, 'null')
-      )
-    end
-  )
-$$;
-comment on function private.print_latest(public.messages, boolean) is
-  'The JSON of a message in the list of conversations. As to_contact.';
-
 create function api.list_conversations(
   page_limit integer, page_offset bigint, emails text, archived boolean default null,
   pinned_first boolean default false, with_partner boolean default false, with_states boolean default false
@@ -124,7 +103,19 @@ begin
       page.id, page.voyager_id, page.local_id,
       case me when page.voyager_id then myself else printed end,
       case me when page.local_id then myself else printed end,
-      case when messages.id is not null then private.print_latest(messages, with_states) end,
+      case
+        when messages.id is not null then format(
+          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
+          messages.id, to_json(content), messages.user_id, to_json(read), private.iso(messages.created_at),
+          case
+            when with_states then format(
+              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s', coalesce(attachment::text, 'null'),
+              coalesce(to_json(private.iso(edited_at))::text, 'null'),
+              coalesce(to_json(private.iso(deleted_at))::text, 'null')
+            )
+          end
+        )
+      end,
       private.iso(page.created_at),
       case
         when with_partner then format(

@@ -51,47 +51,24 @@ create trigger handle_new_message
   after insert on public.messages
   for each row execute function private.handle_new_message();
 
-create function private.add_unread(conversation bigint, sender bigint, amount bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  update private.inbox_entries set unread = unread + amount where conversation_id = conversation and user_id <> sender;
-end
-$$;
-comment on function private.add_unread(bigint, bigint, bigint) is
-  'Counts a sender''s messages as unread, or no more. Only differences are ever written: a count of what one transaction
-sees would miss what another has not committed.';
-
 create function private.handle_changed_messages()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- The entries before the counts, because that locks both of a conversation in the order in which a send does.
   if tg_op = 'DELETE' then
     perform private.refresh_entries(conversation_id)
     from (select distinct conversation_id from old_rows) as shortened
     order by conversation_id;
-    perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
-    from old_rows
-    where not read
-    group by conversation_id, user_id
-    order by conversation_id, user_id;
     perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
     return null;
   end if;
 
   perform private.refresh_entries(conversation_id)
-  from (
-    select distinct conversation_id
-    from old_rows
-    full join new_rows using (id, conversation_id, user_id, created_at)
-    where old_rows.id is null or new_rows.id is null
-  ) as moved
+  from (select conversation_id from old_rows union select conversation_id from new_rows) as concerned
   order by conversation_id;
   -- An admin may give a message to the other participant, or move it to another conversation of its sender.
-  if found and exists (
+  if exists (
     select from new_rows
     where not exists (
       select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
@@ -100,23 +77,9 @@ begin
     raise check_violation using
       message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
   end if;
-  -- Always in the order of ids, so that two such statements do not wait for each other.
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
-  from (
-    select conversation_id, user_id, -1 as amount from old_rows where not read
-    union all
-    select conversation_id, user_id, 1 from new_rows where not read
-  ) as changes
-  group by conversation_id, user_id
-  having sum(amount) <> 0
-  order by conversation_id, user_id;
-
   perform private.record_change(
     'read', marked.conversation_id, marked.id, event => 'message.read',
-    actor => case marked.user_id when voyager_id then local_id else voyager_id end,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    )
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
   )
   from (
     select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
@@ -162,21 +125,10 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  insert into private.inbox_entries as entry (conversation_id, user_id, last_message_id, active_at, unread, has_written)
-  select
-    conversations.id, person, coalesce(max(messages.id), 0),
-    coalesce((select created_at from public.messages as latest where id = max(messages.id)), conversations.created_at),
-    count(*) filter (where messages.user_id <> person and not read), coalesce(bool_or(messages.user_id = person), false)
-  from public.conversations
-  cross join unnest(array[voyager_id, local_id]) as person
-  left join public.messages on conversation_id = conversations.id
-  group by conversations.id, person
-  on conflict (conversation_id, user_id) do update
-  set
-    last_message_id = excluded.last_message_id, active_at = excluded.active_at, unread = excluded.unread,
-    has_written = entry.has_written or excluded.has_written
-  where (entry.last_message_id, entry.active_at, entry.unread, entry.has_written) is distinct from
-    (excluded.last_message_id, excluded.active_at, excluded.unread, entry.has_written or excluded.has_written);
+  insert into private.inbox_entries (conversation_id, user_id, active_at)
+  select id, unnest(array[voyager_id, local_id]), created_at from public.conversations
+  on conflict do nothing;
+  perform private.refresh_entries(id) from public.conversations;
 end
 $$;
 comment on function private.rebuild_inbox() is

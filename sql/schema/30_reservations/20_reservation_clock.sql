@@ -48,11 +48,9 @@ comment on function private.add_to_history(public.reservations, bigint, text) is
 
 create function private.lock_host(host bigint)
 returns void
-language plpgsql volatile security invoker set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
-end
+  select pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0))
 $$;
 comment on function private.lock_host(bigint) is
   'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
@@ -85,10 +83,8 @@ begin
     new.status := case when new.status = old.status then settled.status else new.status end;
     new.updated_at := moment;
     if settled.status <> old.status
-      and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
-        is not distinct from (
-          old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
-        ) then
+      and (new.conversation_id, new.revision, new.status, new.host_id)
+        = (old.conversation_id, old.revision, settled.status, old.host_id) then
       new.updated_at := settled.updated_at;
     elsif settled.status <> old.status then
       -- An admin was quicker than the schedule. The step of the clock comes first.
@@ -123,8 +119,8 @@ declare
   step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
 begin
   if tg_op <> 'DELETE'
-    and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
-      is distinct from (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id) then
+    and (new.conversation_id, new.revision, new.status, new.host_id)
+      is distinct from (old.conversation_id, old.revision, old.status, old.host_id) then
     perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
   end if;
   perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
@@ -180,11 +176,8 @@ time of the whole step, so that nothing becomes due during it.';
 
 create function private.settle_reservations()
 returns integer
-language plpgsql volatile security invoker set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
-declare
-  settled integer;
-begin
   with due as materialized (
     select id
     from public.reservations
@@ -193,12 +186,12 @@ begin
     limit 500
     -- What somebody is about to change is left for the next time.
     for no key update skip locked
-  )
+  ),
   -- prepare_reservation sets the status.
-  update public.reservations set status = reservations.status from due where reservations.id = due.id;
-  get diagnostics settled = row_count;
-  return settled;
-end
+  settled as (
+    update public.reservations set status = reservations.status from due where reservations.id = due.id returning due.id
+  )
+  select count(*)::integer from settled
 $$;
 comment on function private.settle_reservations() is
   'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';

@@ -7,16 +7,14 @@ create type private.reservation_view as (
 
 create function private.to_reservation_view(reservation public.reservations)
 returns private.reservation_view
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return row(
+  select row(
     reservation.id, reservation.conversation_id, reservation.title, reservation.price,
     private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
     reservation.offered_by, reservation.revision, private.iso(reservation.created_at),
     private.iso(reservation.updated_at)
-  )::private.reservation_view;
-end
+  )::private.reservation_view
 $$;
 comment on function private.to_reservation_view(public.reservations) is 'A settled reservation as endpoints show it.';
 
@@ -166,40 +164,12 @@ create function api.counter_reservation(
   conversation bigint, reservation bigint, revision integer, changes jsonb, first_contact_limit integer default null
 )
 returns json
-language plpgsql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 as $$
-begin
-  return api.step_reservation(
+  select api.step_reservation(
     conversation => conversation, reservation => reservation, step => 'counter', note => null, revision => revision,
     first_contact_limit => first_contact_limit, changes => changes
-  );
-end
+  )
 $$;
 comment on function api.counter_reservation(bigint, bigint, integer, jsonb, integer) is
   'Takes the step counter. Definer, as step_reservation.';
-
-create function private.cancel_reservations_of(person bigint, by_id bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  reservation public.reservations;
-begin
-  for reservation in
-    select *
-    from public.reservations
-    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
-      and due_at > moment
-    order by id
-    for no key update
-  loop
-    reservation.status := 'cancelled';
-    perform private.write_reservation(
-      reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
-    );
-  end loop;
-end
-$$;
-comment on function private.cancel_reservations_of(bigint, bigint) is
-  'Cancels what a person has pending or accepted, and leaves to the clock what has ended by now.';

@@ -1,26 +1,17 @@
 -- What the participants read of reservations: always the status of this moment.
 create function private.reservations_with_history(conversation bigint, reservation bigint)
 returns table (body json)
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-declare
-  moment constant timestamptz := private.present();
-begin
-  return query
-    select row_to_json(entry)
-    from (
-      select view.*, history.steps as history
-      from public.reservations as stored
-      cross join lateral private.reservation_at(stored, moment) as settled
-      cross join lateral private.to_reservation_view(settled) as view
-      cross join lateral (
-        select json_agg(
-          json_build_object(
-            'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
-            'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
-          )
-          order by step.id nulls last
-        ) as steps
+  select row_to_json(entry)
+  from (
+    select
+      view.*,
+      array(
+        select json_build_object(
+          'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
+          'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
+        )
         from (
           select id, status, by_id, note, title, price, date, ends_at, created_at
           from public.reservation_history
@@ -32,11 +23,15 @@ begin
             settled.updated_at
           where settled.status <> stored.status
         ) as step
+        order by step.id nulls last
       ) as history
-      where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
-      order by stored.date, stored.id
-    ) as entry;
-end
+    from public.reservations as stored
+    cross join private.present() as moment
+    cross join lateral private.reservation_at(stored, moment) as settled
+    cross join lateral private.to_reservation_view(settled) as view
+    where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
+    order by stored.date, stored.id
+  ) as entry
 $$;
 comment on function private.reservations_with_history(bigint, bigint) is
   'One reservation of a conversation, or all by date if its id is null, each with its steps up to now, oldest first.';
@@ -65,10 +60,7 @@ as $$
 declare
   moment constant timestamptz := private.present();
   page_limit constant integer := (page ->> 'limit')::integer;
-  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   wanted constant text := page ->> 'status';
-  from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
-  to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
   listed json[];
 begin
   with mine as materialized (
@@ -76,8 +68,9 @@ begin
     select reservations as entry, reservations.id, reservations.conversation_id
     from public.reservations
     where reservations.conversation_id = any (array(select private.my_conversations()))
-      and reservations.id < before_id
-      and reservations.date >= from_date and reservations.date < to_date
+      and reservations.id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
+      and reservations.date >= coalesce((page ->> 'from')::timestamptz, '-infinity')
+      and reservations.date < coalesce((page ->> 'to')::timestamptz, 'infinity')
       and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
     order by reservations.id desc
     limit page_limit + 1

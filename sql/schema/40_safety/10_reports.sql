@@ -98,10 +98,9 @@ begin
     return reply;
   end if;
   if message is not null then
-    select messages.user_id into subject
+    select user_id into subject
     from public.messages
-    join public.conversations on conversations.id = messages.conversation_id
-    where messages.id = message and me in (voyager_id, local_id);
+    where id = message and conversation_id in (select private.my_conversations());
     if not found then
       raise sqlstate 'PT404' using message = 'Message not found';
     end if;
@@ -159,7 +158,6 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   page_limit constant integer := (page ->> 'limit')::integer;
-  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   listed json[];
 begin
   -- One more than the page, as in list_messages.
@@ -169,7 +167,7 @@ begin
       'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
     )
     from public.reports
-    where reporter_id = (select private.my_id()) and id < before_id
+    where reporter_id = (select private.my_id()) and id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
     order by id desc limit page_limit + 1
   );
   return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);

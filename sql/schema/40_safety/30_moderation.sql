@@ -17,44 +17,17 @@ create table public.moderation_log (
 comment on table public.moderation_log is 'What admins did: who, when and why. Append-only, also for its owner.';
 create index moderation_log_report_id_idx on public.moderation_log (report_id);
 create index moderation_log_user_id_idx on public.moderation_log (user_id);
-
-create table public.hidden_profiles (
-  user_id bigint primary key references public.users (id) on delete cascade,
-  hidden_at timestamptz not null default clock_timestamp()
-);
-comment on table public.hidden_profiles is
-  'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
-
 alter table public.moderation_log enable row level security;
-alter table public.hidden_profiles enable row level security;
 
 create trigger protect_moderation_log
   before update or delete or truncate on public.moderation_log
   for each statement execute function private.refuse_change('The moderation log is append-only');
 
-create function private.keep_profile_hidden()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if exists (select from public.hidden_profiles where user_id = new.user_id) then
-    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile', hint = 'hidden';
-  end if;
-  return new;
-end
-$$;
-comment on function private.keep_profile_hidden() is
-  'Refuses to make a hidden profile searchable, whoever tries. Definer, because callers cannot read hidden_profiles.';
-
-create trigger keep_profile_hidden
-  before insert or update of is_searchable on public.profiles
-  for each row when (new.is_searchable) execute function private.keep_profile_hidden();
-
 create view public.moderation_queue with (security_invoker = true) as
 select
   reports.id as report, person.name as person, reports.reason, reports.note,
   earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
-  exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+  exists (select from public.profiles where profiles.user_id = person.id and profiles.is_hidden) as is_hidden,
   person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
   person.id as person_id, reporter.id as reporter_id
 from public.reports
@@ -122,14 +95,10 @@ begin
     update public.users
     set is_active = not is_on
     where id = person and is_active = is_on and confirmed_at is not null and erased_at is null;
-  elsif is_on then
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
-    -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id)
-    select id from public.users where id = person and erased_at is null
-    on conflict do nothing;
   else
-    delete from public.hidden_profiles where user_id = person;
+    update public.profiles
+    set is_hidden = is_on, is_searchable = is_searchable and not is_on
+    where user_id = person and is_hidden <> is_on;
   end if;
   return found;
 end
@@ -175,16 +144,14 @@ because the secret key has no grant to write reports: every decision is logged.'
 
 create function private.warnings_of(person bigint)
 returns jsonb
-language plpgsql stable security invoker set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
-begin
-  return to_jsonb(array(
+  select to_jsonb(array(
     select jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at))
     from public.reports
     where user_id = person and is_told
     order by resolved_at desc
-  ));
-end
+  ))
 $$;
 comment on function private.warnings_of(bigint) is
   'What moderators have warned a person of, the latest first: all that the person learns of a report.';
@@ -196,10 +163,9 @@ returns table (
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  about public.reports;
+  about constant public.reports := (select reports from public.reports where id = report);
 begin
-  select * into about from public.reports where id = report;
-  if not found then
+  if about.id is null then
     raise sqlstate 'PT404' using message = 'Report not found';
   end if;
   perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);

@@ -20,11 +20,10 @@ begin
         when users.is_active then 'active'
         else 'suspended'
       end,
-      hidden.user_id is not null, coalesce(profiles.is_searchable, false), bio, location, role, users.created_at,
+      coalesce(is_hidden, false), coalesce(is_searchable, false), bio, location, role, users.created_at,
       about.reports, about.upheld
     from public.users
     left join public.profiles on profiles.user_id = users.id
-    left join public.hidden_profiles as hidden on hidden.user_id = users.id
     cross join lateral (
       select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
       from public.reports where reports.user_id = users.id
@@ -35,7 +34,7 @@ begin
       )
       and (
         restricted is not true
-        or hidden.user_id is not null
+        or is_hidden
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
     order by users.id desc limit 50;

@@ -39,8 +39,7 @@ comment on materialized view private.changes_origin is
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
 create function private.record_change(
-  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null, event text default null,
-  previous_id bigint default null
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null, event text default null
 )
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -60,13 +59,16 @@ begin
   values (one, other, record_change.kind, conversation, entity);
   if event is not null then
     perform private.broadcast_to_users(
-      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
-      one => one, other => other
+      event => event, conversation => conversation, id => entity, user_id => actor, one => one, other => other,
+      previous_id => (
+        select max(id) from public.messages
+        where kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
+      )
     );
   end if;
 end
 $$;
-comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text, bigint) is
+comment on function private.record_change(private.change_kind, bigint, bigint, bigint, text) is
   'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
 them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 

@@ -15,31 +15,10 @@ create type private.change_cursor as (
 comment on type private.change_cursor is
   'What a cursor holds. Unsigned: whoever makes one up asks for their own changes.';
 
-create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
-returns pg_snapshot
-language plpgsql immutable security invoker set search_path = ''
-as $$
-declare
-  running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
-begin
-  if cardinality(running) <= max_running then
-    return snapshot;
-  end if;
-  return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1], array_to_string(running[:max_running], ',')
-  )::pg_snapshot;
-end
-$$;
-comment on function private.bounded_snapshot(pg_snapshot, integer) is
-  'The snapshot, or an older one with fewer running transactions, so that a cursor fits into a URL. The next page shows
-the rest.';
-
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
 language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  origin_id constant bigint := (select last_id from private.changes_origin);
 begin
   return (
     select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
@@ -47,7 +26,7 @@ begin
     where reader_id = person
       and xid < pg_snapshot_xmax(snapshot)
       and pg_visible_in_snapshot(xid, snapshot)
-      and id > origin_id
+      and id > (select last_id from private.changes_origin)
     order by xid desc, id desc limit 1
   );
 end
@@ -106,12 +85,18 @@ set enable_seqscan = off
 as $$
 declare
   me constant bigint := private.my_id();
-  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
-  origin_id constant bigint := (select last_id from private.changes_origin);
+  present pg_snapshot := pg_current_snapshot();
+  running constant xid8[] := array(select pg_snapshot_xip(present) order by 1);
   cursor private.change_cursor;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
+  -- An older one with fewer running transactions, so that a cursor fits into a URL. The next page shows the rest.
+  if cardinality(running) > 100 then
+    present := format(
+      '%s:%s:%s', pg_snapshot_xmin(present), running[101], array_to_string(running[:100], ',')
+    )::pg_snapshot;
+  end if;
   if after is not null then
     cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
@@ -124,7 +109,7 @@ begin
         and xid < pg_snapshot_xmax(cursor.target)
         and pg_visible_in_snapshot(xid, cursor.target)
         and not pg_visible_in_snapshot(xid, cursor.seen)
-        and id > origin_id
+        and id > (select last_id from private.changes_origin)
       order by xid, id limit page_limit + 1
     );
     more := cardinality(page) > page_limit;

@@ -60,10 +60,8 @@ nothing. Definer, as list_devices.';
 
 create function api.delete_device(device uuid)
 returns void
-language plpgsql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 as $$
-begin
-  delete from private.devices where user_id = private.my_id() and id = device;
-end
+  delete from private.devices where user_id = private.my_id() and id = device
 $$;
 comment on function api.delete_device(uuid) is 'Removes a caller''s device, if it is there. Definer, as list_devices.';

@@ -44,24 +44,19 @@ comment on function private.notification_settings_of(bigint) is
 
 create function api.get_notification_settings()
 returns json
-language plpgsql stable security definer set search_path = ''
+language sql stable security definer set search_path = ''
 as $$
-declare
-  chosen constant private.notification_settings := private.notification_settings_of(private.my_id());
-begin
-  return json_build_object(
-    'push', chosen.push, 'email', chosen.email,
-    'delay_minutes', coalesce(
-      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
-    ),
+  select json_build_object(
+    'push', push, 'email', email, 'delay_minutes', coalesce(delay_minutes, ceil(delay_seconds / 60.0)::integer),
     'quiet_hours', case
-      when chosen.time_zone is not null then json_build_object(
-        'from', left(chosen.quiet_from::text, 5), 'to', left(chosen.quiet_to::text, 5), 'time_zone', chosen.time_zone
+      when time_zone is not null then json_build_object(
+        'from', left(quiet_from::text, 5), 'to', left(quiet_to::text, 5), 'time_zone', time_zone
       )
     end,
-    'previews', chosen.previews
-  );
-end
+    'previews', previews
+  )
+  from private.notification_settings_of(private.my_id())
+  cross join private.outbox_settings
 $$;
 comment on function api.get_notification_settings() is
   'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';

@@ -2,11 +2,9 @@
 -- once more whether it is wanted (60_notification_claims.sql), commits, sends, and says what became of it.
 create function private.back_off(failures integer)
 returns interval
-language plpgsql volatile security invoker set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
-begin
-  return interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2);
-end
+  select interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2)
 $$;
 comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a

@@ -39,13 +39,11 @@ declare
     last_id => entry.subject_id
   );
   chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
-  device private.devices;
+  device constant private.devices := (
+    select devices from private.devices where user_id = entry.user_id and id = entry.device_id
+  );
 begin
-  select * into device from private.devices where user_id = entry.user_id and id = entry.device_id;
-  if not found or notice.id is null or not chosen.push then
-    return null;
-  end if;
-  return json_build_object(
+  return case when device.id is not null and notice.id is not null and chosen.push then json_build_object(
     'id', entry.id, 'receivers', private.push_receivers(device), 'endpoint', device.endpoint,
     'keys', json_build_object('p256dh', device.p256dh, 'auth', device.auth), 'subject', entry.subject_id,
     'request', entry.request,
@@ -60,7 +58,7 @@ begin
       'date', private.iso(notice.date),
       'text', case when chosen.previews then private.quote(notice.content, 160) end
     )
-  );
+  ) end;
 end
 $$;
 comment on function private.push_job(private.outbox) is
@@ -71,11 +69,10 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  recipient public.users;
+  recipient constant public.users := (select users from public.users where id = entry.user_id);
   chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
   conversations json;
 begin
-  select * into recipient from public.users where id = entry.user_id;
   with notices as materialized (
     select
       conversation_id, unread, null::bigint as step_id,
@@ -115,14 +112,11 @@ begin
   )
   into conversations
   from told;
-  if not chosen.email or recipient.email = '' or conversations is null then
-    return null;
-  end if;
-  return json_build_object(
+  return case when chosen.email and recipient.email <> '' and conversations is not null then json_build_object(
     'id', entry.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', entry.key,
     'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
     'time_zone', chosen.time_zone, 'conversations', conversations, 'request', entry.request
-  );
+  ) end;
 end
 $$;
 comment on function private.mail_job(private.outbox) is
@@ -159,13 +153,10 @@ begin
     when 'user.erased' then
       data := json_build_object('user_id', entry.subject_id);
   end case;
-  if data is null then
-    return null;
-  end if;
-  return json_build_object(
+  return case when data is not null then json_build_object(
     'id', entry.id, 'key', entry.key, 'type', entry.event, 'timestamp', private.iso(entry.created_at), 'data', data,
     'request', entry.request
-  );
+  ) end;
 end
 $$;
 comment on function private.webhook_job(private.outbox) is

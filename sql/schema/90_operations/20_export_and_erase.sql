@@ -1,31 +1,4 @@
 -- Privacy: exporting all data of a user, and erasing a user.
-create function private.export_conversations(ids bigint[], emails text)
-returns table (id bigint, voyager_id bigint, voyager json, local json, body text)
-language sql stable security invoker set search_path = ''
-as $$
-  select
-    pair.id, pair.voyager_id, pair.voyager, pair.local,
-    json_build_object(
-      'id', pair.id, 'voyager_id', pair.voyager_id, 'local_id', pair.local_id,
-      'Voyager', private.to_contact(voyagers, pair.id, emails, cut_off)::json,
-      'Local', private.to_contact(locals, pair.id, emails, cut_off)::json,
-      'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
-      'createdAt', private.iso(pair.created_at),
-      'state', (
-        select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
-        from private.inbox_entries as mine
-        cross join lateral private.to_state(mine) as state
-        where mine.conversation_id = pair.id and mine.user_id = private.my_id()
-      )
-    )::text
-  from private.participants_of(ids) as pair
-  join public.users as voyagers on voyagers.id = pair.voyager_id
-  join public.users as locals on locals.id = pair.local_id
-  cross join coalesce(private.blocked_users_of(private.my_id()), '{}') as cut_off
-$$;
-comment on function private.export_conversations(bigint[], text) is
-  'Conversations as the export has them, without their messages; voyager and local as the senders of these.';
-
 create function api.export_me(place jsonb, emails text)
 returns text
 language plpgsql stable security definer
@@ -40,11 +13,12 @@ declare
   -- In the place of a conversation the reports, which come last: the largest integer of JSON.
   of_reports constant bigint := 9007199254740991;
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
-  after_id bigint := (place ->> 'message')::bigint;
+  -- What was printed last of a list: 0 is its beginning, -1 nothing.
+  after_id bigint := coalesce((place ->> 'message')::bigint, -1);
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
   list record;
-  page record;
+  entry record;
   next_place jsonb;
 begin
   if place is null then
@@ -54,8 +28,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'profile', to_jsonb(profiles) - 'is_hidden', 'interests', private.interests_of(profiles.id),
+      'blocks', api.list_blocks(), 'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )::text, -1) || ',"conversations":['
@@ -63,65 +37,82 @@ begin
     join public.profiles on profiles.user_id = users.id
     where users.id = private.my_id());
   end if;
+  <<lists>>
   for list in
-    select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
-    -- Each conversation counts as one message, except the first if it goes on: then one more fits into a piece. And the
-    -- next, to know that it does not.
-    from private.export_conversations(array(
-      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 2
-    ), emails)
+    select
+      pair.id, voyager_id, voyager, local,
+      left(json_build_object(
+        'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
+        'Voyager', private.to_contact(voyagers, pair.id, emails, cut_off)::json,
+        'Local', private.to_contact(locals, pair.id, emails, cut_off)::json,
+        'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
+        'createdAt', private.iso(pair.created_at),
+        'state', (
+          select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+          from private.inbox_entries as mine
+          cross join lateral private.to_state(mine) as state
+          where mine.conversation_id = pair.id and mine.user_id = private.my_id()
+        )
+      )::text, -1) || ',"messages":[' as head
+    -- The beginning of each counts as a message, except of the first if it goes on: then one more fits into a piece.
+    from private.participants_of(array(
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 1
+    )) as pair
+    join public.users as voyagers on voyagers.id = voyager_id
+    join public.users as locals on locals.id = local_id
+    cross join coalesce(private.blocked_users_of(private.my_id()), '{}') as cut_off
     union all
     select of_reports, null, null, null, '],"reports":['
     order by id
   loop
-    if list.id > at_list or after_id is null then
-      if remaining <= 0 then
-        next_place := jsonb_build_object('conversation', list.id);
-        exit;
-      end if;
-      pieces := pieces || (case when list.id < of_reports then separator else '' end || list.head);
-      after_id := 0;
-      remaining := remaining - 1;
+    if list.id > at_list then
+      after_id := -1;
     end if;
-    separator := ',';
-    if list.id < of_reports then
-      select
-        string_agg(
+    for entry in
+      select 0 as id, case when list.id < of_reports then separator else '' end || list.head as body
+      where after_id = -1
+      union all
+      (
+        select
+          messages.id,
           case
             when coalesce(edited_at, deleted_at) is null then to_json(shown)
             else (private.with_states(array[shown]))[1]
-          end::text,
-          ',' order by message.id
-        ) as bodies, count(*) as length, max(message.id) as last_id
-      into page
-      from (
-        select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
-      ) as message
-      cross join lateral (
-        select private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end)
-      ) as view (shown);
-    else
-      select
-        string_agg(json_build_object(
+          end::text
+        from public.messages
+        cross join lateral (
+          select
+            private.to_message_view(messages, case user_id when list.voyager_id then list.voyager else list.local end)
+        ) as view (shown)
+        where conversation_id = list.id and messages.id > after_id
+        order by messages.id
+        limit remaining
+      )
+      union all
+      (
+        select id, json_build_object(
           'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
           'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
           'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
-      into page
-      from (
-        select * from public.reports
-        where reporter_id = private.my_id() and id > after_id
-        order by id limit remaining + 1
-      ) as report;
-    end if;
-    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
-    if page.length > remaining then
-      next_place := jsonb_build_object('conversation', list.id, 'message', page.last_id);
-      exit;
-    end if;
+        )::text
+        from public.reports
+        where list.id = of_reports and reporter_id = private.my_id() and id > after_id
+        order by id
+        limit remaining
+      )
+      order by id
+    loop
+      pieces := pieces || (case when after_id > 0 then ',' else '' end || entry.body);
+      after_id := entry.id;
+      remaining := remaining - 1;
+      if remaining = 0 then
+        next_place := jsonb_build_object('conversation', list.id, 'message', after_id);
+        exit lists;
+      end if;
+    end loop;
     -- The end of a conversation, and of the document.
     pieces := pieces || ']}'::text;
-    remaining := remaining - page.length;
+    separator := ',';
   end loop;
   perform private.set_response_metadata(jsonb_build_object('place', next_place));
   return array_to_string(pieces, '');
@@ -140,9 +131,11 @@ declare
   -- Null for an admin.
   me constant bigint := private.my_id();
   account constant uuid := (select auth_id from public.users where id = person);
+  moment timestamptz;
   profile bigint;
   address text;
   words tsvector;
+  reservation public.reservations;
   erasure text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
@@ -160,7 +153,19 @@ begin
   if not found then
     return false;
   end if;
-  perform private.cancel_reservations_of(person, me);
+  moment := private.present();
+  for reservation in
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      -- What has ended by now is left to the clock.
+      and due_at > moment
+    order by id
+    for no key update
+  loop
+    reservation.status := 'cancelled';
+    perform private.write_reservation(reservation => reservation, by_id => me, note => null, moment => moment);
+  end loop;
   delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.changes where user_id = person and other_id is null;
   update private.inbox_entries
@@ -178,9 +183,8 @@ begin
   delete from private.answer_spans where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
-  delete from public.hidden_profiles where user_id = person;
   update public.reports
-  set purge_at = least(purge_at, private.present() + interval '180 days')
+  set purge_at = least(purge_at, moment + interval '180 days')
   where reporter_id = person or user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;

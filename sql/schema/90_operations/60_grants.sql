@@ -28,11 +28,9 @@ grant all on
   public.reservations, public.users
 to service_role;
 -- The platform grants everything. Only triggers and the functions of reporters and moderators write these.
-revoke all on
-  public.hidden_profiles, public.moderation_log, public.moderation_queue, public.reports, public.reservation_history
+revoke all on public.moderation_log, public.moderation_queue, public.reports, public.reservation_history
 from service_role;
-grant select on
-  public.hidden_profiles, public.moderation_log, public.moderation_queue, public.reports, public.reservation_history
+grant select on public.moderation_log, public.moderation_queue, public.reports, public.reservation_history
 to service_role;
 revoke all on sequence public.moderation_log_id_seq, public.reports_id_seq, public.reservation_history_id_seq
 from service_role;

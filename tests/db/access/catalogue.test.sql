@@ -129,7 +129,7 @@ from (
         || 'private.search_locks (profile_id); private.search_sentences (profile_id); '
         || 'private.search_words (profile_id); private.silences (user_id); '
         || 'private.stored_replies (user_id); '
-        || 'hidden_profiles (user_id); messages (conversation_id); '
+        || 'messages (conversation_id); '
         || 'profile_interests (interest_id); profile_interests (profile_id); '
         || 'profiles (user_id); reservation_history (conversation_id); reservation_history (reservation_id); '
         || 'reservations (conversation_id)'

@@ -47,7 +47,7 @@ select is(
       format(
         '%s: %s', name,
         case
-          when relname in ('reservation_history', 'hidden_profiles', 'moderation_log', 'moderation_queue', 'reports')
+          when relname in ('reservation_history', 'moderation_log', 'moderation_queue', 'reports')
             then 'select'
           else 'delete, insert, maintain, references, select, trigger, truncate, update'
         end

@@ -157,7 +157,7 @@ describe('the dashboard', () => {
   test('shows exactly the tables and views of the Data API', async () => {
     const { tables, columns } = JSON.parse((await send('/_system/introspect', { Cookie: cookie })).text)
     expect(tables.map(({ name }: { name: string }) => name).sort()).toEqual([
-      ...['conversations', 'hidden_profiles', 'interests', 'messages', 'moderation_log', 'moderation_queue'],
+      ...['conversations', 'interests', 'messages', 'moderation_log', 'moderation_queue'],
       ...['profile_interests', 'profiles', 'reports', 'reservation_history', 'reservations', 'users'],
     ])
     expect(new Set(columns.map(({ schema }: { schema: string }) => schema))).toEqual(new Set(['public']))
