@@ -19,17 +19,6 @@ comment on function private.rebuild_search_index() is
   'Rebuilds the index from the profiles, after a migration of the search or a restore in parts. A profile that it has
 written cannot change until it has finished, which takes up to 5 ms per profile.';
 
-create function private.refresh_places(after bigint, max_profiles integer)
-returns bigint
-language sql volatile security invoker set search_path = ''
-as $$
-  select max(id)
-  from (
-    select id, private.refresh_search_entry(id) from public.profiles where id > after order by id limit max_profiles
-  ) as next
-$$;
-comment on function private.refresh_places(bigint, integer) is 'For `npm run data` of version 1.1.0.';
-
 create function private.describe_search()
 returns json
 language sql stable security definer set search_path = ''

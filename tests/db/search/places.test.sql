@@ -1,5 +1,5 @@
 -- Which place somebody is in, which places a query names, what lies near them, and how they are loaded.
-select plan(19);
+select plan(18);
 create function pg_temp.tags(city text, country text) returns text language sql as $$
   select string_agg(names[1], ', ' order by kind, names[1]) from private.search_places
   where id = any (private.place_tags(city, country)) and kind in ('city', 'district', 'region', 'country')
@@ -101,4 +101,3 @@ select is(
   ],
   'loading replaces all places but the operator''s'
 );
-select is(private.refresh_places(0, 10), tests.profile_of('ana'), 'then the profiles are indexed anew, up to the last');

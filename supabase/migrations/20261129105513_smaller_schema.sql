@@ -4,7 +4,7 @@ do $$
 begin
   for attempt in 1..20 loop
     begin
-      lock table private.devices, private.stored_replies, public.moderation_log, public.profile_interests, public.reservation_history in access exclusive mode;
+      lock table private.devices, private.stored_replies, public.hidden_profiles, public.moderation_log, public.profile_interests, public.profiles, public.reservation_history in access exclusive mode;
       exit;
     exception when lock_not_available then
       if attempt = 20 then
@@ -28,12 +28,22 @@ DROP TRIGGER "protect_moderation_log" ON "public"."moderation_log";
 
 DROP TRIGGER "cap_interests" ON "public"."profile_interests";
 
+DROP TRIGGER "keep_profile_hidden" ON "public"."profiles";
+
 DROP TRIGGER "protect_history" ON "public"."reservation_history";
 
 DROP INDEX "private"."stored_replies_reservation_id_idx";
 
+DROP VIEW "public"."moderation_queue";
+
 ALTER TABLE "private"."stored_replies"
   DROP CONSTRAINT "stored_replies_reservation_id_fkey";
+
+DROP FUNCTION "private"."add_unread"(bigint, bigint, bigint);
+
+DROP FUNCTION "private"."bounded_snapshot"(pg_snapshot, integer);
+
+DROP FUNCTION "private"."cancel_reservations_of"(bigint, bigint);
 
 DROP FUNCTION "private"."cap_interests"();
 
@@ -41,9 +51,15 @@ DROP FUNCTION "private"."changes_between"(bigint, pg_snapshot, pg_snapshot, xid8
 
 DROP FUNCTION "private"."erase_states_of"(bigint);
 
+DROP FUNCTION "private"."export_conversations"(bigint[], text);
+
 DROP FUNCTION "private"."follows"(bigint, bigint, bigint);
 
+DROP FUNCTION "private"."keep_profile_hidden"();
+
 DROP FUNCTION "private"."lock_pair"(bigint);
+
+DROP FUNCTION "private"."print_latest"(public.messages, boolean);
 
 DROP FUNCTION "private"."print_message"(private.message_view, boolean);
 
@@ -51,11 +67,13 @@ DROP FUNCTION "private"."protect_history"();
 
 DROP FUNCTION "private"."protect_moderation_log"();
 
+DROP FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text, bigint);
+
 DROP FUNCTION "private"."record_state"(bigint, bigint, text, bigint);
 
 DROP FUNCTION "private"."store_reply"(text, uuid, jsonb, bigint, json, jsonb);
 
-DROP FUNCTION "public"."describe_queues"();
+DROP FUNCTION "private"."refresh_places"(bigint, integer);
 
 ALTER TABLE "private"."devices"
   DROP COLUMN "silences";
@@ -68,6 +86,42 @@ ALTER TABLE "private"."stored_replies"
 
 ALTER TABLE "private"."stored_replies"
   DROP COLUMN "subject_id";
+
+ALTER TABLE "public"."profiles"
+  ADD COLUMN "is_hidden" boolean NOT NULL DEFAULT false;
+
+UPDATE "public"."profiles" SET is_hidden = true WHERE user_id IN (SELECT user_id FROM "public"."hidden_profiles");
+
+DROP TABLE "public"."hidden_profiles";
+
+CREATE OR REPLACE FUNCTION api.counter_reservation (
+  conversation        bigint,
+  reservation         bigint,
+  revision            integer,
+  changes             jsonb,
+  first_contact_limit integer DEFAULT NULL::integer
+)
+  RETURNS json
+  LANGUAGE sql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select api.step_reservation(
+    conversation => conversation, reservation => reservation, step => 'counter', note => null, revision => revision,
+    first_contact_limit => first_contact_limit, changes => changes
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION api.delete_device (
+  device uuid
+)
+  RETURNS void
+  LANGUAGE sql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  delete from private.devices where user_id = private.my_id() and id = device
+$function$;
 
 CREATE OR REPLACE FUNCTION api.edit_message (
   conversation        bigint,
@@ -134,11 +188,12 @@ declare
   -- In the place of a conversation the reports, which come last: the largest integer of JSON.
   of_reports constant bigint := 9007199254740991;
   at_list constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
-  after_id bigint := (place ->> 'message')::bigint;
+  -- What was printed last of a list: 0 is its beginning, -1 nothing.
+  after_id bigint := coalesce((place ->> 'message')::bigint, -1);
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
   list record;
-  page record;
+  entry record;
   next_place jsonb;
 begin
   if place is null then
@@ -148,8 +203,8 @@ begin
         'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
         'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
       ),
-      'profile', row_to_json(profiles), 'interests', private.interests_of(profiles.id), 'blocks', api.list_blocks(),
-      'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
+      'profile', to_jsonb(profiles) - 'is_hidden', 'interests', private.interests_of(profiles.id),
+      'blocks', api.list_blocks(), 'devices', api.list_devices(), 'notifications', api.get_notification_settings(),
       'answers', (select answers from private.answer_spans where answer_spans.user_id = users.id),
       'warnings', private.warnings_of(users.id)
     )::text, -1) || ',"conversations":['
@@ -157,69 +212,152 @@ begin
     join public.profiles on profiles.user_id = users.id
     where users.id = private.my_id());
   end if;
+  <<lists>>
   for list in
-    select id, voyager_id, voyager, local, left(body, -1) || ',"messages":[' as head
-    -- Each conversation counts as one message, except the first if it goes on: then one more fits into a piece. And the
-    -- next, to know that it does not.
-    from private.export_conversations(array(
-      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 2
-    ), emails)
+    select
+      pair.id, voyager_id, voyager, local,
+      left(json_build_object(
+        'id', pair.id, 'voyager_id', voyager_id, 'local_id', local_id,
+        'Voyager', private.to_contact(voyagers, pair.id, emails, cut_off)::json,
+        'Local', private.to_contact(locals, pair.id, emails, cut_off)::json,
+        'Reservations', array_to_json(array(select body from private.reservations_with_history(pair.id, null))),
+        'createdAt', private.iso(pair.created_at),
+        'state', (
+          select json_build_object('archived', state.archived, 'muted_until', state.muted_until, 'pinned', state.pinned)
+          from private.inbox_entries as mine
+          cross join lateral private.to_state(mine) as state
+          where mine.conversation_id = pair.id and mine.user_id = private.my_id()
+        )
+      )::text, -1) || ',"messages":[' as head
+    -- The beginning of each counts as a message, except of the first if it goes on: then one more fits into a piece.
+    from private.participants_of(array(
+      select id from private.my_conversations() as id where id >= at_list order by id limit remaining + 1
+    )) as pair
+    join public.users as voyagers on voyagers.id = voyager_id
+    join public.users as locals on locals.id = local_id
+    cross join coalesce(private.blocked_users_of(private.my_id()), '{}') as cut_off
     union all
     select of_reports, null, null, null, '],"reports":['
     order by id
   loop
-    if list.id > at_list or after_id is null then
-      if remaining <= 0 then
-        next_place := jsonb_build_object('conversation', list.id);
-        exit;
-      end if;
-      pieces := pieces || (case when list.id < of_reports then separator else '' end || list.head);
-      after_id := 0;
-      remaining := remaining - 1;
+    if list.id > at_list then
+      after_id := -1;
     end if;
-    separator := ',';
-    if list.id < of_reports then
-      select
-        string_agg(
+    for entry in
+      select 0 as id, case when list.id < of_reports then separator else '' end || list.head as body
+      where after_id = -1
+      union all
+      (
+        select
+          messages.id,
           case
             when coalesce(edited_at, deleted_at) is null then to_json(shown)
             else (private.with_states(array[shown]))[1]
-          end::text,
-          ',' order by message.id
-        ) as bodies, count(*) as length, max(message.id) as last_id
-      into page
-      from (
-        select * from public.messages where conversation_id = list.id and id > after_id order by id limit remaining + 1
-      ) as message
-      cross join lateral (
-        select private.to_message_view(message, case user_id when list.voyager_id then list.voyager else list.local end)
-      ) as view (shown);
-    else
-      select
-        string_agg(json_build_object(
+          end::text
+        from public.messages
+        cross join lateral (
+          select
+            private.to_message_view(messages, case user_id when list.voyager_id then list.voyager else list.local end)
+        ) as view (shown)
+        where conversation_id = list.id and messages.id > after_id
+        order by messages.id
+        limit remaining
+      )
+      union all
+      (
+        select id, json_build_object(
           'id', id, 'user_id', user_id, 'message_id', message_id, 'reason', reason, 'note', note,
           'share_messages', shares_messages, 'status', case when resolved_at is null then 'open' else 'resolved' end,
           'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
-        )::text, ',' order by id) as bodies, count(*) as length, max(id) as last_id
-      into page
-      from (
-        select * from public.reports
-        where reporter_id = private.my_id() and id > after_id
-        order by id limit remaining + 1
-      ) as report;
-    end if;
-    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
-    if page.length > remaining then
-      next_place := jsonb_build_object('conversation', list.id, 'message', page.last_id);
-      exit;
-    end if;
+        )::text
+        from public.reports
+        where list.id = of_reports and reporter_id = private.my_id() and id > after_id
+        order by id
+        limit remaining
+      )
+      order by id
+    loop
+      pieces := pieces || (case when after_id > 0 then ',' else '' end || entry.body);
+      after_id := entry.id;
+      remaining := remaining - 1;
+      if remaining = 0 then
+        next_place := jsonb_build_object('conversation', list.id, 'message', after_id);
+        exit lists;
+      end if;
+    end loop;
     -- The end of a conversation, and of the document.
     pieces := pieces || ']}'::text;
-    remaining := remaining - page.length;
+    separator := ',';
   end loop;
   perform private.set_response_metadata(jsonb_build_object('place', next_place));
   return array_to_string(pieces, '');
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.get_conversation (
+  conversation bigint
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  perform private.require_participant(conversation);
+  return (
+    select json_build_object(
+      'id', id, 'Voyager', voyager, 'Local', local,
+      'Reservations', array(
+        select json_build_object(
+          'id', id, 'title', title, 'price', price, 'date', private.iso(date),
+          'status', (private.reservation_at(reservations, moment)).status
+        )
+        from public.reservations
+        cross join private.present() as moment
+        where conversation_id = conversation
+        order by date, id
+      )
+    )
+    from private.participants_of(array[conversation])
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.get_notification_settings()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select json_build_object(
+    'push', push, 'email', email, 'delay_minutes', coalesce(delay_minutes, ceil(delay_seconds / 60.0)::integer),
+    'quiet_hours', case
+      when time_zone is not null then json_build_object(
+        'from', left(quiet_from::text, 5), 'to', left(quiet_to::text, 5), 'time_zone', time_zone
+      )
+    end,
+    'previews', previews
+  )
+  from private.notification_settings_of(private.my_id())
+  cross join private.outbox_settings
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_blocks()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select to_json(array(
+    select json_build_object('user_id', users.id, 'name', users.name, 'createdAt', private.iso(blocks.created_at))
+    from private.blocks
+    join public.users on users.id = blocks.blocked_id
+    where blocks.blocker_id = (select private.my_id())
+    order by blocks.created_at desc, users.id desc
+  ))
 $function$;
 
 CREATE OR REPLACE FUNCTION api.list_changes (
@@ -237,12 +375,18 @@ CREATE OR REPLACE FUNCTION api.list_changes (
   AS $function$
 declare
   me constant bigint := private.my_id();
-  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
-  origin_id constant bigint := (select last_id from private.changes_origin);
+  present pg_snapshot := pg_current_snapshot();
+  running constant xid8[] := array(select pg_snapshot_xip(present) order by 1);
   cursor private.change_cursor;
   page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
+  -- An older one with fewer running transactions, so that a cursor fits into a URL. The next page shows the rest.
+  if cardinality(running) > 100 then
+    present := format(
+      '%s:%s:%s', pg_snapshot_xmin(present), running[101], array_to_string(running[:100], ',')
+    )::pg_snapshot;
+  end if;
   if after is not null then
     cursor := private.read_cursor(after, me);
     cursor.target := coalesce(cursor.target, present);
@@ -255,7 +399,7 @@ begin
         and xid < pg_snapshot_xmax(cursor.target)
         and pg_visible_in_snapshot(xid, cursor.target)
         and not pg_visible_in_snapshot(xid, cursor.seen)
-        and id > origin_id
+        and id > (select last_id from private.changes_origin)
       order by xid, id limit page_limit + 1
     );
     more := cardinality(page) > page_limit;
@@ -288,6 +432,283 @@ begin
     'cursor', translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_'),
     'more', more
   );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_conversation_states (
+  page jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  page_limit constant bigint := (page ->> 'limit')::bigint;
+  listed private.conversation_state[];
+begin
+  -- One more than the page, as in list_messages.
+  listed := array(
+    select private.to_state(entries)
+    from private.inbox_entries as entries
+    where user_id = (select private.my_id())
+      and conversation_id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
+      -- The condition of the index; what is archived may have come back since, and a mute may have ended.
+      and (archived_id is not null or is_pinned or muted_until is not null)
+      and (is_archived or is_pinned or muted_until > now())
+    order by conversation_id desc
+    limit page_limit + 1
+  );
+  return private.to_page(listed, page_limit, next => listed[page_limit].conversation_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_conversations (
+  page_limit   integer,
+  page_offset  bigint,
+  emails       text,
+  archived     boolean DEFAULT NULL::boolean,
+  pinned_first boolean DEFAULT false,
+  with_partner boolean DEFAULT false,
+  with_states  boolean DEFAULT false
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  SET enable_seqscan TO 'off'
+  SET enable_nestloop TO 'off'
+  AS $function$
+declare
+  me constant bigint := private.my_id();
+  cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
+  -- One more than the page, as in list_messages.
+  max_rows constant bigint := page_limit + 1;
+  myself text;
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+  listed json[];
+begin
+  if pinned_first then
+    pinned := array(
+      select conversation_id
+      from private.inbox_entries
+      where user_id = me and is_pinned and (archived is null or is_archived = archived)
+      order by active_at desc, conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:least(page_offset + max_rows, 20)::integer];
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select active_at, conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped)
+    order by active_at desc, conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  select private.to_contact(users, 0, 'always', '{}') into myself from public.users where id = me;
+  with entries as materialized (
+    select *, true as is_shown_first
+    from private.inbox_entries
+    where user_id = me and conversation_id = any (shown)
+    union all
+    (
+      select *, false
+      from private.latest_entries_of(me, archived, pinned, after_time, after_id, max_rows)
+      order by active_at desc, conversation_id desc
+      limit max_rows - cardinality(shown)
+    )
+  ),
+  -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
+  page as materialized (
+    select
+      conversations.*, active_at, is_shown_first, last_message_id, voyager_id + local_id - me as partner_id
+    from entries
+    join public.conversations
+      on conversations.id = conversation_id and conversations.id = any (array(select conversation_id from entries))
+  )
+  select array_agg(
+    format(
+      '{"id" : %s, "voyager_id" : %s, "local_id" : %s, "Voyager" : %s, "Local" : %s, "Messages" : [%s], '
+      '"createdAt" : "%s"%s}',
+      page.id, page.voyager_id, page.local_id,
+      case me when page.voyager_id then myself else printed end,
+      case me when page.local_id then myself else printed end,
+      case
+        when messages.id is not null then format(
+          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"%s}',
+          messages.id, to_json(content), messages.user_id, to_json(read), private.iso(messages.created_at),
+          case
+            when with_states then format(
+              ', "attachment" : %s, "editedAt" : %s, "deletedAt" : %s', coalesce(attachment::text, 'null'),
+              coalesce(to_json(private.iso(edited_at))::text, 'null'),
+              coalesce(to_json(private.iso(deleted_at))::text, 'null')
+            )
+          end
+        )
+      end,
+      private.iso(page.created_at),
+      case
+        when with_partner then format(
+          ', "partner" : {"id" : %s, "name" : %s, "profile" : %s}',
+          partner.id, to_json(partner.name),
+          case
+            when profiles.id is null then 'null'
+            else format(
+              '{"id" : %s, "image_url" : %s}', profiles.id, coalesce(to_json(profiles.image_url)::text, 'null')
+            )
+          end
+        )
+      end
+    )::json
+    order by page.is_shown_first desc, page.active_at desc, page.id desc
+  )
+  into listed
+  from page
+  join public.users as partner
+    on partner.id = page.partner_id and partner.id = any (array(select partner_id from page))
+  cross join lateral (select private.to_contact(partner, page.id, emails, cut_off)) as other (printed)
+  left join public.profiles
+    on profiles.user_id = partner.id and profiles.is_searchable
+    and partner.is_active and partner.id <> all (cut_off)
+    and profiles.user_id = any (array(select partner_id from page where with_partner))
+  left join public.messages
+    on messages.id = page.last_message_id
+    and messages.id = any (array(select last_message_id from page));
+  return private.to_page(listed, page_limit, next => page_offset + page_limit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_messages (
+  conversation bigint,
+  page         jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+declare
+  page_limit integer := (page ->> 'limit')::integer;
+  page_offset bigint := (page ->> 'offset')::bigint;
+  before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
+  oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
+  pair record;
+  listed private.message_view[];
+begin
+  -- Empty for non-participants, so the second query runs only before a refusal.
+  select * into pair from private.participants_of(array[conversation]);
+  if not found then
+    perform private.require_participant(conversation);
+  end if;
+  -- One row more than the page, to know whether another page follows. One query for both orders was a tenth dearer.
+  if oldest_first then
+    listed := array(
+      select private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id > after_id
+        order by id
+        limit page_limit + 1
+        offset page_offset
+      ) as entry
+    );
+  else
+    listed := array(
+      select private.to_message_view(entry, case user_id when pair.voyager_id then pair.voyager else pair.local end)
+      from (
+        select *
+        from public.messages
+        where conversation_id = conversation and id < before_id
+        order by id desc
+        limit page_limit + 1
+        offset page_offset
+      ) as entry
+    );
+  end if;
+  if (page ->> 'states')::boolean then
+    return private.to_page(private.with_states(listed), page_limit, next => listed[page_limit].id);
+  end if;
+  return private.to_page(listed, page_limit, next => listed[page_limit].id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_my_reports (
+  page jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  listed json[];
+begin
+  -- One more than the page, as in list_messages.
+  listed := array(
+    select json_build_object(
+      'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+      'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+    )
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
+    order by id desc limit page_limit + 1
+  );
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION api.list_my_reservations (
+  page jsonb
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  moment constant timestamptz := private.present();
+  page_limit constant integer := (page ->> 'limit')::integer;
+  wanted constant text := page ->> 'status';
+  listed json[];
+begin
+  with mine as materialized (
+    -- One more than the page, as in list_messages.
+    select reservations as entry, reservations.id, reservations.conversation_id
+    from public.reservations
+    where reservations.conversation_id = any (array(select private.my_conversations()))
+      and reservations.id < coalesce((page ->> 'before_id')::bigint, 9223372036854775807)
+      and reservations.date >= coalesce((page ->> 'from')::timestamptz, '-infinity')
+      and reservations.date < coalesce((page ->> 'to')::timestamptz, 'infinity')
+      and (wanted is null or (private.reservation_at(reservations, moment)).status = wanted)
+    order by reservations.id desc
+    limit page_limit + 1
+  ),
+  entries as (
+    select view.*, case (select private.my_id()) when voyager_id then local else voyager end as partner
+    from mine
+    cross join lateral private.to_reservation_view(private.reservation_at(mine.entry, moment)) as view
+    join private.participants_of(array(select distinct conversation_id from mine)) as participants
+      on participants.id = mine.conversation_id
+  )
+  select array_agg(row_to_json(entries) order by entries.id desc) into listed from entries;
+  return private.to_page(listed, page_limit, next => (listed[page_limit] ->> 'id')::bigint);
 end
 $function$;
 
@@ -386,10 +807,9 @@ begin
     return reply;
   end if;
   if message is not null then
-    select messages.user_id into subject
+    select user_id into subject
     from public.messages
-    join public.conversations on conversations.id = messages.conversation_id
-    where messages.id = message and me in (voyager_id, local_id);
+    where id = message and conversation_id in (select private.my_conversations());
     if not found then
       raise sqlstate 'PT404' using message = 'Message not found';
     end if;
@@ -485,6 +905,30 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION api.set_interests (
+  wanted jsonb
+)
+  RETURNS json
+  LANGUAGE sql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select json_build_object('id', me #> '{Profile,id}', 'user_id', me -> 'id', 'Interests', me #> '{Profile,Interests}')
+  from api.update_profile(jsonb_build_object('interest_ids', wanted -> 'ids')) as me
+$function$;
+
+CREATE OR REPLACE FUNCTION api.set_searchable (
+  searchable boolean
+)
+  RETURNS json
+  LANGUAGE sql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+  select json_build_object('is_searchable', me #> '{Profile,is_searchable}')
+  from api.update_profile(jsonb_build_object('is_searchable', searchable)) as me
+$function$;
+
 CREATE OR REPLACE FUNCTION api.step_reservation (
   conversation        bigint,
   reservation         bigint,
@@ -570,6 +1014,58 @@ begin
   end;
   return to_json(private.to_reservation_view(current));
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.act_as (
+  claims jsonb,
+  strict boolean
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+declare
+  me bigint;
+  status text;
+  -- What set_config returns is assigned: perform would run a statement for it, which takes five times as long.
+  is_set text;
+begin
+  is_set := set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
+  is_set := set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
+  if claims is not null then
+    me := private.find_me();
+    if me is null then
+      status := private.account_status();
+      if status = 'active' then
+        -- It became active after find_me looked; the Edge Function retries.
+        raise sqlstate '40001' using message = 'This account has just changed';
+      elsif strict and status is null then
+        raise sqlstate 'PT401' using message = 'This account no longer exists';
+      elsif strict then
+        raise sqlstate 'PT403' using message = 'This account is deactivated', hint = 'deactivated';
+      end if;
+      return private.act_as(null, false);
+    end if;
+  end if;
+  is_set := set_config('api.caller', coalesce(me::text, ''), true);
+  -- As the platform limits anonymous callers. Unlike a statement_timeout it applies to the statement that sets it.
+  if claims is null and current_setting('server_version_num')::integer >= 170000 then
+    is_set := set_config('transaction_timeout', '3s', true);
+  end if;
+  -- The role is a literal and never taken from the claims.
+  is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
+  return is_set is not null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.back_off (
+  failures integer
+)
+  RETURNS interval
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  select interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2)
 $function$;
 
 CREATE OR REPLACE FUNCTION private.claim_rows (
@@ -760,9 +1256,11 @@ declare
   -- Null for an admin.
   me constant bigint := private.my_id();
   account constant uuid := (select auth_id from public.users where id = person);
+  moment timestamptz;
   profile bigint;
   address text;
   words tsvector;
+  reservation public.reservations;
   erasure text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
@@ -780,7 +1278,19 @@ begin
   if not found then
     return false;
   end if;
-  perform private.cancel_reservations_of(person, me);
+  moment := private.present();
+  for reservation in
+    select *
+    from public.reservations
+    where conversation_id in (select id from public.conversations where person in (voyager_id, local_id))
+      -- What has ended by now is left to the clock.
+      and due_at > moment
+    order by id
+    for no key update
+  loop
+    reservation.status := 'cancelled';
+    perform private.write_reservation(reservation => reservation, by_id => me, note => null, moment => moment);
+  end loop;
   delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.changes where user_id = person and other_id is null;
   update private.inbox_entries
@@ -798,9 +1308,8 @@ begin
   delete from private.answer_spans where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.notify(event => 'user.erased', conversation => null, subject => person);
-  delete from public.hidden_profiles where user_id = person;
   update public.reports
-  set purge_at = least(purge_at, private.present() + interval '180 days')
+  set purge_at = least(purge_at, moment + interval '180 days')
   where reporter_id = person or user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
@@ -862,6 +1371,139 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.handle_changed_messages()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform private.refresh_entries(conversation_id)
+    from (select distinct conversation_id from old_rows) as shortened
+    order by conversation_id;
+    perform private.record_change('message.removed', conversation_id, id) from old_rows order by id;
+    return null;
+  end if;
+
+  perform private.refresh_entries(conversation_id)
+  from (select conversation_id from old_rows union select conversation_id from new_rows) as concerned
+  order by conversation_id;
+  -- An admin may give a message to the other participant, or move it to another conversation of its sender.
+  if exists (
+    select from new_rows
+    where not exists (
+      select from public.conversations where id = conversation_id and user_id in (voyager_id, local_id)
+    )
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
+  perform private.record_change(
+    'read', marked.conversation_id, marked.id, event => 'message.read',
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read and new_rows.deleted_at is null
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
+
+  perform private.record_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+      -- Otherwise its sender has changed it (25_own_messages.sql).
+      and (old_rows.edited_at, old_rows.deleted_at) is not distinct from (new_rows.edited_at, new_rows.deleted_at)
+  order by id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.handle_conversation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  leaving bigint[];
+begin
+  if tg_op = 'UPDATE' then
+    leaving := array_remove(array_remove(array[old.voyager_id, old.local_id], new.voyager_id), new.local_id);
+    if exists (
+      select from public.messages where conversation_id = new.id and user_id = any (leaving)
+      union all
+      select from public.reservations where conversation_id = new.id and array[host_id, offered_by] && leaving
+    ) then
+      raise check_violation using
+        message = 'a message or reservation would be without its participant',
+        constraint = 'whoever has written or agreed must stay a participant';
+    end if;
+    -- First, as it locks both rows in their order.
+    update private.inbox_entries set archived_id = null where conversation_id = new.id and leaving <> '{}';
+    delete from private.inbox_entries where conversation_id = new.id and user_id = any (leaving);
+  end if;
+  insert into private.inbox_entries (conversation_id, user_id, active_at)
+  values (new.id, new.voyager_id, new.created_at), (new.id, new.local_id, new.created_at)
+  on conflict do nothing;
+  if tg_op = 'UPDATE' then
+    perform private.refresh_entries(new.id);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.handle_new_user()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  metadata_ticket constant uuid := case
+    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then (new.raw_user_meta_data ->> 'ticket')::uuid
+  end;
+  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
+  sign_up private.sign_ups;
+  fields jsonb;
+begin
+  select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
+  update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
+  fields := coalesce(sign_up.fields, '{}');
+  sign_up.user_id := coalesce(sign_up.user_id, nextval('public.users_id_seq'));
+  sign_up.profile_id := coalesce(sign_up.profile_id, nextval('public.profiles_id_seq'));
+  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
+  overriding system value
+  values (
+    sign_up.user_id, new.id,
+    coalesce(sign_up.name, nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
+    coalesce(new.email, ''), fields ->> 'bio', fields ->> 'location', confirmed_at is not null,
+    coalesce(new.created_at, now()), confirmed_at
+  );
+  insert into public.profiles
+  overriding system value
+  select *
+  from jsonb_populate_record(
+    null::public.profiles,
+    '{"is_searchable": false, "show_answers": true, "is_hidden": false}' || jsonb_strip_nulls(fields)
+      || jsonb_build_object('id', sign_up.profile_id, 'user_id', sign_up.user_id)
+  );
+  perform private.replace_interests(sign_up.profile_id, nullif(fields -> 'interest_ids', 'null'));
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.hangul_spelling (
   word text
 )
@@ -896,6 +1538,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.hash_message (
+  message public.messages
+)
+  RETURNS bytea
+  LANGUAGE sql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+  select private.hash_request(jsonb_build_object('content', message.content, 'attachment', message.attachment))
+$function$;
+
+CREATE OR REPLACE FUNCTION private.hash_request (
+  request jsonb
+)
+  RETURNS bytea
+  LANGUAGE sql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+  select sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'))
+$function$;
+
 CREATE OR REPLACE FUNCTION private.interest_ids (
   list jsonb
 )
@@ -918,6 +1582,98 @@ begin
     raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
   end if;
   return ids;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.lock_host (
+  host bigint
+)
+  RETURNS void
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  select pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0))
+$function$;
+
+CREATE OR REPLACE FUNCTION private.mail_job (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  recipient constant public.users := (select users from public.users where id = entry.user_id);
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
+  conversations json;
+begin
+  with notices as materialized (
+    select
+      conversation_id, unread, null::bigint as step_id,
+      private.notice_of(
+        person => user_id, event => 'message.created', conversation => conversation_id, first_id => 1,
+        last_id => last_message_id
+      ) as notice
+    from private.inbox_entries
+    where user_id = entry.user_id and unread > 0
+    union all
+    select
+      conversation_id, 0, id,
+      private.notice_of(
+        person => entry.user_id, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+        last_id => id
+      )
+    from public.reservation_history
+    where id in (select unnest(steps) from private.silences where user_id = entry.user_id)
+  ),
+  told as (
+    select
+      conversation_id, max(unread) as unread, max((notice).id) filter (where step_id is null) as message_id,
+      max((notice).content) as content,
+      (array_agg(notice order by step_id desc) filter (where step_id is not null))[1] as step
+    from notices
+    where (notice).id is not null
+    group by conversation_id
+  )
+  select json_agg(
+    json_build_object(
+      'conversation_id', conversation_id,
+      'name', private.quote((private.partner_in(entry.user_id, conversation_id)).name), 'unread', unread,
+      'status', (step).status, 'title', private.quote((step).title), 'date', private.iso((step).date),
+      'text', case when chosen.previews then private.quote(content, 160) end
+    )
+    order by message_id desc nulls last, conversation_id desc
+  )
+  into conversations
+  from told;
+  return case when chosen.email and recipient.email <> '' and conversations is not null then json_build_object(
+    'id', entry.id, 'receivers', json_build_array(split_part(recipient.email, '@', 2)), 'key', entry.key,
+    'to', recipient.email, 'name', private.quote(recipient.name), 'token', recipient.unsubscribe_token,
+    'time_zone', chosen.time_zone, 'conversations', conversations, 'request', entry.request
+  ) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.newest_change (
+  person   bigint,
+  snapshot pg_snapshot
+)
+  RETURNS private.changes
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+  return (
+    select row(user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind)::private.changes
+    from private.changes_by_reader
+    where reader_id = person
+      and xid < pg_snapshot_xmax(snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
+      and id > (select last_id from private.changes_origin)
+    order by xid desc, id desc limit 1
+  );
 end
 $function$;
 
@@ -979,6 +1735,94 @@ begin
       and coalesce(archived_id < message, not is_archived)
       and (muted_until <= now()) is not false
   ) then notice end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.prepare_reservation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  participants bigint[];
+  settled public.reservations;
+  -- What write_reservation says.
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+  moment constant timestamptz := coalesce((step ->> 'moment')::timestamptz, private.present());
+begin
+  select array[local_id, voyager_id] into participants from public.conversations where id = new.conversation_id;
+  new.host_id := coalesce(new.host_id, participants[1]);
+  if tg_op = 'INSERT' then
+    new.revision := 1;
+    new.updated_at := new.created_at;
+  else
+    new.revision := old.revision + (
+      (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
+    )::integer;
+    if new.conversation_id <> old.conversation_id then
+      new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
+      new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
+    end if;
+    settled := private.reservation_at(old, moment);
+    new.status := case when new.status = old.status then settled.status else new.status end;
+    new.updated_at := moment;
+    if settled.status <> old.status
+      and (new.conversation_id, new.revision, new.status, new.host_id)
+        = (old.conversation_id, old.revision, settled.status, old.host_id) then
+      new.updated_at := settled.updated_at;
+    elsif settled.status <> old.status then
+      -- An admin was quicker than the schedule. The step of the clock comes first.
+      perform private.add_to_history(settled, null, null);
+    end if;
+  end if;
+  if not new.host_id = any (participants) then
+    raise check_violation using
+      message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
+  elsif not new.offered_by = any (participants) then
+    raise check_violation using
+      message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
+  elsif new.status = 'accepted' and new.ends_at is not null then
+    perform private.lock_host(new.host_id);
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.push_job (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  notice constant private.notice := private.notice_of(
+    person => entry.user_id, event => entry.event, conversation => entry.conversation_id, first_id => entry.first_id,
+    last_id => entry.subject_id
+  );
+  chosen constant private.notification_settings := private.notification_settings_of(entry.user_id);
+  device constant private.devices := (
+    select devices from private.devices where user_id = entry.user_id and id = entry.device_id
+  );
+begin
+  return case when device.id is not null and notice.id is not null and chosen.push then json_build_object(
+    'id', entry.id, 'receivers', private.push_receivers(device), 'endpoint', device.endpoint,
+    'keys', json_build_object('p256dh', device.p256dh, 'auth', device.auth), 'subject', entry.subject_id,
+    'request', entry.request,
+    'data', json_build_object(
+      'type', entry.event, 'conversation_id', entry.conversation_id, 'id', notice.id,
+      'name', private.quote((private.partner_in(entry.user_id, entry.conversation_id)).name),
+      'unread', (
+        select unread from private.inbox_entries
+        where (user_id, conversation_id) = (entry.user_id, entry.conversation_id)
+      ),
+      'status', notice.status, 'title', case when chosen.previews then private.quote(notice.title) end,
+      'date', private.iso(notice.date),
+      'text', case when chosen.previews then private.quote(notice.content, 160) end
+    )
+  ) end;
 end
 $function$;
 
@@ -1156,6 +2000,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.rebuild_inbox()
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  insert into private.inbox_entries (conversation_id, user_id, active_at)
+  select id, unnest(array[voyager_id, local_id]), created_at from public.conversations
+  on conflict do nothing;
+  perform private.refresh_entries(id) from public.conversations;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.record_block()
   RETURNS TRIGGER
   LANGUAGE plpgsql
@@ -1185,8 +2042,7 @@ CREATE OR REPLACE FUNCTION private.record_change (
   conversation bigint,
   entity       bigint,
   actor        bigint              DEFAULT NULL::bigint,
-  event        text                DEFAULT NULL::text,
-  previous_id  bigint              DEFAULT NULL::bigint
+  event        text                DEFAULT NULL::text
 )
   RETURNS void
   LANGUAGE plpgsql
@@ -1207,8 +2063,11 @@ begin
   values (one, other, record_change.kind, conversation, entity);
   if event is not null then
     perform private.broadcast_to_users(
-      event => event, conversation => conversation, id => entity, previous_id => previous_id, user_id => actor,
-      one => one, other => other
+      event => event, conversation => conversation, id => entity, user_id => actor, one => one, other => other,
+      previous_id => (
+        select max(id) from public.messages
+        where kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
+      )
     );
   end if;
 end
@@ -1227,13 +2086,72 @@ begin
   where old.client_id is not null and old.edited_at is null
   on conflict do nothing;
   perform private.record_change(
-    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed',
-    previous_id => (select max(id) from public.messages where conversation_id = new.conversation_id and id < new.id)
+    'message.changed', new.conversation_id, new.id, actor => new.user_id, event => 'message.changed'
   );
   perform private.notify(
     event => 'message.changed', conversation => new.conversation_id, subject => new.id, by_id => new.user_id
   );
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.record_reservation()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  step constant jsonb := nullif(current_setting('api.reservation_step', true), '');
+begin
+  if tg_op <> 'DELETE'
+    and (new.conversation_id, new.revision, new.status, new.host_id)
+      is distinct from (old.conversation_id, old.revision, old.status, old.host_id) then
+    perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  end if;
+  perform private.record_change('reservation', concerned.conversation_id, concerned.id, event => 'reservation.changed')
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.refresh_entries (
+  conversation bigint
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  SET enable_bitmapscan TO 'off'
+  AS $function$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for. In the order of the
+  -- primary key, so that two such functions do not wait for each other.
+  perform from private.inbox_entries where conversation_id = conversation order by user_id for no key update;
+  update private.inbox_entries as entries
+  set
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    unread = (
+      select count(*) from public.messages
+      where conversation_id = conversation and messages.user_id <> entries.user_id and not read
+    ),
+    has_written = has_written or exists (
+      select from public.messages where conversation_id = conversation and messages.user_id = entries.user_id
+    )
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and entries.conversation_id = conversation;
 end
 $function$;
 
@@ -1246,8 +2164,98 @@ begin
   if tg_op = 'DELETE' and pg_trigger_depth() > 1 then
     return null;
   end if;
-  raise sqlstate '42501' using message = tg_argv[0];
+  raise exception using message = tg_argv[0], errcode = coalesce(tg_argv[1], '42501'), hint = coalesce(tg_argv[2], '');
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.reservations_with_history (
+  conversation bigint,
+  reservation  bigint
+)
+  RETURNS TABLE (
+    body json
+  )
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select row_to_json(entry)
+  from (
+    select
+      view.*,
+      array(
+        select json_build_object(
+          'status', status, 'by', by_id, 'note', note, 'title', title, 'price', price, 'date', private.iso(date),
+          'ends_at', private.iso(ends_at), 'createdAt', private.iso(created_at)
+        )
+        from (
+          select id, status, by_id, note, title, price, date, ends_at, created_at
+          from public.reservation_history
+          where reservation_id = stored.id and conversation_id = stored.conversation_id
+          union all
+          -- The step of the clock, as it will be written.
+          select
+            null, settled.status, null, null, stored.title, stored.price, stored.date, stored.ends_at,
+            settled.updated_at
+          where settled.status <> stored.status
+        ) as step
+        order by step.id nulls last
+      ) as history
+    from public.reservations as stored
+    cross join private.present() as moment
+    cross join lateral private.reservation_at(stored, moment) as settled
+    cross join lateral private.to_reservation_view(settled) as view
+    where stored.conversation_id = conversation and (reservation is null or stored.id = reservation)
+    order by stored.date, stored.id
+  ) as entry
+$function$;
+
+CREATE OR REPLACE FUNCTION private.set_restriction (
+  person      bigint,
+  restriction text,
+  is_on       boolean
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'suspend' then
+    update public.users
+    set is_active = not is_on
+    where id = person and is_active = is_on and confirmed_at is not null and erased_at is null;
+  else
+    update public.profiles
+    set is_hidden = is_on, is_searchable = is_searchable and not is_on
+    where user_id = person and is_hidden <> is_on;
+  end if;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.settle_reservations()
+  RETURNS integer
+  LANGUAGE sql
+  SET search_path TO ''
+  AS $function$
+  with due as materialized (
+    select id
+    from public.reservations
+    where due_at <= (select private.present())
+    order by due_at
+    limit 500
+    -- What somebody is about to change is left for the next time.
+    for no key update skip locked
+  ),
+  -- prepare_reservation sets the status.
+  settled as (
+    update public.reservations set status = reservations.status from due where reservations.id = due.id returning due.id
+  )
+  select count(*)::integer from settled
 $function$;
 
 CREATE OR REPLACE FUNCTION private.store_reply (
@@ -1271,6 +2279,80 @@ begin
   end if;
   perform private.set_response_metadata(store_reply.metadata);
   return store_reply.body;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.to_reservation_view (
+  reservation public.reservations
+)
+  RETURNS private.reservation_view
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select row(
+    reservation.id, reservation.conversation_id, reservation.title, reservation.price,
+    private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
+    reservation.offered_by, reservation.revision, private.iso(reservation.created_at),
+    private.iso(reservation.updated_at)
+  )::private.reservation_view
+$function$;
+
+CREATE OR REPLACE FUNCTION private.warnings_of (
+  person bigint
+)
+  RETURNS jsonb
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select to_jsonb(array(
+    select jsonb_build_object('reason', reason, 'createdAt', private.iso(resolved_at))
+    from public.reports
+    where user_id = person and is_told
+    order by resolved_at desc
+  ))
+$function$;
+
+CREATE OR REPLACE FUNCTION private.webhook_job (
+  entry private.outbox
+)
+  RETURNS json
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  data json;
+begin
+  -- Another kind of event raises case_not_found.
+  case entry.event
+    when 'message.created', 'message.changed' then
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', id, 'user_id', user_id,
+        'recipient_id', (private.partner_in(user_id, conversation_id)).id
+      )
+      into data
+      from public.messages where id = entry.subject_id;
+    when 'conversation.created' then
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id) into data
+      from public.conversations where id = entry.subject_id;
+    when 'reservation.changed' then
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      into data
+      from public.reservation_history where id = entry.subject_id;
+    when 'report.created' then
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id) into data
+      from public.reports where id = entry.subject_id;
+    when 'user.erased' then
+      data := json_build_object('user_id', entry.subject_id);
+  end case;
+  return case when data is not null then json_build_object(
+    'id', entry.id, 'key', entry.key, 'type', entry.event, 'timestamp', private.iso(entry.created_at), 'data', data,
+    'request', entry.request
+  ) end;
 end
 $function$;
 
@@ -1364,15 +2446,154 @@ CREATE OR REPLACE FUNCTION public.describe_queues()
   from json_to_record(private.describe_search()) as counts (waiting bigint, oldest float8, dead bigint)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.find_people (
+  query      text,
+  restricted boolean DEFAULT false
+)
+  RETURNS TABLE (
+    id            bigint,
+    name          text,
+    email         text,
+    status        text,
+    is_hidden     boolean,
+    is_searchable boolean,
+    bio           text,
+    location      text,
+    role          text,
+    created_at    timestamp with time zone,
+    reports       bigint,
+    upheld        bigint
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+#variable_conflict use_column
+declare
+  wanted constant text := private.fold(trim(coalesce(query, '')));
+begin
+  return query
+    select
+      users.id, users.name, users.email,
+      case
+        when users.erased_at is not null then 'erased'
+        when users.confirmed_at is null then 'pending'
+        when users.is_active then 'active'
+        else 'suspended'
+      end,
+      coalesce(is_hidden, false), coalesce(is_searchable, false), bio, location, role, users.created_at,
+      about.reports, about.upheld
+    from public.users
+    left join public.profiles on profiles.user_id = users.id
+    cross join lateral (
+      select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
+      from public.reports where reports.user_id = users.id
+    ) as about
+    where (
+        users.id::text = wanted
+        or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
+      )
+      and (
+        restricted is not true
+        or is_hidden
+        or not users.is_active and users.confirmed_at is not null and users.erased_at is null
+      )
+    order by users.id desc limit 50;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.read_evidence (
+  report bigint
+)
+  RETURNS TABLE (
+    message_id     bigint,
+    sent_at        timestamp with time zone,
+    sender_id      bigint,
+    is_by_reported boolean,
+    content        text,
+    attachment     jsonb
+  )
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+  about constant public.reports := (select reports from public.reports where id = report);
+begin
+  if about.id is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  end if;
+  perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
+  return query
+    select
+      evidence.message_id, evidence.sent_at,
+      case when evidence.is_by_reported then about.user_id else about.reporter_id end,
+      evidence.is_by_reported, evidence.content, evidence.attachment
+    from private.report_evidence as evidence
+    where evidence.report_id = about.id
+    order by evidence.message_id;
+end
+$function$;
+
+CREATE VIEW "public"."moderation_queue" WITH (security_invoker=true) AS  SELECT reports.id AS report,
+    person.name AS person,
+    reports.reason,
+    reports.note,
+    earlier.reports AS earlier_reports,
+    earlier.dismissed AS earlier_dismissed,
+    earlier.upheld AS earlier_upheld,
+    (EXISTS ( SELECT
+           FROM public.profiles
+          WHERE ((profiles.user_id = person.id) AND profiles.is_hidden))) AS is_hidden,
+    person.is_active,
+    reporter.name AS reporter,
+    reports.created_at,
+    reports.message_id,
+    reports.shares_messages,
+    person.id AS person_id,
+    reporter.id AS reporter_id
+   FROM (((public.reports
+     JOIN public.users person ON ((person.id = reports.user_id)))
+     JOIN public.users reporter ON ((reporter.id = reports.reporter_id)))
+     CROSS JOIN LATERAL ( SELECT count(*) AS reports,
+            count(*) FILTER (WHERE (others.resolution = 'dismiss'::text)) AS dismissed,
+            count(*) FILTER (WHERE (others.resolution <> 'dismiss'::text)) AS upheld
+           FROM public.reports others
+          WHERE ((others.user_id = reports.user_id) AND (others.id < reports.id))) earlier)
+  WHERE (reports.resolved_at IS NULL)
+  ORDER BY reports.id;
+
 CREATE TRIGGER protect_moderation_log
   BEFORE DELETE OR UPDATE OR TRUNCATE ON public.moderation_log
   FOR EACH STATEMENT
   EXECUTE FUNCTION private.refuse_change('The moderation log is append-only');
 
+CREATE TRIGGER keep_profile_hidden
+  BEFORE INSERT OR UPDATE OF is_searchable ON public.profiles
+  FOR EACH ROW
+  WHEN ((new.is_searchable AND new.is_hidden))
+  EXECUTE FUNCTION private.refuse_change('An administrator has hidden this profile', 'PT403', 'hidden');
+
 CREATE TRIGGER protect_history
   BEFORE DELETE OR UPDATE OR TRUNCATE ON public.reservation_history
   FOR EACH STATEMENT
   EXECUTE FUNCTION private.refuse_change('The history of reservations is append-only');
+
+COMMENT ON COLUMN "public"."profiles"."is_hidden" IS 'Whether an admin has hidden it, until public.lift_restriction().';
+
+COMMENT ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) IS 'Takes the step counter. Definer, as step_reservation.';
+
+COMMENT ON FUNCTION "api"."delete_device"(uuid) IS 'Removes a caller''s device, if it is there. Definer, as list_devices.';
+
+COMMENT ON FUNCTION "api"."get_notification_settings"() IS 'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
+
+COMMENT ON FUNCTION "api"."set_interests"(jsonb) IS 'Sets the caller''s interests to {ids}. Definer, as update_profile.';
+
+COMMENT ON FUNCTION "api"."set_searchable"(boolean) IS 'Lists the caller in the search. Definer, as update_profile.';
+
+COMMENT ON FUNCTION "private"."back_off"(integer) IS 'How long the next attempt waits after so many earlier ones: 15 s to 22 s, more than the 12 s that a worker has for a
+row; three times longer each time, up to 3 to 4 hours. Eight attempts take 5 hours.';
 
 COMMENT ON FUNCTION "private"."begin_sign_up"(text, text, jsonb) IS 'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets id, name and fields; pending is
 whether an unconfirmed account has the address, which stays until Auth has seen the CAPTCHA (check_sign_up). Raises
@@ -1388,15 +2609,32 @@ seconds. Definer, as due_channels.';
 
 COMMENT ON FUNCTION "private"."hangul_spelling"(text) IS 'A Korean name in Latin letters; of three syllables, the first is the surname, and a word of its own. Else null.';
 
+COMMENT ON FUNCTION "private"."hash_message"(public.messages) IS 'What tells a repeat from another message with its key.';
+
+COMMENT ON FUNCTION "private"."hash_request"(jsonb) IS 'What tells a repeat from another request with the same key.';
+
 COMMENT ON FUNCTION "private"."interest_ids"(jsonb) IS 'The ids of a JSON array or null, without duplicates. Raises 400 for more than 50, and names unknown ones.';
 
-COMMENT ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text, bigint) IS 'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
+COMMENT ON FUNCTION "private"."lock_host"(bigint) IS 'Serializes acceptances of one host: Postgres may abort one of two checks of an exclusion constraint as a deadlock.';
+
+COMMENT ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text) IS 'Logs a change for both participants, and broadcasts it if it has an event; a state, and across a block what one of
 them does (actor), for that one alone. Nothing if the conversation is gone, of which they are told by itself.';
 
-COMMENT ON FUNCTION "private"."refuse_change"() IS 'Refuses a change with this message, by the owner of the table too, but what a trigger deletes, as that of a
-foreign key.';
+COMMENT ON FUNCTION "private"."refresh_entries"(bigint) IS 'Reads latest message and activity, and counts what is unread, after messages were read or an admin has changed them.
+Unmarks nobody who has written.';
+
+COMMENT ON FUNCTION "private"."refuse_change"() IS 'Refuses a change with this message, code and hint, by the owner of the table too, but what a trigger deletes, as that
+of a foreign key.';
+
+COMMENT ON FUNCTION "private"."reservations_with_history"(bigint, bigint) IS 'One reservation of a conversation, or all by date if its id is null, each with its steps up to now, oldest first.';
+
+COMMENT ON FUNCTION "private"."settle_reservations"() IS 'Writes the steps of the clock that are due, 500 at most, and returns their number. Only then people are told.';
 
 COMMENT ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) IS 'Stores the first answer, if there is a key, sets its response metadata and returns it.';
+
+COMMENT ON FUNCTION "private"."to_reservation_view"(public.reservations) IS 'A settled reservation as endpoints show it.';
+
+COMMENT ON FUNCTION "private"."warnings_of"(bigint) IS 'What moderators have warned a person of, the latest first: all that the person learns of a report.';
 
 COMMENT ON FUNCTION "public"."describe_queues"() IS 'How many entries of each queue wait, the age of the oldest in seconds, and dead letters. Definer, as find_people.';
 
@@ -1405,20 +2643,84 @@ keys of its own.';
 
 COMMENT ON TABLE "public"."profile_interests" IS 'Which profile has which interests.';
 
+COMMENT ON VIEW "public"."moderation_queue" IS 'The open reports, oldest first, each with how many there were about the same person before, and how these ended.';
+
+REVOKE ALL ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."counter_reservation"(bigint, bigint, integer, jsonb, integer) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "api"."delete_device"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."delete_device"(uuid) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "api"."get_notification_settings"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."get_notification_settings"() TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "api"."set_interests"(jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."set_interests"(jsonb) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "api"."set_searchable"(boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "api"."set_searchable"(boolean) TO "edge_functions", "postgres";
+
+REVOKE ALL ON FUNCTION "private"."back_off"(integer) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."back_off"(integer) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."hangul_spelling"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."hangul_spelling"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."hash_message"(public.messages) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."hash_message"(public.messages) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."hash_request"(jsonb) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."hash_request"(jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."lock_host"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."lock_host"(bigint) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."record_change"(private.change_kind, bigint, bigint, bigint, text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."refuse_change"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."refuse_change"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."reservations_with_history"(bigint, bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."reservations_with_history"(bigint, bigint) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."settle_reservations"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."settle_reservations"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."store_reply"(text, uuid, jsonb, json, jsonb) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."to_reservation_view"(public.reservations) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."to_reservation_view"(public.reservations) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."warnings_of"(bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."warnings_of"(bigint) TO "postgres";
+
 REVOKE ALL ON FUNCTION "public"."describe_queues"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "public"."describe_queues"() TO "postgres", "service_role";
+
+GRANT DELETE, INSERT, MAINTAIN, REFERENCES, SELECT, TRIGGER, TRUNCATE, UPDATE ON TABLE "public"."moderation_queue" TO "postgres";
+
+REVOKE ALL ON TABLE "public"."moderation_queue" FROM "service_role";
+
+GRANT SELECT ON TABLE "public"."moderation_queue" TO "service_role";
 
 select private.schedule_jobs();
