@@ -22,6 +22,22 @@ test('both participants send, and both read what was sent', async () => {
   equal(await contents(ana, ab), ['Corrected', '  Hello\n'])
 })
 
+test('an outsider learns nothing of a conversation, nor whether it exists', async () => {
+  const { ana, dan, ab } = await meet()
+  const { id } = await send(ana, ab, 'Private')
+  for (const path of [ab, '/conversations/999999999']) {
+    for (const what of ['', '/messages', '/messages?states=true&after_id=0', '/reservations/1']) {
+      equal(await dan.get(path + what, 404), { error: 'Conversation not found' }, what)
+    }
+    await send(dan, path, 'Hello', 404, 'Conversation not found')
+    await dan.put(`${path}/state`, { pinned: true }, 404, 'Conversation not found')
+    await dan.delete(`${path}/messages/${id}`, 404)
+    await dan.patch(`${path}/messages/${id}`, { content: 'Mine' }, 404)
+    await dan.get(`/conversations/search?q=Private&conversation_id=${path.split('/').at(-1)}`, 404)
+  }
+  equal(await dan.get('/conversations/search?q=Private'), [])
+})
+
 test('deactivated users receive messages and send none; nobody writes to an erased one', async () => {
   const { ana, ben, cat, ab, ca } = await meet()
   await activate(ben, false)
