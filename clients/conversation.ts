@@ -46,7 +46,7 @@ const createParts = (id: number, inbox: InboxParts) => {
     for (const { message } of queue.all()) {
       if (!message) continue
       messages.expect(message.id)
-      if (channel.join()) channel.delivery.expect(id, message.id)
+      channel.expectEvent()
     }
     messages.update()
     if (!messages.isCurrent()) messages.reader.run()

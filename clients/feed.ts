@@ -29,15 +29,11 @@ export const createFeed = (
     }
     return null
   }
+  // One that an admin corrects is a message as well, of which no event tells, and mostly an older one.
+  const isUntold = ({ kind, conversation_id, id }: Change) => kind === 'message' && !list.knows(conversation_id, id)
   /** Reads what has changed, of which the feed told during this join of the channel. */
-  const apply = (changes: readonly Change[], join: number, isFollowed: boolean) => {
+  const apply = (changes: readonly Change[], join: number) => {
     cache.change(changes)
-    for (const { kind, conversation_id, id } of changes) {
-      if (kind !== 'message') continue
-      if (!isFollowed) channel.delivery.seen(conversation_id, id)
-      // An older message was corrected, of which no event tells.
-      else if (id > list.newestOf(conversation_id)) channel.delivery.expect(conversation_id, id)
-    }
     // A block is part of how the user sees a conversation.
     if (store.view.asOf || !list.isDone() || changes.some(({ kind }) => kind === 'state')) list.readAll()
     else if (changes.some(({ kind }) => kind !== 'reservation')) list.reader.runNow()
@@ -56,7 +52,7 @@ export const createFeed = (
   const loop = createRetryLoop(closed, async () => {
     cursor ??= await begin()
     const join = channel.join()
-    const isFollowed = list.reader.watch()
+    const wasBehind = list.reader.isBehind()
     const isAnew = cursor !== null
     // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
     const read = await readChanges().catch((error: ServiceError) => {
@@ -65,7 +61,8 @@ export const createFeed = (
     })
     cursor = read ? read.cursor : (await api.changes(null, closed)).cursor
     if (!read) return readAll(isAnew)
-    apply(read.changes, join, isFollowed())
+    if (!wasBehind && join === channel.join() && read.changes.some(isUntold)) channel.eventIsMissing()
+    apply(read.changes, join)
     keepList()
   }, (error) => {
     if (isOut && !error) onBack()
@@ -75,12 +72,11 @@ export const createFeed = (
     // Otherwise the list is being read, and has the result.
     if (error || list.reader.isDone()) setResult(error)
   })
-  // A read marker of which no event told waits for a poll.
-  const isKnown = ({ kind, conversation_id, id }: Change) =>
-    kind === 'read' || kind === 'message' && channel.delivery.knows(conversation_id, id)
   const recheckLoop = createRetryLoop(closed, async () => {
     const read = await readChanges()
-    if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
+    // A read marker of which no event told waits for a poll.
+    const isDue = (one: Change) => isUntold(one) || !['message', 'read'].includes(one.kind)
+    if (read ? read.changes.some(isDue) : cursor !== null) loop.runNow()
   })
   return {
     run: loop.run,

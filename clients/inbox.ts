@@ -56,7 +56,6 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
     if (!payload || ![payload.conversation_id, payload.id].every(Number.isInteger)) return
     const { conversation_id, id } = payload
     if (event === 'message.created') {
-      channel.delivery.seen(conversation_id, id)
       list.expect(conversation_id, id)
     }
     channel.arrived()

@@ -1,7 +1,6 @@
 import { answeringOf } from './api_client.ts'
 import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { onClosed } from './closing.ts'
-import { watchDelivery } from './delivery.ts'
 import { offlineError, ServiceError } from './errors.ts'
 import { isVisible, startHeartbeat, watchPage } from './page.ts'
 import { createTimer } from './timer.ts'
@@ -11,8 +10,11 @@ import type { Client, Realtime, Status } from './types.ts'
 const readyWait = 50
 
 // After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
-// was read because of an event may also be what was before its commit.
-const recheckDelay = () => 2000 + Math.random() * 2000
+// was read because of an event may also be what was before its commit. An event takes milliseconds, some 0.4 s where
+// the database commits without waiting for its log, and longer on a slow network.
+const recheckDelay = () => 3000 + Math.random() * 500
+// While events do not arrive.
+const quickInterval = 2000
 
 /**
  * `follow` asks until there is an answer, and reads at once when somebody else has got one; `recheck` looks whether
@@ -36,10 +38,6 @@ export const createInboxChannel = (
   onClosed(closed, stopFollowing)
   const resync = createTimer(actions.resync, closed)
   const recheck = createTimer(actions.recheck, closed)
-  const delivery = watchDelivery(closed, () => {
-    actions.onConnectionChange()
-    schedulePoll()
-  })
   let channel: PersistentChannel | null = null
   let typing: Realtime | undefined
   let joins = 0
@@ -49,11 +47,28 @@ export const createInboxChannel = (
   // the first time and after the page became visible.
   let within: number | null = null
 
-  const usualInterval = () => shortest + Math.random() * (longest - shortest)
+  // Whether events arrive, as far as is known: Realtime has said so, or has passed one on, and none is missing since.
+  let arePassed = false
+  let quickSince = 0
+
+  const setPassed = (passed: boolean) => {
+    if (arePassed === passed) return
+    arePassed = passed
+    actions.onConnectionChange()
+    schedulePoll()
+  }
+  /** The time until the next poll: less than usual while events do not arrive. It grows until one is found missing. */
+  const interval = () => {
+    const usual = shortest + Math.random() * (longest - shortest)
+    if (!join || arePassed) return usual
+    return Math.min(usual, Math.max(quickInterval, (Date.now() - quickSince) / 5) * (1 + Math.random() / 4))
+  }
   const onJoinChange = (joined: boolean, error: string | null) => {
     join = joined ? ++joins : 0
     reason = error
-    delivery.reset(within === null)
+    arePassed = false
+    // Where all clients wait for the same server they ask every eight seconds.
+    quickSince = Date.now() - (within === null ? 0 : 40_000)
     actions.onJoinChange()
     for (const timer of [recheck, resync]) timer.cancel()
     schedulePoll()
@@ -70,8 +85,8 @@ export const createInboxChannel = (
   const onReady = () => {
     // What was read before this does not count.
     join = ++joins
-    delivery.ready()
     actions.onJoinChange()
+    setPassed(true)
     if (resync.isWaiting()) return
     recheck.start(recheckDelay())
     resync.now()
@@ -86,7 +101,7 @@ export const createInboxChannel = (
     if (isVisible()) retry()
     schedulePoll()
   }, closed)
-  const schedulePoll = () => poll.start(join ? delivery.interval(usualInterval()) : usualInterval())
+  const schedulePoll = () => poll.start(interval())
   schedulePoll()
   watchPage(closed, () => {
     if (!join) within = null
@@ -95,13 +110,12 @@ export const createInboxChannel = (
   startHeartbeat(closed, realtime, onSilence)
 
   return {
-    delivery,
     /** The number of the current join, or 0 while it is not joined. */
     join: () => join,
     /** The status of a view, whether it is known to lack something and the error of its last request. */
     statusOf(isBehind: boolean, error: ServiceError | null): Status {
       if (!join || !service.view.answers || error?.temporary) return 'offline'
-      return isBehind ? 'catching up' : delivery.isLive() ? 'live' : 'delayed'
+      return isBehind ? 'catching up' : arePassed ? 'live' : 'delayed'
     },
     error(): ServiceError | null {
       if (!service.view.answers || reason !== null && !realtime.isConnected()) return offlineError(reason)
@@ -115,8 +129,15 @@ export const createInboxChannel = (
     /** The connection for typing: a join that is refused there delays no message. */
     typingConnection: () => typing ??= openConnection(realtime),
     arrived() {
-      delivery.ready()
+      setPassed(true)
       recheck.start(recheckDelay())
+    },
+    /** Something has happened of which an event must tell soon. */
+    expectEvent: () => join && recheck.start(recheckDelay()),
+    /** There is a message of which no event told. */
+    eventIsMissing() {
+      quickSince = Date.now()
+      setPassed(false)
     },
   }
 }

@@ -14,7 +14,7 @@ export const createList = (
   closed: AbortSignal,
   store: Store<InboxView>,
   api: Api,
-  { delivery, join }: InboxChannel,
+  { join }: InboxChannel,
   onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
@@ -29,7 +29,6 @@ export const createList = (
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
   const read = async (awaits: (message: number) => boolean) => {
-    const isFollowed = reader.watch()
     // Also where nobody can say what has changed.
     if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
@@ -44,8 +43,6 @@ export const createList = (
     const missing = expected.filter(([id, message]) => newestOf(id) < message)
     const isAwaited = awaits(Math.max(0, ...missing.map(([, message]) => message)))
     for (const [id, message] of isAwaited ? [] : expected) if (told.get(id) === message) told.delete(id)
-    const note = isFollowed() ? delivery.expect : delivery.seen
-    for (const { id, Messages: [latest] } of listed) if (latest) note(id, latest.id)
     onRead()
     return !isAwaited
   }
@@ -53,9 +50,10 @@ export const createList = (
 
   return {
     reader,
-    newestOf,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
+    /** Whether it is listed or told of, or a later one of its conversation. */
+    knows: (id: number, message: number) => message <= Math.max(newestOf(id), told.get(id) ?? 0),
     isDone: () => reader.isDone() && blocks.isDone(),
     /** Also reads blocks, of which the list tells as well, by its addresses. */
     readAll() {

@@ -49,11 +49,6 @@ export const createReader = (
     isDone: () => loop.isDone() && !missing,
     isBehind: () => isBehind,
     fellBehind: () => void (isBehind = true),
-    /** Begins a read; the answer is whether events have told of all that it then finds. */
-    watch() {
-      const [join, wasBehind] = [currentJoin(), isBehind]
-      return () => !wasBehind && join > 0 && join === currentJoin()
-    },
     caughtUp,
   }
 }
