@@ -152,13 +152,12 @@ const createQueue = (conversation: number, sending: Sending) => {
       unsent.change(withRefusal(client_id, error))
     }
   }
-  const loop = createRetryLoop(closed, () =>
-    unsent.exclusively(conversation, async () => {
-      // Saves what is to be sent, and learns what another page has sent in the meantime.
-      await unsent.reload()
-      const next = () => closed.aborted ? undefined : entries.all().find(isPending)
-      for (let entry = next(); entry; entry = next()) await send(entry)
-    }))
+  const loop = createRetryLoop(closed, async () => {
+    // Saves what is to be sent, and learns what another page has sent in the meantime.
+    await unsent.reload()
+    const next = () => closed.aborted ? undefined : entries.all().find(isPending)
+    for (let entry = next(); entry; entry = next()) await send(entry)
+  })
   sync()
 
   return {

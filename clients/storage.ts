@@ -25,28 +25,12 @@ export const browserStorage = (): KeyValueStorage | null => {
   }
 }
 
-/**
- * Runs a task while no other page runs one of this name. Where there are no Web Locks, or after waiting for
- * `longestWait` milliseconds (a page in the background may be suspended while it holds the lock), it runs anyway.
- */
-export const withLock = async <Result>(name: string, longestWait: number, task: () => Promise<Result>) => {
-  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined
-  if (!locks) return task()
-  const waiting = new AbortController()
-  const timer = setTimeout(() => waiting.abort(), longestWait)
-  let running: Promise<Result> | undefined
-  const run = () => {
-    clearTimeout(timer)
-    return running ??= task()
-  }
-  return await locks.request(name, { signal: waiting.signal }, run).catch(run)
-}
-
 // A browser's storage may hang instead of failing.
 const longestWait = 5000
 
 /** The storage, whose functions reject if it throws or hangs. What hangs may still be done later. */
 export const withTimeouts = (storage: KeyValueStorage) => {
+  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined
   const limit = (work: () => unknown) => withTimeout(longestWait, async () => await work())
   const replace = async (key: string, change: (value: unknown) => unknown) => {
     const value = change(await storage.get(key))
@@ -62,9 +46,10 @@ export const withTimeouts = (storage: KeyValueStorage) => {
       }),
     delete: (key: string) => limit(() => storage.delete(key)),
     update: (key: string, change: (value: unknown) => unknown) =>
-      limit(() =>
-        storage.update ? storage.update(key, change) : withLock(key, longestWait, () => replace(key, change))
-      ),
+      limit(() => {
+        if (storage.update) return storage.update(key, change)
+        return locks ? locks.request(key, () => replace(key, change)) : replace(key, change)
+      }),
   }
 }
 export type TimedStorage = ReturnType<typeof withTimeouts>

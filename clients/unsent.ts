@@ -1,6 +1,6 @@
 import { onClosed } from './closing.ts'
 import { ServiceError } from './errors.ts'
-import { type TimedStorage, withLock } from './storage.ts'
+import type { TimedStorage } from './storage.ts'
 import { createStore } from './store.ts'
 import type { Message } from './types.ts'
 import type { UnsentMessage } from './views.ts'
@@ -51,9 +51,6 @@ const serialize = (unsent: Unsent) =>
 const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
   changes.reduce((before, change) => change(before), unsent)
 
-// A little longer than the timeout of a request.
-const longestLockWait = 20_000
-
 /** The files of unsent messages. Each has a key of its own, because all else is written with every keystroke. */
 const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
   const kept = new Map<string, Blob>()
@@ -93,7 +90,8 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   key.then((name) => {
     if (closed.aborted || !storage || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
+    // 1.2 also told of what it had saved.
+    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data && onSent(data)
     // In Node it would keep the process alive.
     channel.unref?.()
     onClosed(closed, () => channel?.close())
@@ -113,7 +111,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
       if (closed.aborted) return
       unsaved = unsaved.filter((change) => !changes.includes(change))
       store.set({ current: applyAll(unsaved, saved), isDurable: true })
-      if (changes.length) channel?.postMessage(null)
     } catch {
       // Full, forbidden or hanging. What it holds already stays, and what changes is in memory.
       store.set({ isDurable: false })
@@ -144,11 +141,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     },
     /** Reads what other pages have saved, after saving the changes of this one. Never rejects. */
     reload: run,
-    /** Runs a task while no other page of this user runs one for this conversation. */
-    async exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result> {
-      await lastRun
-      return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
-    },
     announce: (sent: Sent) => channel?.postMessage(sent),
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
