@@ -112,7 +112,7 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
 }
 
 /** What the inbox calls. */
-const createFollower = ({ store, messages, partner, setResult }: Parts, { cache, channel }: InboxParts) => {
+const createFollower = ({ store, messages, partner, setResult }: Parts, { cache }: InboxParts) => {
   const { reader } = messages
   /** Shows what an earlier page has left, until the service has answered. */
   const showCached = () => {
@@ -123,7 +123,6 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
   showCached()
   return {
     showCached,
-    joinChanged: reader.fellBehind,
     connectionChanged: () => setResult(),
     updatePartner: partner.update,
     rejoin: partner.typing.rejoin,
@@ -153,7 +152,7 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache,
         else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
       }
       if (!messages.isCurrent()) reader.runNow()
-      else if (join && join === channel.join()) {
+      else {
         reader.caughtUp(join)
         setResult(null)
       }

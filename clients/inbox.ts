@@ -127,11 +127,6 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
   const channel = createInboxChannel(closed, supabase, { poll, resyncJitter }, {
     onConnectionChange,
-    onJoinChange() {
-      list.reader.fellBehind()
-      conversations.forEach((conversation) => conversation.joinChanged())
-      onConnectionChange()
-    },
     follow: () => feed.runNow(),
     resync() {
       feed.runNow()

@@ -20,7 +20,7 @@ const quickInterval = 2000
  * `follow` asks until there is an answer, and reads at once when somebody else has got one; `recheck` looks whether
  * anything was missed, and `rejoin` joins the other channels.
  */
-type Actions = Record<'onJoinChange' | 'onConnectionChange' | 'follow' | 'resync' | 'recheck' | 'rejoin', () => void>
+type Actions = Record<'onConnectionChange' | 'follow' | 'resync' | 'recheck' | 'rejoin', () => void>
 
 /** The channel of an inbox, and when what it may have missed is read. */
 export const createInboxChannel = (
@@ -69,7 +69,7 @@ export const createInboxChannel = (
     arePassed = false
     // Where all clients wait for the same server they ask every eight seconds.
     quickSince = Date.now() - (within === null ? 0 : 40_000)
-    actions.onJoinChange()
+    actions.onConnectionChange()
     for (const timer of [recheck, resync]) timer.cancel()
     schedulePoll()
     if (joined) {
@@ -85,7 +85,7 @@ export const createInboxChannel = (
   const onReady = () => {
     // What was read before this does not count.
     join = ++joins
-    actions.onJoinChange()
+    actions.onConnectionChange()
     setPassed(true)
     if (resync.isWaiting()) return
     recheck.start(recheckDelay())

@@ -17,11 +17,9 @@ export const createReader = (
   onResult: (error: ServiceError | null) => void,
   interval = 0,
 ) => {
-  let isBehind = true
-  /** Only what began after the join covers everything that was missed before it. */
-  const caughtUp = (join: number) => {
-    if (join && join === currentJoin()) isBehind = false
-  }
+  // The join after which all was read that was missed before it, or 0.
+  let coveredJoin = 0
+  const caughtUp = (join: number) => void (coveredJoin = Math.max(coveredJoin, join))
   let missing = 0
   let missingSince = 0
   const timer = createTimer(() => loop.run(), closed)
@@ -33,7 +31,8 @@ export const createReader = (
     missing = next ? message : 0
     if (!next) return false
     timer.start(next - elapsed)
-    return isBehind = true
+    coveredJoin = 0
+    return true
   }
   const loop = createRetryLoop(
     closed,
@@ -47,8 +46,9 @@ export const createReader = (
   return {
     ...loop,
     isDone: () => loop.isDone() && !missing,
-    isBehind: () => isBehind,
-    fellBehind: () => void (isBehind = true),
+    isBehind: () => !coveredJoin || coveredJoin !== currentJoin(),
+    fellBehind: () => void (coveredJoin = 0),
+    /** Everything has been read since this join. */
     caughtUp,
   }
 }
