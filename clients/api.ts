@@ -1,7 +1,7 @@
 import { answeringOf, type Call, createApiClient, errorOf } from './api_client.ts'
 import { type ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
-import { withTimeout } from './timeout.ts'
+import { withTimeout } from './timers.ts'
 import { upload, type UploadOptions } from './uploads.ts'
 import type { Attachment, Client, Draft, ListedConversation } from './types.ts'
 
@@ -24,15 +24,10 @@ const createCalls = (client: Client, session: InboxSession, timeout: number) => 
     if (error.code === 'offline') onSilence()
     return error
   }
-  const calls = createApiClient(client, session, async (task, signal) => {
+  const calls = createApiClient(client, session, (task, signal) => {
     const silence = setTimeout(onSilence, longestSilence)
-    try {
-      return await withTimeout(timeout, task, signal)
-    } catch (error) {
-      throw failed(error)
-    } finally {
-      clearTimeout(silence)
-    }
+    const answer = withTimeout(timeout, task, signal).finally(() => clearTimeout(silence))
+    return answer.catch((error) => Promise.reject(failed(error)))
   })
   const answerOf = async <Body>(call: Call<Body>, isBody: Check, status: number) => {
     const { data, error, response } = await call

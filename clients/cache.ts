@@ -1,7 +1,6 @@
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage } from './storage.ts'
-import { withTimeout } from './timeout.ts'
-import { createTimer } from './timer.ts'
+import { createTimer, withTimeout } from './timers.ts'
 import type { Change, Person } from './types.ts'
 import type { ConversationView, InboxView } from './views.ts'
 

@@ -1,6 +1,6 @@
 import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-js'
 import { backoff } from './retry_loop.ts'
-import { createTimer } from './timer.ts'
+import { createTimer } from './timers.ts'
 import type { EventPayload, Realtime } from './types.ts'
 
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting

@@ -1,9 +1,8 @@
 import { answeringOf } from './api_client.ts'
 import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
-import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
 import { isVisible, startHeartbeat, watchPage } from './page.ts'
-import { createTimer } from './timer.ts'
+import { createTimer, onClosed } from './timers.ts'
 import type { Client, Realtime, Status } from './types.ts'
 
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.

@@ -1,4 +1,4 @@
-import { onClosed } from './closing.ts'
+import { onClosed } from './timers.ts'
 import type { Realtime } from './types.ts'
 
 // Node and Deno have neither a document nor these events.

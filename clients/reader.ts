@@ -1,6 +1,6 @@
 import type { ServiceError } from './errors.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import { createTimer } from './timer.ts'
+import { createTimer } from './timers.ts'
 
 // A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
 const times = [50, 250, 1250, 4250]

@@ -1,6 +1,6 @@
 import type { Session } from '@supabase/supabase-js'
-import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
+import { onClosed } from './timers.ts'
 import type { Client } from './types.ts'
 
 // supabase-js throws the first for failures that may go away.
@@ -90,11 +90,7 @@ export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => 
 
   // Determine the owner before anything can be sent.
   sessions.current().catch(() => {})
-  storedUser(auth).then((id) => id && isOwn(id))
-  const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'SIGNED_OUT' || session && !isOwn(session.user.id)) onEnd()
-  })
-  onClosed(closed, () => subscription.unsubscribe())
+  onClosed(closed, watchUser(auth, (user) => user === null ? owner !== null && onEnd() : isOwn(user) || onEnd()))
 
   /** `owner` is the id in Auth of that user, pending until a session could be read. */
   return { ...sessions, owner: ownerKnown }

@@ -1,5 +1,5 @@
 import { createStore, del, get, set, update } from 'idb-keyval'
-import { withTimeout } from './timeout.ts'
+import { withTimeout } from './timers.ts'
 
 /** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
 export interface KeyValueStorage {

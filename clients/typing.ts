@@ -1,8 +1,7 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
-import { onClosed } from './closing.ts'
 import type { InboxParts } from './parts.ts'
 import type { Store } from './store.ts'
-import { createTimer } from './timer.ts'
+import { createTimer, onClosed } from './timers.ts'
 import type { EventPayload } from './types.ts'
 import type { ConversationView } from './views.ts'
 

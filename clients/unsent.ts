@@ -1,7 +1,7 @@
-import { onClosed } from './closing.ts'
 import { ServiceError } from './errors.ts'
 import type { TimedStorage } from './storage.ts'
 import { createStore } from './store.ts'
+import { onClosed } from './timers.ts'
 import type { Message } from './types.ts'
 import type { UnsentMessage } from './views.ts'
 
