@@ -21,8 +21,6 @@ const [mostConversations, mostPages, mostMessages] = [50, 20, 50]
 // Rather nothing than a wait: the service is asked then.
 const longestLoad = 1000
 const saveInterval = 1000
-// What has not changed is written only to say so.
-const confirmInterval = 5 * 60_000
 
 /** Whether this has what the page would fail without, at each start. Throws if it has not even lists. */
 const isWhole = ({ inbox: { me, conversations, cursor, asOf }, pages }: Cached): boolean => {
@@ -50,7 +48,6 @@ export const forgetSeen = async (): Promise<void> => {
 export const openCache = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   let inbox: CachedInbox | null = null
   let pages = new Map<number, CachedPage>()
-  let savedAt = 0
   let lastWrite: Promise<unknown> = Promise.resolve()
   let isCleared = false
 
@@ -59,7 +56,6 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
   const timer = createTimer(async () => {
     const name = await owner
     if (!inbox || closed.aborted) return
-    savedAt = Date.now()
     const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
     const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
     write((storage) => closed.aborted || storage.set(key, value, () => !isCleared))
@@ -88,11 +84,10 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
     /** The service has said that this is all, up to the cursor, which may be older, and never newer. */
     setInbox({ me, conversations, unread, asOf }: InboxView, cursor: string | null) {
       if (!me || !cursor || asOf) return
-      const isNew = conversations !== inbox?.conversations || unread !== inbox.unread
       const listed = new Set(conversations.map(({ id }) => id))
       for (const id of pages.keys()) if (!listed.has(id)) pages.delete(id)
       inbox = { me, conversations, unread, cursor, asOf: new Date().toISOString() }
-      if (isNew || Date.now() - savedAt > confirmInterval) save()
+      save()
     },
     setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
       if (!loaded || asOf) return

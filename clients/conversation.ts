@@ -87,8 +87,8 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: queue.retry,
     discard: queue.discard,
-    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed)),
-    unsend: (message) => showAfter(message, api.unsend(id, message, closed)),
+    edit: (message, content) => showAfter(message, api.edit(id, message, content)),
+    unsend: (message) => showAfter(message, api.unsend(id, message)),
     older() {
       olderPage ??= messages.older().finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.

@@ -22,7 +22,7 @@ export const createFeed = (
   const readChanges = async () => {
     const changes: Change[] = []
     for (let pages = 0, next = cursor; next !== null && pages < mostPages; pages++) {
-      const page = await api.changes(next, closed)
+      const page = await api.changes(next)
       changes.push(...page.changes)
       next = page.cursor
       if (!page.more) return { changes, cursor: next }
@@ -59,7 +59,7 @@ export const createFeed = (
       if (![400, 410].includes(error.status)) throw error
       return null
     })
-    cursor = read ? read.cursor : (await api.changes(null, closed)).cursor
+    cursor = read ? read.cursor : (await api.changes(null)).cursor
     if (!read) return readAll(isAnew)
     if (!wasBehind && join === channel.join() && read.changes.some(isUntold)) channel.eventIsMissing()
     apply(read.changes, join)

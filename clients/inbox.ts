@@ -105,7 +105,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const kept = storage && withTimeouts(storage)
   const unsent = openUnsentStore(closed, kept, session.owner)
   const cache = openCache(closed, kept, session.owner)
-  const api = createApi(supabase, session, timeout)
+  const api = createApi(supabase, session, timeout, closed)
   const onMarked = (conversation: number, error: ServiceError | null) => {
     conversations.get(conversation)?.handleMarked(error)
     if (!error) list.reader.run()
@@ -146,7 +146,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const seen = showSeen(parts)
   const begin = async () => {
     if (!channel.isOpen()) {
-      const me = await api.me(closed)
+      const me = await api.me()
       closed.throwIfAborted()
       store.set({ me })
       channel.open(me.id, handlersOf(parts))
@@ -175,7 +175,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     },
     subscribe: store.subscribe,
     open,
-    openWith: async (userId) => open(await api.findOrCreateConversation(userId, closed)),
+    openWith: async (userId) => open(await api.findOrCreateConversation(userId)),
     close,
   }
 }

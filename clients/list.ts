@@ -22,7 +22,7 @@ export const createList = (
   const told = new Map<number, number>()
   let blocked: ReadonlySet<number> | null = null
   const blocks = createRetryLoop(closed, async () => {
-    blocked = new Set(await api.blockedUsers(closed))
+    blocked = new Set(await api.blockedUsers())
     onRead()
   })
   const newestOf = (id: number): number =>
@@ -33,8 +33,8 @@ export const createList = (
     if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
     const [listed, { total, conversations: counts }] = await Promise.all([
-      api.conversations(closed),
-      api.unread(closed),
+      api.conversations(),
+      api.unread(),
     ])
     if (closed.aborted) return false
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))

@@ -41,7 +41,7 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
     /** In place of all that is shown. */
     async readNewest() {
       try {
-        const { messages, more } = await api.messages(id, {}, closed)
+        const { messages, more } = await api.messages(id, {})
         add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
       } catch (error) {
         // It is not the user's any more.
@@ -55,14 +55,14 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
       const { messages: [first], hasOlder } = store.view
       readUpTo = lastKnown()
       for (let after = hasOlder && first ? Math.max(message, first.id - 1) : message; after < Infinity;) {
-        const { messages, more } = await api.messages(id, { after_id: after }, closed)
+        const { messages, more } = await api.messages(id, { after_id: after })
         const end = more ? lastId(messages) : Infinity
         add(messages, after, end + 1)
         after = end
       }
     },
     async readBefore(message: number) {
-      const { messages, more } = await api.messages(id, { before_id: message }, closed)
+      const { messages, more } = await api.messages(id, { before_id: message })
       // Otherwise another page has come in place of all.
       if (store.view.messages[0]?.id === message) add(messages, -1, message, { hasOlder: more })
     },

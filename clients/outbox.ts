@@ -121,7 +121,7 @@ const createQueue = (conversation: number, sending: Sending) => {
     const file = await unsent.fileOf(client_id)
     if (file) {
       onProgress(0)
-      await api.upload(attachment, file, { onProgress, signal: closed })
+      await api.upload(attachment, file, onProgress)
     }
     uploaded.add(client_id)
     unsent.dropFile(client_id)
@@ -134,7 +134,7 @@ const createQueue = (conversation: number, sending: Sending) => {
     if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
     try {
       await upload(entry)
-      const sent = { client_id, message: await api.send(conversation, entry, client_id, closed) }
+      const sent = { client_id, message: await api.send(conversation, entry, client_id) }
       inFlight = null
       entries.settle(sent)
       unsent.announce(sent)

@@ -59,13 +59,13 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     update()
   }
   const details = createRetryLoop(closed, async () => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, closed)])
+    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id)])
     if (closed.aborted) return
     store.set({ other: Voyager.id === myId ? Local : Voyager })
     update()
     const known = store.view.reservations
     const read = Reservations.map((one) =>
-      known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id, closed)
+      known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id)
     )
     show((await Promise.all(read)).filter((one) => one !== null))
   })

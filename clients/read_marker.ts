@@ -29,7 +29,7 @@ export const createReadMarker = (conversation: number, { closed, api, unsent, on
     if (!upTo) return
     sent = Math.max(upTo, sent)
     try {
-      await api.markRead(conversation, upTo, closed)
+      await api.markRead(conversation, upTo)
       confirmed = Math.max(upTo, confirmed)
       onMarked(conversation, null)
     } catch (thrown) {
