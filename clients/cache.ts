@@ -58,7 +58,7 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
     if (!inbox || closed.aborted) return
     const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
     const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-    write((storage) => closed.aborted || storage.set(key, value, () => !isCleared))
+    write((storage) => closed.aborted || storage.update(key, () => isCleared ? undefined : value))
   }, closed)
   const save = () => storage && !timer.isWaiting() && timer.start(saveInterval)
 

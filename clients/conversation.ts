@@ -38,6 +38,8 @@ const createParts = (id: number, inbox: InboxParts) => {
     if (messages.isCurrent()) cache.setPage(store.view)
   }
   const messages = createMessages(store, queue, own, () => partner.update(), (error) => {
+    // What an earlier page has left is not the user's any more.
+    if (store.view.asOf && error?.status === 404) store.set({ ...emptyView, draft: store.view.draft })
     setResult(error)
     cachePage()
   })

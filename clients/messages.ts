@@ -1,4 +1,4 @@
-import { type ServiceError, toServiceError } from './errors.ts'
+import type { ServiceError } from './errors.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
 import type { InboxParts } from './parts.ts'
@@ -8,7 +8,7 @@ import type { Message } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, store: inbox }: InboxParts) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { api, store: inbox }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
@@ -40,16 +40,8 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
     update: () => show(store.view.messages),
     /** In place of all that is shown. */
     async readNewest() {
-      try {
-        const { messages, more } = await api.messages(id, {})
-        add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
-      } catch (error) {
-        // It is not the user's any more.
-        if (store.view.asOf && toServiceError(error).status === 404) {
-          store.set({ messages: [], reservations: [], other: null, loaded: false, asOf: null })
-        }
-        throw error
-      }
+      const { messages, more } = await api.messages(id, {})
+      add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
     },
     async readAfter(message: number) {
       const { messages: [first], hasOlder } = store.view

@@ -38,12 +38,6 @@ export const withTimeouts = (storage: KeyValueStorage) => {
   }
   return {
     get: (key: string) => limit(() => storage.get(key)),
-    /** Deletes what is not wanted any more: a storage that hangs may go on after the user has signed out. */
-    set: (key: string, value: unknown, isWanted = () => true) =>
-      limit(async () => {
-        await storage.set(key, value)
-        if (!isWanted()) await storage.delete(key)
-      }),
     delete: (key: string) => limit(() => storage.delete(key)),
     update: (key: string, change: (value: unknown) => unknown) =>
       limit(() => {

@@ -60,7 +60,8 @@ const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
     /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
     keep(clientId: string, file: Blob) {
       kept.set(clientId, file)
-      const save = async () => storage?.set(await keyOf(clientId), file, () => kept.has(clientId))
+      // A storage that hangs may go on after the user has signed out.
+      const save = async () => storage?.update(await keyOf(clientId), () => kept.has(clientId) ? file : undefined)
       saved = saved.then(save).catch(() => {})
     },
     saved: () => saved,
@@ -101,7 +102,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     const name = await key
     const changes = unsaved
     let saved = empty
-    // A storage that hangs may go on after the user has signed out.
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
       await files.saved()
