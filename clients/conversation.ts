@@ -1,4 +1,3 @@
-import type { ServiceError } from './errors.ts'
 import { createMessages } from './messages.ts'
 import type { InboxParts } from './parts.ts'
 import { createPartner } from './partner.ts'
@@ -107,7 +106,7 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
       const unread = store.view.messages.findLast(({ id, user_id, read }) =>
         id <= upTo && user_id !== messages.myId() && !read
       )
-      if (unread) queue.marker.mark(unread.id)
+      if (unread) queue.markRead(unread.id)
     },
     close,
   }
@@ -128,10 +127,6 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache 
     connectionChanged: () => setResult(),
     updatePartner: partner.update,
     rejoin: partner.typing.rejoin,
-    handleMarked(error: ServiceError | null) {
-      setResult(error)
-      messages.update()
-    },
     handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
       if (event === 'message.created') {
         partner.wrote(user_id)

@@ -106,11 +106,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsent = openUnsentStore(closed, kept, session.owner)
   const cache = openCache(closed, kept, session.owner)
   const api = createApi(supabase, session, timeout, closed)
-  const onMarked = (conversation: number, error: ServiceError | null) => {
-    conversations.get(conversation)?.handleMarked(error)
-    if (!error) list.reader.run()
-  }
-  const outbox = createOutbox({ closed, api, unsent, onMarked })
+  const outbox = createOutbox({ closed, api, unsent, onMarked: () => list.reader.run() })
   const store = createStore(emptyView)
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))

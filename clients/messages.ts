@@ -16,7 +16,7 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { api, store:
   const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
-  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.marker.confirmed())
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.readUpTo())
   const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
     const messages = withMarker(known)
     const outgoing = unconfirmed(queue.all(), messages, myId(), queue.answered)

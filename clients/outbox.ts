@@ -1,6 +1,6 @@
+import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { replaced } from './merge.ts'
-import { createReadMarker, type Sending } from './read_marker.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
 import { onClosed } from './timers.ts'
@@ -8,7 +8,7 @@ import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
 import type { Outgoing, UnsentMessage } from './views.ts'
-import type { Sent, Unsent } from './unsent.ts'
+import type { Sent, Unsent, UnsentStore } from './unsent.ts'
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
 
@@ -27,6 +27,23 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
+const withMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => ({
+  ...unsent,
+  readMarkers: { ...unsent.readMarkers, [conversation]: Math.max(upTo, unsent.readMarkers[conversation] ?? 0) },
+})
+const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => {
+  const { [conversation]: stored = 0, ...others } = unsent.readMarkers
+  return stored > upTo ? unsent : { ...unsent, readMarkers: others }
+}
+
+/** What sends: `onMarked` is told when messages have been marked as read. */
+interface Sending {
+  closed: AbortSignal
+  api: Api
+  unsent: UnsentStore
+  onMarked: () => void
+}
+
 /** As the view has it, after `known`, as which it was shown before. */
 const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
   if (known && (known.state === 'refused') === Boolean(refused)) return known
@@ -40,7 +57,7 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
 const createEntries = (conversation: number, { closed, unsent }: Sending) => {
-  const store = createStore({ entries: [] as readonly Outgoing[] })
+  const store = createStore({ entries: [] as readonly Outgoing[], readUpTo: 0 })
   const answered = new Set<number>()
   const resolvers = new Map<string, (message: Message) => void>()
   const all = () => store.view.entries
@@ -67,6 +84,9 @@ const createEntries = (conversation: number, { closed, unsent }: Sending) => {
     },
     /** The ids of all messages that were returned for a send. */
     answered: answered as ReadonlySet<number>,
+    /** Up to which message the service has confirmed it as read. */
+    readUpTo: () => store.view.readUpTo,
+    confirmRead: (message: number) => store.set({ readUpTo: Math.max(message, store.view.readUpTo) }),
     /** This page or another has sent a message. */
     settle({ client_id, message }: Sent) {
       answered.add(message.id)
@@ -96,14 +116,29 @@ const createEntries = (conversation: number, { closed, unsent }: Sending) => {
 }
 
 const createQueue = (conversation: number, sending: Sending) => {
-  const { closed, api, unsent } = sending
-  const marker = createReadMarker(conversation, sending)
+  const { closed, api, unsent, onMarked } = sending
   const entries = createEntries(conversation, sending)
   const uploaded = new Set<string>()
   let inFlight: string | null = null
+  // Up to which message a marker was sent. What was refused is not sent again.
+  let marked = 0
 
+  const marker = () => unsent.current().readMarkers[conversation] ?? 0
+  const markerLoop = createRetryLoop(closed, async () => {
+    const upTo = marker()
+    if (!upTo) return
+    marked = Math.max(upTo, marked)
+    try {
+      await api.markRead(conversation, upTo)
+      entries.confirmRead(upTo)
+      onMarked()
+    } catch (error) {
+      if (toServiceError(error).temporary) throw error
+    }
+    unsent.change(withoutMarker(conversation, upTo))
+  })
   const sync = () => {
-    marker.sync()
+    if (marker()) markerLoop.run()
     const discarded = entries.sync(inFlight)
     // The next message need not fail for the same reason.
     if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
@@ -162,8 +197,9 @@ const createQueue = (conversation: number, sending: Sending) => {
 
   return {
     ...entries,
-    marker,
     sync,
+    /** Marks everything up to this message as read; a marker never moves back. */
+    markRead: (upTo: number) => upTo > Math.max(marked, marker()) && unsent.change(withMarker(conversation, upTo)),
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
@@ -189,7 +225,7 @@ const createQueue = (conversation: number, sending: Sending) => {
       unsent.dropFile(clientId)
     },
     runNow() {
-      marker.runNow()
+      if (marker()) markerLoop.runNow()
       if (entries.all().some(isPending)) loop.runNow()
     },
   }
