@@ -51,39 +51,15 @@ const serialize = (unsent: Unsent) =>
 const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
   changes.reduce((before, change) => change(before), unsent)
 
-/** The files of unsent messages. Each has a key of its own, because all else is written with every keystroke. */
-const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
-  const kept = new Map<string, Blob>()
-  const keyOf = async (clientId: string) => `${await key}:${clientId}`
-  let saved: Promise<unknown> = Promise.resolve()
-  return {
-    /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
-    keep(clientId: string, file: Blob) {
-      kept.set(clientId, file)
-      // A storage that hangs may go on after the user has signed out.
-      const save = async () => storage?.update(await keyOf(clientId), () => kept.has(clientId) ? file : undefined)
-      saved = saved.then(save).catch(() => {})
-    },
-    saved: () => saved,
-    async get(clientId: string): Promise<Blob | null> {
-      const file = kept.get(clientId) ?? await storage?.get(await keyOf(clientId)) ?? null
-      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
-      return file
-    },
-    /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
-    async delete(clientIds: string[]) {
-      for (const id of clientIds) kept.delete(id)
-      await Promise.all(clientIds.map(async (id) => storage?.delete(await keyOf(id)).catch(() => {})))
-    },
-  }
-}
-
 /** Keeps what is unsent under a key of the user's own, or in memory until `owner` is known and while storing fails. */
 export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   // With all changes of this page, saved or not; and whether that survives closing the page.
   const store = createStore({ current: empty, isDurable: false })
-  const files = createFiles(storage, key)
+  // Of this page, saved or not. Each has a key of its own, because all else is written with every keystroke.
+  const files = new Map<string, Blob>()
+  const fileKey = async (clientId: string) => `${await key}:${clientId}`
+  const unsavedFiles: string[] = []
   let unsaved: Change[] = []
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
@@ -98,13 +74,21 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     onClosed(closed, () => channel?.close())
   })
 
+  /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
+  const deleteFile = async (clientId: string) => {
+    files.delete(clientId)
+    await storage?.delete(await fileKey(clientId)).catch(() => {})
+  }
   const save = async (storage: TimedStorage): Promise<void> => {
     const name = await key
     const changes = unsaved
+    // One that is too large for the storage must not keep the rest from it. After a reload its message is refused.
+    for (const id of unsavedFiles.splice(0)) {
+      await storage.update(await fileKey(id), () => files.get(id)).catch(() => {})
+    }
     let saved = empty
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
-      await files.saved()
       // Two pages never lose each other's change.
       if (changes.length) await storage.update(name, replace)
       else saved = parse(await storage.get(name))
@@ -144,18 +128,26 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     announce: (sent: Sent) => channel?.postMessage(sent),
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
     /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile: (clientId: string, file: Blob) => closed.aborted || files.keep(clientId, file),
-    fileOf: files.get,
-    dropFile: (clientId: string) => lastRun.then(() => files.delete([clientId])),
+    keepFile(clientId: string, file: Blob) {
+      if (closed.aborted) return
+      files.set(clientId, file)
+      unsavedFiles.push(clientId)
+    },
+    async fileOf(clientId: string): Promise<Blob | null> {
+      const file = files.get(clientId) ?? await storage?.get(await fileKey(clientId)) ?? null
+      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
+      return file
+    },
+    dropFile: (clientId: string) => lastRun.then(() => deleteFile(clientId)),
     /** Deletes everything of this user, once this is closed. Never rejects. */
     async clear() {
       const known = store.view.current.messages
       unsaved = []
       isCleared = true
-      await Promise.all([lastRun, files.saved()])
+      await lastRun
       // Also what this page has not read yet.
       const stored = await storage?.get(await key).catch(() => null)
-      await files.delete([...known, ...parse(stored).messages].map(({ client_id }) => client_id))
+      await Promise.all([...known, ...parse(stored).messages].map(({ client_id }) => deleteFile(client_id)))
       await storage?.delete(await key).catch(() => {})
     },
   }
