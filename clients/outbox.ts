@@ -56,148 +56,128 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
 }
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
-const createEntries = (conversation: number, { closed, unsent }: Sending) => {
+const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Sending) => {
   const store = createStore({ entries: [] as readonly Outgoing[], readUpTo: 0 })
   const answered = new Set<number>()
   const resolvers = new Map<string, (message: Message) => void>()
-  const all = () => store.view.entries
-  const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
-  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
-  const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
-  const update = (clientId: string, change: Partial<Outgoing>) =>
-    set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
-  onClosed(closed, () => set([]))
-  return {
-    all,
-    set,
-    update,
-    ownUnsent,
-    isUnsent,
-    /** Follows `unsent`, which this page or another has changed, and tells what was discarded. */
-    sync(inFlight: string | null) {
-      const known = new Map(all().map((entry) => [entry.client_id, entry]))
-      const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
-      const left = all().filter(({ client_id }) => !isUnsent(client_id))
-      const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
-      set([...kept, ...next])
-      return left.filter((entry) => !kept.includes(entry))
-    },
-    /** The ids of all messages that were returned for a send. */
-    answered: answered as ReadonlySet<number>,
-    /** Up to which message the service has confirmed it as read. */
-    readUpTo: () => store.view.readUpTo,
-    confirmRead: (message: number) => store.set({ readUpTo: Math.max(message, store.view.readUpTo) }),
-    /** This page or another has sent a message. */
-    settle({ client_id, message }: Sent) {
-      answered.add(message.id)
-      resolvers.get(client_id)?.(message)
-      update(client_id, { state: 'sent', error: null, message })
-    },
-    /** Rejects when the message was refused or discarded, or when the inbox closes. */
-    answerOf(clientId: string): Promise<Message> {
-      const answer = new Promise<Message>((resolve, reject) => {
-        if (closed.aborted) return reject(new ServiceError('Closed'))
-        resolvers.set(clientId, resolve)
-        const stop = store.subscribe(() => {
-          const entry = all().find(({ client_id }) => client_id === clientId)
-          if (entry && isPending(entry)) return
-          stop()
-          resolvers.delete(clientId)
-          const reason = closed.aborted ? 'Closed before it was answered' : 'Discarded'
-          reject(entry?.error ?? new ServiceError(reason))
-        })
-      })
-      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
-      answer.catch(() => {})
-      return answer
-    },
-    subscribe: store.subscribe,
-  }
-}
-
-const createQueue = (conversation: number, sending: Sending) => {
-  const { closed, api, unsent, onMarked } = sending
-  const entries = createEntries(conversation, sending)
-  const uploaded = new Set<string>()
   let inFlight: string | null = null
   // Up to which message a marker was sent. What was refused is not sent again.
   let marked = 0
 
+  const all = () => store.view.entries
+  const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
+  const update = (clientId: string, change: Partial<Outgoing>) =>
+    set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
+  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
+  const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
   const marker = () => unsent.current().readMarkers[conversation] ?? 0
-  const markerLoop = createRetryLoop(closed, async () => {
-    const upTo = marker()
-    if (!upTo) return
-    marked = Math.max(upTo, marked)
-    try {
-      await api.markRead(conversation, upTo)
-      entries.confirmRead(upTo)
-      onMarked()
-    } catch (error) {
-      if (toServiceError(error).temporary) throw error
-    }
-    unsent.change(withoutMarker(conversation, upTo))
-  })
+
+  /** Follows `unsent`, which this page or another has changed. */
   const sync = () => {
     if (marker()) markerLoop.run()
-    const discarded = entries.sync(inFlight)
+    const known = new Map(all().map((entry) => [entry.client_id, entry]))
+    const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
+    const left = all().filter(({ client_id }) => !isUnsent(client_id))
+    set([...left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight), ...next])
     // The next message need not fail for the same reason.
-    if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
-    else if (entries.all().some(isPending)) loop.run()
+    if (left.some(({ state }) => state === 'waiting')) loop.runNow()
+    else if (all().some(isPending)) loop.run()
+  }
+  /** This page or another has sent a message. */
+  const settle = ({ client_id, message }: Sent) => {
+    answered.add(message.id)
+    resolvers.get(client_id)?.(message)
+    update(client_id, { state: 'sent', error: null, message })
+  }
+  /** Rejects when the message was refused or discarded, or when the inbox closes. */
+  const answerOf = (clientId: string): Promise<Message> => {
+    const answer = new Promise<Message>((resolve, reject) => {
+      if (closed.aborted) return reject(new ServiceError('Closed'))
+      resolvers.set(clientId, resolve)
+      const stop = store.subscribe(() => {
+        const entry = all().find(({ client_id }) => client_id === clientId)
+        if (entry && isPending(entry)) return
+        stop()
+        resolvers.delete(clientId)
+        const reason = closed.aborted ? 'Closed before it was answered' : 'Discarded'
+        reject(entry?.error ?? new ServiceError(reason))
+      })
+    })
+    // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
+    answer.catch(() => {})
+    return answer
   }
   /** Uploads the file of a message, if it has one that has not arrived yet. */
   const upload = async ({ client_id, attachment }: Outgoing): Promise<void> => {
     // Its own file has its client_id in the path.
-    if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
+    if (!attachment?.url.includes(client_id)) return
     const onProgress = (progress: number) => {
-      entries.update(client_id, { progress })
-      return entries.isUnsent(client_id)
+      update(client_id, { progress })
+      return isUnsent(client_id)
     }
     // What is not kept any more was uploaded.
     const file = await unsent.fileOf(client_id)
     if (file) {
       onProgress(0)
       await api.upload(attachment, file, onProgress)
+      unsent.dropFile(client_id)
+      update(client_id, { progress: null })
     }
-    uploaded.add(client_id)
-    unsent.dropFile(client_id)
-    entries.update(client_id, { progress: null })
-    if (!entries.isUnsent(client_id)) throw new ServiceError('Discarded')
+    if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
   const send = async (entry: Outgoing): Promise<void> => {
     const { client_id } = entry
     inFlight = client_id
-    if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
+    if (entry.state === 'waiting') update(client_id, { state: 'sending' })
     try {
       await upload(entry)
       const sent = { client_id, message: await api.send(conversation, entry, client_id) }
       inFlight = null
-      entries.settle(sent)
+      settle(sent)
       unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
       const error = toServiceError(thrown)
       inFlight = null
-      if (error.temporary) {
-        entries.update(client_id, { state: 'waiting', error, progress: null })
-        // Removes it if it was discarded during the request.
-        sync()
-        // The next message must not overtake this one, so the whole queue waits.
-        throw error
-      }
-      unsent.change(withRefusal(client_id, error))
+      if (!error.temporary) return void unsent.change(withRefusal(client_id, error))
+      update(client_id, { state: 'waiting', error, progress: null })
+      // Removes it if it was discarded during the request.
+      sync()
+      // The next message must not overtake this one, so the whole queue waits.
+      throw error
     }
   }
   const loop = createRetryLoop(closed, async () => {
     // Saves what is to be sent, and learns what another page has sent in the meantime.
     await unsent.reload()
-    const next = () => closed.aborted ? undefined : entries.all().find(isPending)
+    const next = () => closed.aborted ? undefined : all().find(isPending)
     for (let entry = next(); entry; entry = next()) await send(entry)
   })
+  const markerLoop = createRetryLoop(closed, async () => {
+    const upTo = marker()
+    if (!upTo) return
+    marked = Math.max(upTo, marked)
+    try {
+      await api.markRead(conversation, upTo)
+      store.set({ readUpTo: Math.max(upTo, store.view.readUpTo) })
+      onMarked()
+    } catch (error) {
+      if (toServiceError(error).temporary) throw error
+    }
+    unsent.change(withoutMarker(conversation, upTo))
+  })
+  onClosed(closed, () => set([]))
   sync()
 
   return {
-    ...entries,
+    all,
+    /** The ids of all messages that were returned for a send. */
+    answered: answered as ReadonlySet<number>,
+    /** Up to which message the service has confirmed it as read. */
+    readUpTo: () => store.view.readUpTo,
+    subscribe: store.subscribe,
     sync,
+    settle,
     /** Marks everything up to this message as read; a marker never moves back. */
     markRead: (upTo: number) => upTo > Math.max(marked, marker()) && unsent.change(withMarker(conversation, upTo)),
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
@@ -208,25 +188,25 @@ const createQueue = (conversation: number, sending: Sending) => {
       if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
       unsent.change(withMessage({ ...message, conversation, refused: null }))
-      const answer = entries.answerOf(client_id)
-      entries.update(client_id, { state: 'sending' })
+      const answer = answerOf(client_id)
+      update(client_id, { state: 'sending' })
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */
     retry(clientId: string) {
-      const message = entries.ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
+      const message = ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
     /** Removes an entry in any state. A request in flight goes on, but is not retried. */
     discard(clientId: string) {
-      entries.set(entries.all().filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
-      if (!entries.isUnsent(clientId)) return
+      set(all().filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      if (!isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
     runNow() {
       if (marker()) markerLoop.runNow()
-      if (entries.all().some(isPending)) loop.runNow()
+      if (all().some(isPending)) loop.runNow()
     },
   }
 }
