@@ -21,8 +21,8 @@ const withDraft = (conversation: number, text: string) => {
   }
 }
 
-const createParts = (id: number, inbox: InboxParts) => {
-  const { cache, channel } = inbox
+export const openConversation = (id: number, inbox: InboxParts) => {
+  const { api, cache, channel, list, unsent } = inbox
   const closing = new AbortController()
   const own: InboxParts = { ...inbox, closed: closing.signal }
   const queue = inbox.outbox.of(id)
@@ -31,7 +31,7 @@ const createParts = (id: number, inbox: InboxParts) => {
   const status = channel.join() ? 'catching up' : 'offline'
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
   const setResult = (error = store.view.error) =>
-    store.set({ error, status: channel.statusOf(messages.reader.isBehind(), error) })
+    store.set({ error, status: channel.statusOf(reader.isBehind(), error) })
   const cachePage = () => {
     // Not what is about to be read again.
     if (messages.isCurrent()) cache.setPage(store.view)
@@ -42,7 +42,8 @@ const createParts = (id: number, inbox: InboxParts) => {
     setResult(error)
     cachePage()
   })
-  const partner = createPartner(store, messages.myId, own)
+  const { reader, myId } = messages
+  const partner = createPartner(store, myId, own)
   const onOutgoing = () => {
     for (const { message } of queue.all()) {
       if (!message) continue
@@ -50,32 +51,28 @@ const createParts = (id: number, inbox: InboxParts) => {
       channel.expectEvent()
     }
     messages.update()
-    if (!messages.isCurrent()) messages.reader.run()
+    if (!messages.isCurrent()) reader.run()
   }
-  const onUnsent = () => store.set({ draft: inbox.unsent.current().drafts[id]?.text ?? '' })
-  onUnsent()
-  const stops = [queue.subscribe(onOutgoing), inbox.unsent.subscribe(onUnsent), store.subscribe(cachePage)]
-  const close = () => {
-    closing.abort()
-    for (const stop of stops) stop()
-    store.close()
+  const onUnsent = () => store.set({ draft: unsent.current().drafts[id]?.text ?? '' })
+  const stops = [queue.subscribe(onOutgoing), unsent.subscribe(onUnsent), store.subscribe(cachePage)]
+  /** Shows what an earlier page has left, until the service has answered. */
+  const showCached = () => {
+    const page = myId() ? cache.open(id) : null
+    if (page && !store.view.loaded) messages.show(page.messages, { ...page, loaded: true })
   }
-  return { store, queue, messages, partner, setResult, closed: own.closed, close }
-}
-type Parts = ReturnType<typeof createParts>
-
-/** What the page calls. */
-const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversation => {
-  const { store, queue, messages, partner, setResult, closed, close } = parts
-  const { id } = store.view
-  let olderPage: Promise<void> | null = null
   /** Shows what has become of a message, also where the answer was lost. */
   const showAfter = <Result>(message: number, change: Promise<Result>): Promise<Result> =>
     change.finally(() => {
       messages.changed(message)
-      messages.reader.run()
+      reader.run()
     })
-  return {
+  let olderPage: Promise<void> | null = null
+  onUnsent()
+  reader.run()
+  showCached()
+
+  /** What the page calls. */
+  const handle: Conversation = {
     id,
     get view() {
       return store.view
@@ -93,7 +90,7 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     older() {
       olderPage ??= messages.older().finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.
-      olderPage.catch((error) => closed.aborted || setResult(error))
+      olderPage.catch((error) => closing.signal.aborted || setResult(error))
       return olderPage
     },
     typing: partner.typing.typed,
@@ -103,26 +100,17 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     },
     markRead(upTo = messages.last()) {
       // What was taken back counts as read.
-      const unread = store.view.messages.findLast(({ id, user_id, read }) =>
-        id <= upTo && user_id !== messages.myId() && !read
-      )
+      const unread = store.view.messages.findLast((one) => one.id <= upTo && one.user_id !== myId() && !one.read)
       if (unread) queue.markRead(unread.id)
     },
-    close,
+    close() {
+      closing.abort()
+      for (const stop of stops) stop()
+      store.close()
+    },
   }
-}
-
-/** What the inbox calls. */
-const createFollower = ({ store, messages, partner, setResult }: Parts, { cache }: InboxParts) => {
-  const { reader } = messages
-  /** Shows what an earlier page has left, until the service has answered. */
-  const showCached = () => {
-    const page = messages.myId() ? cache.open(store.view.id) : null
-    if (page && !store.view.loaded) messages.show(page.messages, { ...page, loaded: true })
-  }
-  reader.run()
-  showCached()
-  return {
+  /** What the inbox calls. */
+  const follower = {
     showCached,
     connectionChanged: () => setResult(),
     updatePartner: partner.update,
@@ -148,21 +136,15 @@ const createFollower = ({ store, messages, partner, setResult }: Parts, { cache 
         else if (kind === 'read') messages.marked()
         else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
       }
-      if (!messages.isCurrent()) reader.runNow()
-      else {
-        reader.caughtUp(join)
-        setResult(null)
-      }
+      if (!messages.isCurrent()) return reader.runNow()
+      reader.caughtUp(join)
+      setResult(null)
     },
     readAll(anew: boolean) {
       messages.readAll(anew)
       partner.details.runNow()
     },
   }
-}
-
-export const openConversation = (id: number, inbox: InboxParts) => {
-  const parts = createParts(id, inbox)
-  return Object.assign(createHandle(parts, inbox), createFollower(parts, inbox))
+  return Object.assign(handle, follower)
 }
 export type OpenConversation = ReturnType<typeof openConversation>
