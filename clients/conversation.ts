@@ -50,7 +50,7 @@ export const openConversation = (id: number, inbox: InboxParts) => {
       messages.expect(message.id)
       channel.expectEvent()
     }
-    messages.update()
+    messages.show()
     if (!messages.isCurrent()) reader.run()
   }
   const onUnsent = () => store.set({ draft: unsent.current().drafts[id]?.text ?? '' })
