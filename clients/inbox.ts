@@ -55,9 +55,7 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
     // What is not the database's has no ids to compare with.
     if (!payload || ![payload.conversation_id, payload.id].every(Number.isInteger)) return
     const { conversation_id, id } = payload
-    if (event === 'message.created') {
-      list.expect(conversation_id, id)
-    }
+    if (event === 'message.created') list.expect(conversation_id, id)
     channel.arrived()
     conversations.get(conversation_id)?.handleEvent(event, payload)
     list.reader.run()
