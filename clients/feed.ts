@@ -3,9 +3,6 @@ import type { InboxParts } from './parts.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 
-// With more than this, reading everything anew takes fewer requests.
-const mostPages = 50
-
 /**
  * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
  * the first answer after the service was away.
@@ -18,10 +15,10 @@ export const createFeed = (
 ) => {
   let cursor: string | null = null
   let isOut = false
-  /** What has changed, and the next cursor; null if that is too much, or without a cursor. */
+  /** What has changed, and the next cursor; null without a cursor. */
   const readChanges = async () => {
     const changes: Change[] = []
-    for (let pages = 0, next = cursor; next !== null && pages < mostPages; pages++) {
+    for (let next = cursor; next !== null;) {
       const page = await api.changes(next)
       changes.push(...page.changes)
       next = page.cursor
@@ -76,7 +73,7 @@ export const createFeed = (
     const read = await readChanges()
     // A read marker of which no event told waits for a poll.
     const isDue = (one: Change) => isUntold(one) || !['message', 'read'].includes(one.kind)
-    if (read ? read.changes.some(isDue) : cursor !== null) loop.runNow()
+    if (read?.changes.some(isDue)) loop.runNow()
   })
   return {
     run: loop.run,

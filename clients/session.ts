@@ -3,10 +3,6 @@ import { offlineError, ServiceError } from './errors.ts'
 import { onClosed } from './timers.ts'
 import type { Client } from './types.ts'
 
-// supabase-js throws the first for failures that may go away.
-const errorOf = (error: Error): ServiceError =>
-  error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
-
 /**
  * In whose name requests are sent: of whoever is signed in at the time of the request. `check` throws if they may not
  * be, or if that cannot be known.
@@ -80,7 +76,9 @@ export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => 
     return owner === id
   }
   const sessions = createSessions(auth, (session, error) => {
-    if (error) throw errorOf(error)
+    // So supabase-js calls failures that may go away.
+    if (error?.name === 'AuthRetryableFetchError') throw offlineError(error)
+    if (error) throw new ServiceError(error.message, 401)
     if (!session) throw new ServiceError('Nobody is signed in', 401)
     if (isOwn(session.user.id)) return
     // Another tab may have changed the session before its event arrived here.
