@@ -18,14 +18,14 @@ const isChanges: Check = (body) =>
   has('changes', Array.isArray)(body) && has('cursor', (one) => typeof one === 'string')(body)
 
 /** Calls in the name of the user for whom the inbox was opened, with a time limit, until it is closed. */
-const createCalls = (client: Client, session: InboxSession, timeout: number, closed: AbortSignal) => {
+export const createApi = (client: Client, session: InboxSession, timeout: number, closed: AbortSignal) => {
   const onSilence = () => answeringOf(client.auth).set({ answers: false })
   const failed = (thrown: unknown): ServiceError => {
     const error = toServiceError(thrown)
     if (error.code === 'offline') onSilence()
     return error
   }
-  const calls = createApiClient(client, session, (task) => {
+  const { GET, POST, PATCH, DELETE } = createApiClient(client, session, (task) => {
     const silence = setTimeout(onSilence, longestSilence)
     const answer = withTimeout(timeout, task, closed).finally(() => clearTimeout(silence))
     return answer.catch((error) => Promise.reject(failed(error)))
@@ -37,11 +37,6 @@ const createCalls = (client: Client, session: InboxSession, timeout: number, clo
   }
   const bodyOf = async <Body>(call: Call<Body>, isBody = hasId, status = 200): Promise<Body> =>
     (await answerOf(call, isBody, status)).body
-  return { ...calls, answerOf, bodyOf }
-}
-
-export const createApi = (client: Client, session: InboxSession, timeout: number, closed: AbortSignal) => {
-  const { GET, POST, PATCH, DELETE, answerOf, bodyOf } = createCalls(client, session, timeout, closed)
   return {
     me: () => bodyOf(GET('/users/me')).then(({ id, name }) => ({ id, name })),
     conversations: async () => {

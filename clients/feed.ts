@@ -76,8 +76,7 @@ export const createFeed = (
     if (read?.changes.some(isDue)) loop.runNow()
   })
   return {
-    run: loop.run,
-    runNow: loop.runNow,
+    ...loop,
     /** Reads only whether there is anything of which no event has told. */
     recheck: recheckLoop.runNow,
     keepList,

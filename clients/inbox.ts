@@ -121,7 +121,10 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
   const channel = createInboxChannel(closed, supabase, { poll, resyncJitter }, {
     onConnectionChange,
-    follow: () => feed.runNow(),
+    follow() {
+      onConnectionChange()
+      feed.runNow()
+    },
     resync() {
       feed.runNow()
       outbox.runNow()

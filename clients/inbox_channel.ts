@@ -18,16 +18,6 @@ const quickInterval = 2000
 const browser: Partial<Pick<Window, 'document' | 'addEventListener'>> = globalThis
 const isVisible = (): boolean => browser.document?.visibilityState !== 'hidden'
 
-/**
- * Calls `onBack` when the page becomes visible and when the network returns, `onOffline` when the browser says that it
- * is lost.
- */
-const watchPage = (signal: AbortSignal, onBack: () => void, onOffline: () => void) => {
-  browser.document?.addEventListener('visibilitychange', () => isVisible() && onBack(), { signal })
-  browser.addEventListener?.('online', onBack, { signal })
-  browser.addEventListener?.('offline', onOffline, { signal })
-}
-
 // A heartbeat has twice this time, longer than a refused join holds it up. So silence shows within nine seconds; alone
 // supabase-js takes up to fifty.
 const heartbeatInterval = 3000
@@ -61,11 +51,7 @@ export const createInboxChannel = (
 ) => {
   const service = answeringOf(auth)
   const onSilence = () => service.set({ answers: false })
-  const stopFollowing = service.subscribe(() => {
-    actions.onConnectionChange()
-    actions.follow()
-  })
-  onClosed(closed, stopFollowing)
+  onClosed(closed, service.subscribe(actions.follow))
   const resync = createTimer(actions.resync, closed)
   const recheck = createTimer(actions.recheck, closed)
   let channel: PersistentChannel | null = null
@@ -133,10 +119,13 @@ export const createInboxChannel = (
   }, closed)
   const schedulePoll = () => poll.start(interval())
   schedulePoll()
-  watchPage(closed, () => {
+  const onBack = () => {
     if (!join) within = null
     retry()
-  }, onSilence)
+  }
+  browser.document?.addEventListener('visibilitychange', () => isVisible() && onBack(), { signal: closed })
+  browser.addEventListener?.('online', onBack, { signal: closed })
+  browser.addEventListener?.('offline', onSilence, { signal: closed })
   startHeartbeat(closed, realtime, onSilence)
 
   return {
