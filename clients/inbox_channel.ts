@@ -62,7 +62,6 @@ export const createInboxChannel = (
   // How long after the next join the resync may begin, as all clients may have been cut off together; null: at once,
   // the first time and after the page became visible.
   let within: number | null = null
-
   // Whether events arrive, as far as is known: Realtime has said so, or has passed one on, and none is missing since.
   let arePassed = false
   let quickSince = 0

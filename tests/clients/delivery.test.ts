@@ -97,6 +97,9 @@ playAll([
     network({ eventDelay: 2500 }), send('Late'), 2600,
     disconnect, hear('Missed'), watch(({ chat }) => chat.view.status === 'delayed'), 70_000,
     { status: 'live', isComplete: true, seen: [false] }],
+  ['a message that the list does not have yet, and of which an event has told, does not', { browser: true },
+    hear('One'), 100, watch(({ chat }) => chat.view.status === 'delayed'), hear('Two'), 10,
+    ({ page }) => page.tell('online'), 5000, { isComplete: true, seen: [false] }],
   ...[1, 2, 3, 4, 5].map((seed): Row => [
     `what waited for a service that was down is sent with its first answer (seed ${seed})`, { ...withoutPolling, seed },
     offline, send('Waiting'), 120_000, network(), within(46_000, bothAre('live')), 100,
