@@ -48,7 +48,7 @@ export const openConversation = (id: number, inbox: InboxParts) => {
     for (const { message } of queue.all()) {
       if (!message) continue
       messages.expect(message.id)
-      channel.expectEvent()
+      if (!list.knows(id, message.id)) channel.expectEvent()
     }
     messages.show()
     if (!messages.isCurrent()) reader.run()

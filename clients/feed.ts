@@ -49,7 +49,6 @@ export const createFeed = (
   const loop = createRetryLoop(closed, async () => {
     cursor ??= await begin()
     const join = channel.join()
-    const wasBehind = list.reader.isBehind()
     const isAnew = cursor !== null
     // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
     const read = await readChanges().catch((error: ServiceError) => {
@@ -58,7 +57,6 @@ export const createFeed = (
     })
     cursor = read ? read.cursor : (await api.changes(null)).cursor
     if (!read) return readAll(isAnew)
-    if (!wasBehind && join === channel.join() && read.changes.some(isUntold)) channel.eventIsMissing()
     apply(read.changes, join)
     keepList()
   }, (error) => {

@@ -7,10 +7,12 @@ import type { Client, Realtime, Status } from './types.ts'
 // Realtime says with the join that it passes events on, unless it has just begun to serve the project.
 const readyWait = 50
 
+// An event takes milliseconds, some 0.4 s where the database commits without waiting for its log, and longer on a slow
+// network.
+const eventTimeout = 3000
 // After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
-// was read because of an event may also be what was before its commit. An event takes milliseconds, some 0.4 s where
-// the database commits without waiting for its log, and longer on a slow network.
-const recheckDelay = () => 3000 + Math.random() * 500
+// was read because of an event may also be what was before its commit.
+const recheckDelay = () => eventTimeout + Math.random() * 500
 // While events do not arrive.
 const quickInterval = 2000
 
@@ -36,6 +38,58 @@ const startHeartbeat = (closed: AbortSignal, realtime: Realtime, onSilence: () =
   onClosed(closed, () => clearInterval(timer))
 }
 
+/** Polls, and knows whether events arrive: polls are quicker while they do not, and rarer again in silence. */
+const createPoll = (
+  closed: AbortSignal,
+  [shortest, longest]: readonly [number, number],
+  poll: () => void,
+  onChange: () => void,
+) => {
+  let isJoined = false
+  // Realtime has said that it passes events on, or has done so, and none is known to be missing since.
+  let arePassed = false
+  let quickSince = 0
+  const schedule = () => {
+    const usual = shortest + Math.random() * (longest - shortest)
+    const quick = Math.max(quickInterval, (Date.now() - quickSince) / 5) * (1 + Math.random() / 4)
+    timer.start(isJoined && !arePassed ? Math.min(usual, quick) : usual)
+  }
+  const timer = createTimer(() => {
+    poll()
+    schedule()
+  }, closed)
+  const setPassed = (passed: boolean) => {
+    if (arePassed === passed) return
+    arePassed = passed
+    onChange()
+    schedule()
+  }
+  const doubt = createTimer(() => {
+    quickSince = Date.now()
+    setPassed(false)
+  }, closed)
+  schedule()
+  return {
+    arePassed: () => arePassed,
+    confirm() {
+      doubt.cancel()
+      setPassed(true)
+    },
+    /** Something has happened of which an event must tell soon. */
+    expectEvent: () => doubt.isWaiting() || doubt.start(arePassed ? eventTimeout : 0),
+    reset(joined: boolean, isAlone: boolean) {
+      doubt.cancel()
+      arePassed = false
+      // Where all clients wait for the same server they ask every eight seconds.
+      quickSince = Date.now() - (isAlone ? 0 : 40_000)
+      // Each join that fails may come before the next poll.
+      if (!joined && !isJoined) return
+      isJoined = joined
+      schedule()
+    },
+  }
+}
+
 /**
  * `follow` asks until there is an answer, and reads at once when somebody else has got one; `recheck` looks whether
  * anything was missed, and `rejoin` joins the other channels.
@@ -46,7 +100,7 @@ type Actions = Record<'onConnectionChange' | 'follow' | 'resync' | 'recheck' | '
 export const createInboxChannel = (
   closed: AbortSignal,
   { auth, realtime }: Client,
-  { poll: [shortest, longest], resyncJitter }: { poll: readonly [number, number]; resyncJitter: number },
+  { poll: intervals, resyncJitter }: { poll: readonly [number, number]; resyncJitter: number },
   actions: Actions,
 ) => {
   const service = answeringOf(auth)
@@ -62,31 +116,20 @@ export const createInboxChannel = (
   // How long after the next join the resync may begin, as all clients may have been cut off together; null: at once,
   // the first time and after the page became visible.
   let within: number | null = null
-  // Whether events arrive, as far as is known: Realtime has said so, or has passed one on, and none is missing since.
-  let arePassed = false
-  let quickSince = 0
 
-  const setPassed = (passed: boolean) => {
-    if (arePassed === passed) return
-    arePassed = passed
-    actions.onConnectionChange()
-    schedulePoll()
+  const retry = () => {
+    channel?.rejoin()
+    actions.rejoin()
+    resync.now()
   }
-  /** The time until the next poll: less than usual while events do not arrive. It grows until one is found missing. */
-  const interval = () => {
-    const usual = shortest + Math.random() * (longest - shortest)
-    if (!join || arePassed) return usual
-    return Math.min(usual, Math.max(quickInterval, (Date.now() - quickSince) / 5) * (1 + Math.random() / 4))
-  }
+  // After a poll, a service that was down may be back for all.
+  const poll = createPoll(closed, intervals, () => isVisible() && retry(), actions.onConnectionChange)
   const onJoinChange = (joined: boolean, error: string | null) => {
     join = joined ? ++joins : 0
     reason = error
-    arePassed = false
-    // Where all clients wait for the same server they ask every eight seconds.
-    quickSince = Date.now() - (within === null ? 0 : 40_000)
+    poll.reset(joined, within === null)
     actions.onConnectionChange()
     for (const timer of [recheck, resync]) timer.cancel()
-    schedulePoll()
     if (joined) {
       // Events from before this join were missed.
       resync.start(within === null ? readyWait : Math.random() * within)
@@ -101,23 +144,11 @@ export const createInboxChannel = (
     // What was read before this does not count.
     join = ++joins
     actions.onConnectionChange()
-    setPassed(true)
+    poll.confirm()
     if (resync.isWaiting()) return
     recheck.start(recheckDelay())
     resync.now()
   }
-  const retry = () => {
-    channel?.rejoin()
-    actions.rejoin()
-    resync.now()
-  }
-  // After it, a service that was down may be back for all.
-  const poll = createTimer(() => {
-    if (isVisible()) retry()
-    schedulePoll()
-  }, closed)
-  const schedulePoll = () => poll.start(interval())
-  schedulePoll()
   const onBack = () => {
     if (!join) within = null
     retry()
@@ -133,7 +164,7 @@ export const createInboxChannel = (
     /** The status of a view, whether it is known to lack something and the error of its last request. */
     statusOf(isBehind: boolean, error: ServiceError | null): Status {
       if (!join || !service.view.answers || error?.temporary) return 'offline'
-      return isBehind ? 'catching up' : arePassed ? 'live' : 'delayed'
+      return isBehind ? 'catching up' : poll.arePassed() ? 'live' : 'delayed'
     },
     error(): ServiceError | null {
       if (!service.view.answers || reason !== null && !realtime.isConnected()) return offlineError(reason)
@@ -147,16 +178,10 @@ export const createInboxChannel = (
     /** The connection for typing: a join that is refused there delays no message. */
     typingConnection: () => typing ??= openConnection(realtime),
     arrived() {
-      setPassed(true)
+      poll.confirm()
       recheck.start(recheckDelay())
     },
-    /** Something has happened of which an event must tell soon. */
-    expectEvent: () => join && recheck.start(recheckDelay()),
-    /** There is a message of which no event told. */
-    eventIsMissing() {
-      quickSince = Date.now()
-      setPassed(false)
-    },
+    expectEvent: poll.expectEvent,
   }
 }
 export type InboxChannel = ReturnType<typeof createInboxChannel>

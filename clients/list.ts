@@ -14,7 +14,7 @@ export const createList = (
   closed: AbortSignal,
   store: Store<InboxView>,
   api: Api,
-  { join }: InboxChannel,
+  { join, expectEvent }: InboxChannel,
   onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
@@ -28,15 +28,21 @@ export const createList = (
   const newestOf = (id: number): number =>
     store.view.conversations.find((conversation) => conversation.id === id)?.Messages[0]?.id ?? 0
 
+  /** Whether it is listed or told of, or a later one of its conversation. */
+  const knows = (id: number, message: number) => message <= Math.max(newestOf(id), told.get(id) ?? 0)
+
   const read = async (awaits: (message: number) => boolean) => {
     // Also where nobody can say what has changed.
     if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
+    const wasBehind = reader.isBehind()
     const [listed, { total, conversations: counts }] = await Promise.all([
       api.conversations(),
       api.unread(),
     ])
     if (closed.aborted) return false
+    const isUntold = listed.some(({ id, Messages: [newest] }) => newest && !knows(id, newest.id))
+    if (isUntold && !wasBehind && !reader.isBehind()) expectEvent()
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
     const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
     store.set({ conversations, unread: total, loaded: true, asOf: null })
@@ -52,8 +58,7 @@ export const createList = (
     reader,
     /** An event has told of this message. */
     expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
-    /** Whether it is listed or told of, or a later one of its conversation. */
-    knows: (id: number, message: number) => message <= Math.max(newestOf(id), told.get(id) ?? 0),
+    knows,
     isDone: () => reader.isDone() && blocks.isDone(),
     /** Also reads blocks, of which the list tells as well, by its addresses. */
     readAll() {

@@ -1,6 +1,6 @@
 // What the client knows of Realtime's events: whether they arrive, and what it does while they do not.
 import { expect, test } from 'vitest'
-import { advance, disconnect, forget, hear, network, offline, openAs, openBoth } from './fixture.ts'
+import { advance, disconnect, forget, hear, markRead, network, offline, openAs, openBoth } from './fixture.ts'
 import { openFixture } from './fixture.ts'
 import { playAll, repeat, type Row, type Scene, send, useFakeTime, watch, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
@@ -92,6 +92,8 @@ playAll([
   ['what is dropped at the end of a run of events is shown within seconds, and the views are delayed', {},
     repeat(19, hear('Arrives'), 20), lossy, repeat(21, hear('Is dropped'), 20), within(5000, shows(40)),
     within(3500, bothAre('delayed'))],
+  ['a list that names a message of which nothing told makes the views delayed',
+    { ...withoutPolling, messages: 1 }, lossy, hear('Lost'), markRead, within(3500, bothAre('delayed'))],
   ['a correction by an admin, a late event and a new join do not', { messages: 3 },
     ({ table, correctMessage }) => correctMessage(table[1]!, 'Corrected'), 70_000,
     network({ eventDelay: 2500 }), send('Late'), 2600,
@@ -100,6 +102,13 @@ playAll([
   ['a message that the list does not have yet, and of which an event has told, does not', { browser: true },
     hear('One'), 100, watch(({ chat }) => chat.view.status === 'delayed'), hear('Two'), 10,
     ({ page }) => page.tell('online'), 5000, { isComplete: true, seen: [false] }],
+  ['nor does a message that is read before its event comes', { browser: true },
+    network({ eventDelay: 2500 }), watch(({ chat }) => chat.view.status === 'delayed'),
+    repeat(5, hear('Late'), ({ page }) => page.tell('online'), 3000), { status: 'live', seen: [false] }],
+  ['where there are no WebSockets, polls show what is new within a minute, and are no more than otherwise',
+    { messages: 1 }, ({ client }) => client.control.refuseJoins = true, disconnect, 60_000, forget,
+    repeat(5, hear('By a poll'), 61_000, ({ chat, table }) => expect(chat.view.messages).toEqual(table)),
+    ({ requestsWith }) => expect(requestsWith('conversations/changes').length).toBeLessThan(11)],
   ...[1, 2, 3, 4, 5].map((seed): Row => [
     `what waited for a service that was down is sent with its first answer (seed ${seed})`, { ...withoutPolling, seed },
     offline, send('Waiting'), 120_000, network(), within(46_000, bothAre('live')), 100,
