@@ -34,7 +34,9 @@ export const withTimeouts = (storage: KeyValueStorage) => {
   const limit = (work: () => unknown) => withTimeout(longestWait, async () => await work())
   const replace = async (key: string, change: (value: unknown) => unknown) => {
     const value = change(await storage.get(key))
-    await (value === undefined ? storage.delete(key) : storage.set(key, value))
+    if (value !== undefined) await storage.set(key, value)
+    // The user may have signed out while that hung.
+    if (value === undefined || change(value) === undefined) await storage.delete(key)
   }
   return {
     get: (key: string) => limit(() => storage.get(key)),
@@ -42,7 +44,9 @@ export const withTimeouts = (storage: KeyValueStorage) => {
     update: (key: string, change: (value: unknown) => unknown) =>
       limit(() => {
         if (storage.update) return storage.update(key, change)
-        return locks ? locks.request(key, () => replace(key, change)) : replace(key, change)
+        // What hangs does not keep the lock.
+        const work = () => limit(() => replace(key, change))
+        return locks ? locks.request(key, work) : work()
       }),
   }
 }

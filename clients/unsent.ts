@@ -56,8 +56,9 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   // With all changes of this page, saved or not; and whether that survives closing the page.
   const store = createStore({ current: empty, isDurable: false })
-  // Of this page, saved or not. Each has a key of its own, because all else is written with every keystroke.
-  const files = new Map<string, Blob>()
+  // Of this page, saved or not; null: not kept any more. Each has a key of its own, because all else is written with
+  // every keystroke.
+  const files = new Map<string, Blob | null>()
   const fileKey = async (clientId: string) => `${await key}:${clientId}`
   const unsavedFiles: string[] = []
   let unsaved: Change[] = []
@@ -76,15 +77,16 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
 
   /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
   const deleteFile = async (clientId: string) => {
-    files.delete(clientId)
+    files.set(clientId, null)
     await storage?.delete(await fileKey(clientId)).catch(() => {})
   }
-  const save = async (storage: TimedStorage): Promise<void> => {
+  const save = async () => {
+    if (!storage) return
     const name = await key
     const changes = unsaved
     // One that is too large for the storage must not keep the rest from it. After a reload its message is refused.
     for (const id of unsavedFiles.splice(0)) {
-      await storage.update(await fileKey(id), () => files.get(id)).catch(() => {})
+      await storage.update(await fileKey(id), () => files.get(id) ?? undefined).catch(() => {})
     }
     let saved = empty
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
@@ -102,14 +104,12 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   }
   let lastRun: Promise<void> = Promise.resolve()
   let nextRun: Promise<void> | null = null
-  /** One at a time. Without a storage nothing waits. */
-  const run = (): Promise<void> => {
-    if (!storage) return lastRun
-    return nextRun ??= lastRun = lastRun.then(() => {
+  /** One at a time. */
+  const run = () =>
+    nextRun ??= lastRun = lastRun.then(() => {
       nextRun = null
-      return save(storage)
+      return save()
     })
-  }
   run()
 
   return {
@@ -134,7 +134,8 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
       unsavedFiles.push(clientId)
     },
     async fileOf(clientId: string): Promise<Blob | null> {
-      const file = files.get(clientId) ?? await storage?.get(await fileKey(clientId)) ?? null
+      let file: unknown = files.get(clientId)
+      if (file === undefined) file = await storage?.get(await fileKey(clientId)) ?? null
       if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
       return file
     },

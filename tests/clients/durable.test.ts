@@ -19,6 +19,14 @@ const kept = (count: number) => ({ origin }: Scene) =>
 /** Nor what this user has seen. */
 const nothing = ({ origin }: Scene) => expect([...origin.values.keys()]).toEqual([])
 const fault = (faults: Record<string, unknown>) => ({ control }: Scene) => Object.assign(control!, faults)
+/** A page with a storage that has get, set and delete alone, and calls `set` in this way. */
+const openWithoutUpdate = (call = (set: () => unknown) => set()) => async (scene: Scene) => {
+  const { storage, control } = scene.origin.openPage()
+  const set = (key: string, value: unknown) => call(() => storage.set(key, value))
+  await scene.openPage(1, { storage: { ...storage, set, update: undefined } })
+  Object.assign(scene, { control })
+}
+const late = (call: () => unknown) => new Promise((resolve) => setTimeout(resolve, 40_000)).then(call)
 const isDurable = (value: boolean) => ({ inbox: { isDurable: value } })
 const sendPhoto = ({ chat }: Scene) =>
   void chat.send({ content: 'Look', file: new File(['abc'], 'größe.png', { type: 'image/png' }) })
@@ -68,6 +76,9 @@ playAll([
   ['another user finds nothing even if the storage hung while this one signed out', inBrowser,
     fault({ latency: 40_000 }), draft('A draft of Ana'), 100, fault({ latency: 1 }),
     ({ client }) => client.signOut(), 60_000, nothing],
+  ['nor if what it was writing without a transaction is there only after that', inBrowser, leave,
+    openWithoutUpdate(late), offline, sendPhoto, draft('A draft of Ana'), 100, ({ client }) => client.signOut(),
+    30_000, ({ origin }) => expect(origin.values.size).toBe(0), 60_000, nothing],
   ['another user finds nothing even if this one was writing in another page', inBrowser,
     openPage, turnTo(0), offline, send('From Ana'), 100, ({ client }) => client.signOut(),
     turnTo(1), send('Also from Ana'), ({ client }) => client.signOut(),
@@ -84,6 +95,13 @@ playAll([
       { stored: ['One'] }, offline, send('Two'), draft('Three'), 20_000,
       fault({ fails: false, hangs: false, capacity: Infinity }), draft('Three!'), 10_000, isDurable(true),
       openAgain, { outgoing: [{ content: 'Two' }], draft: 'Three!' }]),
+  ['so does one that has get, set and delete alone, where what hangs never ends', inBrowser, leave,
+    openWithoutUpdate(), isDurable(true), fault({ hangs: true }), draft('One'), 20_000, isDurable(false),
+    fault({ hangs: false }), draft('Two'), 10_000, isDurable(true), openAgain, { draft: 'Two' }],
+  ['a photo that has arrived in Storage is sent although the storage of the page fails', inBrowser,
+    fault({ fails: true }), sendPhoto,
+    intercept((_, __, path) => /messages$/.test(path) ? new Response('', { status: 504 }) : null), 10_000,
+    ({ files }) => expect(files.size).toBe(1), intercept(null), 60_000, { stored: ['Look'], outgoing: [] }],
   ['a storage that does not exist is memory, and says so', { storage: null },
     send('One'), 1000, isDurable(false), { stored: ['One'] }],
   ['a storage that is slow gets also what was written while it was saving', inBrowser,
@@ -101,9 +119,7 @@ playAll([
       values.set(key, { version: 1, unsent: damaged })
     }, network(), openPage, 60_000, { stored: ['One', 'Two'], ...empty }, kept(0)],
   ['a storage that has get, set and delete alone keeps what two pages write at once', inBrowser,
-    async ({ origin, openPage }) => {
-      for (const _ of [1, 2]) await openPage(1, { storage: { ...origin.openPage().storage, update: undefined } })
-    },
+    openWithoutUpdate(), openWithoutUpdate(),
     offline, ({ pages }) => { for (const { chat } of pages.slice(1)) for (const text of '01234') void chat.send(text) },
     1000, ({ pages }) => { for (const { inbox } of pages) inbox.close() }, network(), openPage,
     60_000, ({ table }) => expect(table).toHaveLength(10)],
