@@ -48,17 +48,14 @@ export const forgetSeen = async (): Promise<void> => {
 export const openCache = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   let inbox: CachedInbox | null = null
   let pages = new Map<number, CachedPage>()
-  let lastWrite: Promise<unknown> = Promise.resolve()
   let isCleared = false
 
-  const write = (work: (storage: TimedStorage) => unknown) =>
-    lastWrite = lastWrite.then(() => storage && work(storage)).catch(() => {})
   const timer = createTimer(async () => {
     const name = await owner
     if (!inbox || closed.aborted) return
     const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
     const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-    write((storage) => closed.aborted || storage.update(key, () => isCleared ? undefined : value))
+    storage?.update(key, () => isCleared ? undefined : value).catch(() => {})
   }, closed)
   const save = () => storage && !timer.isWaiting() && timer.start(saveInterval)
 
@@ -69,7 +66,7 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(longestLoad, read).catch(() => null)
       if (closed.aborted || inbox) return null
-      if (!cached) write((storage) => closed.aborted || storage.delete(key))
+      if (!cached) storage.delete(key).catch(() => {})
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
       return inbox
@@ -116,7 +113,7 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
     /** Deletes everything, once this is closed. Never rejects. */
     async clear() {
       isCleared = true
-      await write((storage) => storage.delete(key))
+      await storage?.delete(key).catch(() => {})
     },
   }
 }

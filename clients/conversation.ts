@@ -1,8 +1,9 @@
-import { createMessages } from './messages.ts'
-import type { InboxParts } from './parts.ts'
-import { createPartner } from './partner.ts'
+import type { ServiceError } from './errors.ts'
+import { createMessages, type Messages } from './messages.ts'
+import type { InboxParts } from './inbox.ts'
+import { createPartner, type Partner } from './partner.ts'
 import { createStore } from './store.ts'
-import type { Change, EventName, EventPayload, Message } from './types.ts'
+import type { Change, EventName, EventPayload } from './types.ts'
 import type { Unsent } from './unsent.ts'
 import { uuid } from './uuid.ts'
 import type { Conversation, ConversationView } from './views.ts'
@@ -18,6 +19,42 @@ const withDraft = (conversation: number, text: string) => {
     const { [conversation]: draft, ...others } = unsent.drafts
     if (draft?.text === text) return unsent
     return { ...unsent, drafts: text ? { ...others, [conversation]: { text, client_id } } : others }
+  }
+}
+
+/** What the inbox calls. */
+const createFollower = (messages: Messages, partner: Partner, setResult: (error?: ServiceError | null) => void) => {
+  const { reader } = messages
+  return {
+    connectionChanged: () => setResult(),
+    updatePartner: partner.update,
+    rejoin: partner.typing.rejoin,
+    handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
+      if (event === 'message.created') {
+        partner.wrote(user_id)
+        if ((previous_id ?? 0) > messages.lastKnown()) reader.fellBehind()
+        if (id > messages.lastKnown()) messages.expect(id)
+      } else if (event === 'message.changed') messages.changed(id)
+      else if (event === 'message.read') messages.marked(id, user_id)
+      else if (event === 'reservation.changed') partner.details.run()
+      if (!messages.isCurrent()) reader.run()
+      setResult()
+    },
+    /** What has changed in this conversation, read during this join of the inbox's channel. */
+    handleChanges(changes: readonly Change[], join: number) {
+      for (const { kind, id } of changes) {
+        if (kind === 'reservation' || kind === 'conversation') partner.details.runNow()
+        else if (kind === 'read') messages.marked()
+        else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
+      }
+      if (!messages.isCurrent()) return reader.runNow()
+      reader.caughtUp(join)
+      setResult(null)
+    },
+    readAll(anew: boolean) {
+      messages.readAll(anew)
+      partner.details.runNow()
+    },
   }
 }
 
@@ -54,7 +91,8 @@ export const openConversation = (id: number, inbox: InboxParts) => {
     if (!messages.isCurrent()) reader.run()
   }
   const onUnsent = () => store.set({ draft: unsent.current().drafts[id]?.text ?? '' })
-  const stops = [queue.subscribe(onOutgoing), unsent.subscribe(onUnsent), store.subscribe(cachePage)]
+  const stops = [queue.subscribe(onOutgoing), unsent.subscribe(onUnsent)]
+  store.subscribe(cachePage)
   /** Shows what an earlier page has left, until the service has answered. */
   const showCached = () => {
     const page = myId() ? cache.open(id) : null
@@ -101,7 +139,7 @@ export const openConversation = (id: number, inbox: InboxParts) => {
     markRead(upTo = messages.last()) {
       // What was taken back counts as read.
       const unread = store.view.messages.findLast((one) => one.id <= upTo && one.user_id !== myId() && !one.read)
-      if (unread) queue.markRead(unread.id)
+      if (unread) queue.marker.mark(unread.id)
     },
     close() {
       closing.abort()
@@ -109,42 +147,6 @@ export const openConversation = (id: number, inbox: InboxParts) => {
       store.close()
     },
   }
-  /** What the inbox calls. */
-  const follower = {
-    showCached,
-    connectionChanged: () => setResult(),
-    updatePartner: partner.update,
-    rejoin: partner.typing.rejoin,
-    handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
-      if (event === 'message.created') {
-        partner.wrote(user_id)
-        if ((previous_id ?? 0) > messages.lastKnown()) reader.fellBehind()
-        if (id > messages.lastKnown()) messages.expect(id)
-      } else if (event === 'message.changed') messages.changed(id)
-      else if (event === 'message.read') {
-        // It names only the newest message that was marked, so all unread ones are read again.
-        const isUnread = (one: Message) => !one.read && one.id <= id && one.user_id !== user_id
-        messages.marked(id <= messages.last() && !store.view.messages.some(isUnread))
-      } else if (event === 'reservation.changed') partner.details.run()
-      if (!messages.isCurrent()) reader.run()
-      setResult()
-    },
-    /** What has changed in this conversation, read during this join of the inbox's channel. */
-    handleChanges(changes: readonly Change[], join: number) {
-      for (const { kind, id } of changes) {
-        if (kind === 'reservation' || kind === 'conversation') partner.details.runNow()
-        else if (kind === 'read') messages.marked()
-        else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
-      }
-      if (!messages.isCurrent()) return reader.runNow()
-      reader.caughtUp(join)
-      setResult(null)
-    },
-    readAll(anew: boolean) {
-      messages.readAll(anew)
-      partner.details.runNow()
-    },
-  }
-  return Object.assign(handle, follower)
+  return Object.assign(handle, createFollower(messages, partner, setResult), { showCached })
 }
 export type OpenConversation = ReturnType<typeof openConversation>

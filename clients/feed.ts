@@ -1,5 +1,5 @@
 import type { ServiceError } from './errors.ts'
-import type { InboxParts } from './parts.ts'
+import type { InboxParts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
 

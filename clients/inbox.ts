@@ -1,18 +1,17 @@
-import { createApi } from './api.ts'
-import { openCache } from './cache.ts'
+import { type Api, createApi } from './api.ts'
+import { type Cache, openCache } from './cache.ts'
 import { openConversation } from './conversation.ts'
-import { createConversations } from './conversations.ts'
+import { type Conversations, createConversations } from './conversations.ts'
 import { type ErrorCode, ServiceError } from './errors.ts'
 import { createFeed } from './feed.ts'
-import { createInboxChannel } from './inbox_channel.ts'
-import { createList } from './list.ts'
-import { createOutbox } from './outbox.ts'
-import type { InboxParts } from './parts.ts'
+import { createInboxChannel, type InboxChannel } from './inbox_channel.ts'
+import { createList, type List } from './list.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
-import { createStore, type Listener } from './store.ts'
+import { createStore, type Listener, type Store } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload, type Person } from './types.ts'
-import { openUnsentStore } from './unsent.ts'
+import { openUnsentStore, type UnsentStore } from './unsent.ts'
 import type { Conversation, InboxView } from './views.ts'
 
 export type { Conversation, ConversationView, InboxView, Outgoing } from './views.ts'
@@ -48,6 +47,20 @@ export interface Options {
   resyncJitter?: number
   /** Where is kept what is unsent and what was seen; null: in memory. By default IndexedDB, or memory without one. */
   storage?: KeyValueStorage | null
+}
+
+/** What an inbox consists of, and its conversations share. */
+export interface InboxParts {
+  closed: AbortSignal
+  api: Api
+  store: Store<InboxView>
+  me: Promise<Person>
+  unsent: UnsentStore
+  cache: Cache
+  outbox: Outbox
+  channel: InboxChannel
+  list: List
+  conversations: Conversations
 }
 
 const handlersOf = ({ channel, list, conversations }: InboxParts) => {

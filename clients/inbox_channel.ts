@@ -59,15 +59,13 @@ const createPoll = (
     schedule()
   }, closed)
   const setPassed = (passed: boolean) => {
+    quickSince = Date.now()
     if (arePassed === passed) return
     arePassed = passed
     onChange()
     schedule()
   }
-  const doubt = createTimer(() => {
-    quickSince = Date.now()
-    setPassed(false)
-  }, closed)
+  const doubt = createTimer(() => setPassed(false), closed)
   schedule()
   return {
     arePassed: () => arePassed,

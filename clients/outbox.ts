@@ -1,5 +1,5 @@
-import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
+import type { InboxParts } from './inbox.ts'
 import { replaced } from './merge.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
@@ -8,7 +8,7 @@ import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
 import type { Outgoing, UnsentMessage } from './views.ts'
-import type { Sent, Unsent, UnsentStore } from './unsent.ts'
+import type { Sent, Unsent } from './unsent.ts'
 
 const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
 
@@ -37,12 +37,7 @@ const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): 
 }
 
 /** What sends: `onMarked` is told when messages have been marked as read. */
-interface Sending {
-  closed: AbortSignal
-  api: Api
-  unsent: UnsentStore
-  onMarked: () => void
-}
+type Sending = Pick<InboxParts, 'closed' | 'api' | 'unsent'> & { onMarked: () => void }
 
 /** As the view has it, after `known`, as which it was shown before. */
 const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
@@ -55,26 +50,92 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
   return { ...entry, state: known ? 'sending' : 'waiting' }
 }
 
-/** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
-const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Sending) => {
-  const store = createStore({ entries: [] as readonly Outgoing[], readUpTo: 0 })
-  const answered = new Set<number>()
-  const resolvers = new Map<string, (message: Message) => void>()
-  let inFlight: string | null = null
-  // Up to which message a marker was sent. What was refused is not sent again.
-  let marked = 0
+/** Sends up to which message a conversation is read. */
+const createReadMarker = (
+  conversation: number,
+  { closed, api, unsent, onMarked }: Sending,
+  onConfirmed: (upTo: number) => void,
+) => {
+  // What was refused is not sent again.
+  let sent = 0
+  const marked = () => unsent.current().readMarkers[conversation] ?? 0
+  const loop = createRetryLoop(closed, async () => {
+    const upTo = marked()
+    if (!upTo) return
+    sent = Math.max(upTo, sent)
+    try {
+      await api.markRead(conversation, upTo)
+      onConfirmed(upTo)
+      onMarked()
+    } catch (error) {
+      if (toServiceError(error).temporary) throw error
+    }
+    unsent.change(withoutMarker(conversation, upTo))
+  })
+  return {
+    /** Marks everything up to this message as read; a marker never moves back. */
+    mark: (upTo: number) => upTo > Math.max(sent, marked()) && unsent.change(withMarker(conversation, upTo)),
+    sync: () => marked() && loop.run(),
+    runNow: () => marked() && loop.runNow(),
+  }
+}
 
-  const all = () => store.view.entries
-  const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
+/** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
+const createEntries = (conversation: number, { closed, unsent }: Sending) => {
+  const store = createStore({ all: [] as readonly Outgoing[], readUpTo: 0 })
+  const answered = new Set<number>()
+  // Of those that wait for an answer.
+  const settlers = new Map<string, { resolve: (message: Message) => void; reject: (reason: unknown) => void }>()
+  const all = () => store.view.all
+  const set = (entries: readonly Outgoing[]) => {
+    store.set({ all: replaced(all(), entries) })
+    for (const [clientId, { reject }] of settlers) {
+      const entry = all().find(({ client_id }) => client_id === clientId)
+      if (entry && isPending(entry)) continue
+      settlers.delete(clientId)
+      reject(entry?.error ?? new ServiceError(closed.aborted ? 'Closed before it was answered' : 'Discarded'))
+    }
+  }
   const update = (clientId: string, change: Partial<Outgoing>) =>
     set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
   const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
   const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
-  const marker = () => unsent.current().readMarkers[conversation] ?? 0
+  onClosed(closed, () => set([]))
+  return {
+    ...{ all, set, update, ownUnsent, isUnsent },
+    /** Up to which message the service has confirmed it as read. */
+    readUpTo: () => store.view.readUpTo,
+    confirm: (upTo: number) => store.set({ readUpTo: Math.max(upTo, store.view.readUpTo) }),
+    subscribe: store.subscribe,
+    /** The ids of all messages that were returned for a send. */
+    answered: answered as ReadonlySet<number>,
+    /** This page or another has sent a message. */
+    settle({ client_id, message }: Sent) {
+      answered.add(message.id)
+      settlers.get(client_id)?.resolve(message)
+      update(client_id, { state: 'sent', error: null, message })
+    },
+    /** Rejects when the message was refused or discarded, or when the inbox closes. */
+    answerOf(clientId: string): Promise<Message> {
+      const answer = new Promise<Message>((resolve, reject) => settlers.set(clientId, { resolve, reject }))
+      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
+      answer.catch(() => {})
+      return answer
+    },
+  }
+}
+
+/** Sends the messages of a conversation in order, and its read marker. */
+const createQueue = (conversation: number, sending: Sending) => {
+  const { closed, api, unsent } = sending
+  const entries = createEntries(conversation, sending)
+  const marker = createReadMarker(conversation, sending, entries.confirm)
+  const { all, set, update, ownUnsent, isUnsent } = entries
+  let inFlight: string | null = null
 
   /** Follows `unsent`, which this page or another has changed. */
   const sync = () => {
-    if (marker()) markerLoop.run()
+    marker.sync()
     const known = new Map(all().map((entry) => [entry.client_id, entry]))
     const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
     const left = all().filter(({ client_id }) => !isUnsent(client_id))
@@ -82,30 +143,6 @@ const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Se
     // The next message need not fail for the same reason.
     if (left.some(({ state }) => state === 'waiting')) loop.runNow()
     else if (all().some(isPending)) loop.run()
-  }
-  /** This page or another has sent a message. */
-  const settle = ({ client_id, message }: Sent) => {
-    answered.add(message.id)
-    resolvers.get(client_id)?.(message)
-    update(client_id, { state: 'sent', error: null, message })
-  }
-  /** Rejects when the message was refused or discarded, or when the inbox closes. */
-  const answerOf = (clientId: string): Promise<Message> => {
-    const answer = new Promise<Message>((resolve, reject) => {
-      if (closed.aborted) return reject(new ServiceError('Closed'))
-      resolvers.set(clientId, resolve)
-      const stop = store.subscribe(() => {
-        const entry = all().find(({ client_id }) => client_id === clientId)
-        if (entry && isPending(entry)) return
-        stop()
-        resolvers.delete(clientId)
-        const reason = closed.aborted ? 'Closed before it was answered' : 'Discarded'
-        reject(entry?.error ?? new ServiceError(reason))
-      })
-    })
-    // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
-    answer.catch(() => {})
-    return answer
   }
   /** Uploads the file of a message, if it has one that has not arrived yet. */
   const upload = async ({ client_id, attachment }: Outgoing): Promise<void> => {
@@ -133,7 +170,7 @@ const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Se
       await upload(entry)
       const sent = { client_id, message: await api.send(conversation, entry, client_id) }
       inFlight = null
-      settle(sent)
+      entries.settle(sent)
       unsent.announce(sent)
       unsent.change(without(client_id))
     } catch (thrown) {
@@ -153,33 +190,12 @@ const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Se
     const next = () => closed.aborted ? undefined : all().find(isPending)
     for (let entry = next(); entry; entry = next()) await send(entry)
   })
-  const markerLoop = createRetryLoop(closed, async () => {
-    const upTo = marker()
-    if (!upTo) return
-    marked = Math.max(upTo, marked)
-    try {
-      await api.markRead(conversation, upTo)
-      store.set({ readUpTo: Math.max(upTo, store.view.readUpTo) })
-      onMarked()
-    } catch (error) {
-      if (toServiceError(error).temporary) throw error
-    }
-    unsent.change(withoutMarker(conversation, upTo))
-  })
-  onClosed(closed, () => set([]))
   sync()
 
   return {
-    all,
-    /** The ids of all messages that were returned for a send. */
-    answered: answered as ReadonlySet<number>,
-    /** Up to which message the service has confirmed it as read. */
-    readUpTo: () => store.view.readUpTo,
-    subscribe: store.subscribe,
+    ...entries,
+    marker,
     sync,
-    settle,
-    /** Marks everything up to this message as read; a marker never moves back. */
-    markRead: (upTo: number) => upTo > Math.max(marked, marker()) && unsent.change(withMarker(conversation, upTo)),
     send({ content, attachment: given = null, file = null }: Draft, after: number): Promise<Message> {
       const draft = unsent.current().drafts[conversation]
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
@@ -188,7 +204,7 @@ const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Se
       if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
       unsent.change(withMessage({ ...message, conversation, refused: null }))
-      const answer = answerOf(client_id)
+      const answer = entries.answerOf(client_id)
       update(client_id, { state: 'sending' })
       return answer
     },
@@ -205,7 +221,7 @@ const createQueue = (conversation: number, { closed, api, unsent, onMarked }: Se
       unsent.dropFile(clientId)
     },
     runNow() {
-      if (marker()) markerLoop.runNow()
+      marker.runNow()
       if (all().some(isPending)) loop.runNow()
     },
   }

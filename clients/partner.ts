@@ -1,5 +1,5 @@
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
-import type { InboxParts } from './parts.ts'
+import type { InboxParts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
 import { createTimer, onClosed } from './timers.ts'
@@ -141,3 +141,4 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     },
   }
 }
+export type Partner = ReturnType<typeof createPartner>

@@ -60,7 +60,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   // every keystroke.
   const files = new Map<string, Blob | null>()
   const fileKey = async (clientId: string) => `${await key}:${clientId}`
-  const unsavedFiles: string[] = []
   let unsaved: Change[] = []
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
@@ -80,14 +79,14 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     files.set(clientId, null)
     await storage?.delete(await fileKey(clientId)).catch(() => {})
   }
+  /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
+  const saveFile = async (clientId: string) => {
+    await storage?.update(await fileKey(clientId), () => files.get(clientId) ?? undefined).catch(() => {})
+  }
   const save = async () => {
     if (!storage) return
     const name = await key
     const changes = unsaved
-    // One that is too large for the storage must not keep the rest from it. After a reload its message is refused.
-    for (const id of unsavedFiles.splice(0)) {
-      await storage.update(await fileKey(id), () => files.get(id) ?? undefined).catch(() => {})
-    }
     let saved = empty
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
@@ -131,7 +130,8 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     keepFile(clientId: string, file: Blob) {
       if (closed.aborted) return
       files.set(clientId, file)
-      unsavedFiles.push(clientId)
+      nextRun = null
+      lastRun = lastRun.then(() => saveFile(clientId))
     },
     async fileOf(clientId: string): Promise<Blob | null> {
       let file: unknown = files.get(clientId)
@@ -139,7 +139,7 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
       if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
       return file
     },
-    dropFile: (clientId: string) => lastRun.then(() => deleteFile(clientId)),
+    dropFile: deleteFile,
     /** Deletes everything of this user, once this is closed. Never rejects. */
     async clear() {
       const known = store.view.current.messages
