@@ -83,7 +83,6 @@ export const createApi = (client: Client, session: InboxSession, timeout: number
       const options = { params: { path: { id } }, body: { up_to_message_id } }
       return bodyOf(POST('/conversations/{id}/read', options), has('success', Boolean))
     },
-    /** Opens a conversation with this user, or returns the id of the existing one. */
     findOrCreateConversation: (other_user_id: number): Promise<number> =>
       bodyOf(POST('/conversations', { body: { other_user_id } }), hasId, 201).then(
         ({ id }) => id,

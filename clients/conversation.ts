@@ -59,7 +59,7 @@ const createFollower = (messages: Messages, partner: Partner, setResult: (error?
 }
 
 export const openConversation = (id: number, inbox: InboxParts) => {
-  const { api, cache, channel, list, unsent } = inbox
+  const { api, cache, channel, list, myId, unsent } = inbox
   const closing = new AbortController()
   const own: InboxParts = { ...inbox, closed: closing.signal }
   const queue = inbox.outbox.of(id)
@@ -79,8 +79,8 @@ export const openConversation = (id: number, inbox: InboxParts) => {
     setResult(error)
     cachePage()
   })
-  const { reader, myId } = messages
-  const partner = createPartner(store, myId, own)
+  const { reader } = messages
+  const partner = createPartner(store, own)
   const onOutgoing = () => {
     for (const { message } of queue.all()) {
       if (!message) continue
@@ -109,7 +109,6 @@ export const openConversation = (id: number, inbox: InboxParts) => {
   reader.run()
   showCached()
 
-  /** What the page calls. */
   const handle: Conversation = {
     id,
     get view() {

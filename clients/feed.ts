@@ -39,12 +39,6 @@ export const createFeed = (
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
     })
   }
-  /** Reads everything; with `anew`, the service has forgotten what has changed. */
-  const readAll = (anew: boolean) => {
-    cache.forget()
-    list.readAll()
-    conversations.forEach((conversation) => conversation.readAll(anew))
-  }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(closed, async () => {
     cursor ??= await begin()
@@ -56,7 +50,11 @@ export const createFeed = (
       return null
     })
     cursor = read ? read.cursor : (await api.changes(null)).cursor
-    if (!read) return readAll(isAnew)
+    if (!read) {
+      cache.forget()
+      list.readAll()
+      return conversations.forEach((conversation) => conversation.readAll(isAnew))
+    }
     apply(read.changes, join)
     keepList()
   }, (error) => {

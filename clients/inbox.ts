@@ -55,6 +55,8 @@ export interface InboxParts {
   api: Api
   store: Store<InboxView>
   me: Promise<Person>
+  /** 0 until it is known. */
+  myId: () => number
   unsent: UnsentStore
   cache: Cache
   outbox: Outbox
@@ -68,7 +70,7 @@ const handlersOf = ({ channel, list, conversations }: InboxParts) => {
     // What is not the database's has no ids to compare with.
     if (!payload || ![payload.conversation_id, payload.id].every(Number.isInteger)) return
     const { conversation_id, id } = payload
-    if (event === 'message.created') list.expect(conversation_id, id)
+    if (event === 'message.created') list.eventTold(conversation_id, id)
     channel.arrived()
     conversations.get(conversation_id)?.handleEvent(event, payload)
     list.reader.run()
@@ -120,6 +122,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const outbox = createOutbox({ closed, api, unsent, onMarked: () => list.reader.run() })
   const store = createStore(emptyView)
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
+  const myId = () => store.view.me?.id ?? 0
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
 
   const setResult = (requestError: ServiceError | null) => {
@@ -145,14 +148,14 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     recheck: () => feed.recheck(),
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
   })
-  const list = createList(closed, store, api, channel, () => {
+  const list = createList({ closed, store, api, channel }, () => {
     conversations.forEach((conversation) => conversation.updatePartner())
   }, (error) => {
     setResult(error)
     if (!error) feed.keepList()
   })
   const conversations = createConversations((id) => openConversation(id, parts))
-  const parts: InboxParts = { closed, api, store, me, unsent, cache, outbox, channel, list, conversations }
+  const parts: InboxParts = { closed, api, store, me, myId, unsent, cache, outbox, channel, list, conversations }
   const seen = showSeen(parts)
   const begin = async () => {
     if (!channel.isOpen()) {

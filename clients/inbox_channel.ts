@@ -1,6 +1,7 @@
 import { answeringOf } from './api_client.ts'
 import { type Handlers, openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { offlineError, ServiceError } from './errors.ts'
+import type { Listener } from './store.ts'
 import { createTimer, onClosed } from './timers.ts'
 import type { Client, Realtime, Status } from './types.ts'
 
@@ -15,6 +16,7 @@ const eventTimeout = 3000
 const recheckDelay = () => eventTimeout + Math.random() * 500
 // While events do not arrive.
 const quickInterval = 2000
+type Interval = readonly [shortest: number, longest: number]
 
 // Node and Deno have neither a document nor these events.
 const browser: Partial<Pick<Window, 'document' | 'addEventListener'>> = globalThis
@@ -39,50 +41,40 @@ const startHeartbeat = (closed: AbortSignal, realtime: Realtime, onSilence: () =
 }
 
 /** Polls, and knows whether events arrive: polls are quicker while they do not, and rarer again in silence. */
-const createPoll = (
-  closed: AbortSignal,
-  [shortest, longest]: readonly [number, number],
-  poll: () => void,
-  onChange: () => void,
-) => {
-  let isJoined = false
-  // Realtime has said that it passes events on, or has done so, and none is known to be missing since.
-  let arePassed = false
+const createPoll = (closed: AbortSignal, [shortest, longest]: Interval, poll: Listener, onChange: Listener) => {
+  // While the channel is joined, until Realtime has said that it passes events on, or has, and when one is missing.
+  let isQuick = false
   let quickSince = 0
   const schedule = () => {
     const usual = shortest + Math.random() * (longest - shortest)
     const quick = Math.max(quickInterval, (Date.now() - quickSince) / 5) * (1 + Math.random() / 4)
-    timer.start(isJoined && !arePassed ? Math.min(usual, quick) : usual)
+    timer.start(isQuick ? Math.min(usual, quick) : usual)
   }
   const timer = createTimer(() => {
     poll()
     schedule()
   }, closed)
-  const setPassed = (passed: boolean) => {
+  const setQuick = (quick: boolean) => {
     quickSince = Date.now()
-    if (arePassed === passed) return
-    arePassed = passed
+    if (isQuick === quick) return
+    isQuick = quick
     onChange()
     schedule()
   }
-  const doubt = createTimer(() => setPassed(false), closed)
+  const doubt = createTimer(() => setQuick(true), closed)
   schedule()
   return {
-    arePassed: () => arePassed,
+    isQuick: () => isQuick,
     confirm() {
       doubt.cancel()
-      setPassed(true)
+      setQuick(false)
     },
-    /** Something has happened of which an event must tell soon. */
-    expectEvent: () => doubt.isWaiting() || doubt.start(arePassed ? eventTimeout : 0),
+    expectEvent: () => doubt.isWaiting() || doubt.start(isQuick ? 0 : eventTimeout),
     reset(joined: boolean, isAlone: boolean) {
       doubt.cancel()
-      arePassed = false
+      isQuick = joined
       // Where all clients wait for the same server they ask every eight seconds.
       quickSince = Date.now() - (isAlone ? 0 : 40_000)
-      // Each join that fails may come before the next poll.
-      if (!joined && !isJoined) return
-      isJoined = joined
       schedule()
     },
   }
@@ -98,7 +90,7 @@ type Actions = Record<'onConnectionChange' | 'follow' | 'resync' | 'recheck' | '
 export const createInboxChannel = (
   closed: AbortSignal,
   { auth, realtime }: Client,
-  { poll: intervals, resyncJitter }: { poll: readonly [number, number]; resyncJitter: number },
+  { poll: interval, resyncJitter }: { poll: Interval; resyncJitter: number },
   actions: Actions,
 ) => {
   const service = answeringOf(auth)
@@ -121,11 +113,12 @@ export const createInboxChannel = (
     resync.now()
   }
   // After a poll, a service that was down may be back for all.
-  const poll = createPoll(closed, intervals, () => isVisible() && retry(), actions.onConnectionChange)
+  const poll = createPoll(closed, interval, () => isVisible() && retry(), actions.onConnectionChange)
   const onJoinChange = (joined: boolean, error: string | null) => {
+    // Where each join fails, the next one comes before a poll.
+    if (joined || join) poll.reset(joined, within === null)
     join = joined ? ++joins : 0
     reason = error
-    poll.reset(joined, within === null)
     actions.onConnectionChange()
     for (const timer of [recheck, resync]) timer.cancel()
     if (joined) {
@@ -162,7 +155,7 @@ export const createInboxChannel = (
     /** The status of a view, whether it is known to lack something and the error of its last request. */
     statusOf(isBehind: boolean, error: ServiceError | null): Status {
       if (!join || !service.view.answers || error?.temporary) return 'offline'
-      return isBehind ? 'catching up' : poll.arePassed() ? 'live' : 'delayed'
+      return isBehind ? 'catching up' : poll.isQuick() ? 'delayed' : 'live'
     },
     error(): ServiceError | null {
       if (!service.view.answers || reason !== null && !realtime.isConnected()) return offlineError(reason)
@@ -179,7 +172,8 @@ export const createInboxChannel = (
       poll.confirm()
       recheck.start(recheckDelay())
     },
-    expectEvent: poll.expectEvent,
+    /** Something has happened of which an event must tell soon. */
+    expectEvent: () => join && poll.expectEvent(),
   }
 }
 export type InboxChannel = ReturnType<typeof createInboxChannel>

@@ -1,20 +1,14 @@
-import type { Api } from './api.ts'
 import type { ServiceError } from './errors.ts'
-import type { InboxChannel } from './inbox_channel.ts'
+import type { InboxParts } from './inbox.ts'
 import { createReader } from './reader.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import type { Store } from './store.ts'
-import type { InboxView } from './views.ts'
 
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const interval = 500
 
 /** Reads the list of conversations with the unread counts, and whom the user has blocked. */
 export const createList = (
-  closed: AbortSignal,
-  store: Store<InboxView>,
-  api: Api,
-  { join, expectEvent }: InboxChannel,
+  { closed, store, api, channel }: Pick<InboxParts, 'closed' | 'store' | 'api' | 'channel'>,
   onRead: () => void,
   onResult: (error: ServiceError | null) => void,
 ) => {
@@ -36,13 +30,10 @@ export const createList = (
     if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
     const wasBehind = reader.isBehind()
-    const [listed, { total, conversations: counts }] = await Promise.all([
-      api.conversations(),
-      api.unread(),
-    ])
+    const [listed, { total, conversations: counts }] = await Promise.all([api.conversations(), api.unread()])
     if (closed.aborted) return false
     const isUntold = listed.some(({ id, Messages: [newest] }) => newest && !knows(id, newest.id))
-    if (isUntold && !wasBehind && !reader.isBehind()) expectEvent()
+    if (isUntold && !wasBehind && !reader.isBehind()) channel.expectEvent()
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))
     const conversations = listed.map((one) => ({ ...one, unread: unread.get(one.id) ?? 0 }))
     store.set({ conversations, unread: total, loaded: true, asOf: null })
@@ -52,12 +43,11 @@ export const createList = (
     onRead()
     return !isAwaited
   }
-  const reader = createReader(closed, join, read, onResult, interval)
+  const reader = createReader(closed, channel.join, read, onResult, interval)
 
   return {
     reader,
-    /** An event has told of this message. */
-    expect: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
+    eventTold: (id: number, message: number) => void told.set(id, Math.max(message, told.get(id) ?? 0)),
     knows,
     isDone: () => reader.isDone() && blocks.isDone(),
     /** Also reads blocks, of which the list tells as well, by its addresses. */

@@ -8,16 +8,14 @@ import type { Message } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, store: inbox }: InboxParts) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, myId }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
 
-  /** The id of the user, or 0 until it is known. */
-  const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
-  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.readUpTo())
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.markedUpTo())
   /** Without messages: shows again, as something else has changed. */
   const show = (known = store.view.messages, change: Partial<ConversationView> = {}) => {
     // What one that is closed still reads is not shown yet in the next one.
@@ -35,7 +33,7 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
     show(merge(store.view.messages, withMarker(page), after, before), change)
 
   return {
-    ...{ myId, last, lastKnown, show },
+    ...{ last, lastKnown, show },
     setReadUpTo: (message: number) => void (readUpTo = message),
     /** In place of all that is shown. */
     async readNewest() {
@@ -73,24 +71,21 @@ export const createMessages = (
 ) => {
   const pages = createPages(store, queue, inbox)
   const { last, lastKnown } = pages
-  // The newest message of which was told.
-  let newest = 0
-  // What follows this message is to be read again.
-  let readFrom = Infinity
+  let newestTold = 0
+  let rereadAfter = Infinity
   // Whether the newest page is to be read, in place of all that is shown.
   let isReplaced = true
-  // How often something was told.
-  let told = 0
-  const isComplete = () => newest <= lastKnown()
+  let timesTold = 0
+  const isComplete = () => newestTold <= lastKnown()
   // Reading on from nothing would begin with the oldest message.
   const isEmptied = () => store.view.hasOlder && !last()
-  const expect = (message: number) => void (newest = Math.max(newest, message))
-  const reread = (from: number) => void (readFrom = Math.min(readFrom, from))
+  const expect = (message: number) => void (newestTold = Math.max(newestTold, message))
+  const reread = (from: number) => void (rereadAfter = Math.min(rereadAfter, from))
 
   const reader = createReader(inbox.closed, inbox.channel.join, async (awaits) => {
     await inbox.me
-    const [expected, from, isAnew] = [newest, readFrom, isReplaced || isEmptied()]
-    readFrom = Infinity
+    const [expected, from, isAnew] = [newestTold, rereadAfter, isReplaced || isEmptied()]
+    rereadAfter = Infinity
     isReplaced = false
     try {
       const isDue = from < Infinity || reader.isBehind() || !isComplete()
@@ -113,11 +108,11 @@ export const createMessages = (
     ...pages,
     reader,
     /** Whether what is shown is as the service has it, as far as is known. */
-    isCurrent: () => reader.isDone() && readFrom === Infinity && isComplete(),
+    isCurrent: () => reader.isDone() && rereadAfter === Infinity && isComplete(),
     expect,
     /** A message is new, or another than before, or gone. */
     changed(message: number, isRemoved = false) {
-      told++
+      timesTold++
       const { messages: [first], hasOlder } = store.view
       if (message > lastKnown()) {
         if (!isRemoved) expect(message)
@@ -125,7 +120,7 @@ export const createMessages = (
     },
     /** This user has marked what is unread up to a message, as an event has told, or whoever what the feed told of. */
     marked(upTo = Infinity, user: number | null = null) {
-      told++
+      timesTold++
       const unread = store.view.messages.filter(({ read }) => !read)
       const isShown = upTo <= last() && !unread.some((one) => one.id <= upTo && one.user_id !== user)
       if (!isShown) reread((unread[0]?.id ?? last() + 1) - 1)
@@ -135,7 +130,7 @@ export const createMessages = (
       reread(0)
       if (anew) {
         isReplaced = true
-        newest = 0
+        newestTold = 0
         pages.setReadUpTo(0)
       }
       reader.runNow()
@@ -143,9 +138,9 @@ export const createMessages = (
     async older() {
       const { messages: [first], hasOlder } = store.view
       if (!hasOlder || !first) return
-      const before = told
+      const before = timesTold
       await pages.readBefore(first.id)
-      if (told === before) return
+      if (timesTold === before) return
       // They may have been read before that.
       reread(0)
       reader.run()

@@ -51,30 +51,26 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
 }
 
 /** Sends up to which message a conversation is read. */
-const createReadMarker = (
-  conversation: number,
-  { closed, api, unsent, onMarked }: Sending,
-  onConfirmed: (upTo: number) => void,
-) => {
+const createReadMarker = (id: number, { closed, api, unsent, onMarked }: Sending, confirm: (upTo: number) => void) => {
   // What was refused is not sent again.
   let sent = 0
-  const marked = () => unsent.current().readMarkers[conversation] ?? 0
+  const marked = () => unsent.current().readMarkers[id] ?? 0
   const loop = createRetryLoop(closed, async () => {
     const upTo = marked()
     if (!upTo) return
     sent = Math.max(upTo, sent)
     try {
-      await api.markRead(conversation, upTo)
-      onConfirmed(upTo)
+      await api.markRead(id, upTo)
+      confirm(upTo)
       onMarked()
     } catch (error) {
       if (toServiceError(error).temporary) throw error
     }
-    unsent.change(withoutMarker(conversation, upTo))
+    unsent.change(withoutMarker(id, upTo))
   })
   return {
     /** Marks everything up to this message as read; a marker never moves back. */
-    mark: (upTo: number) => upTo > Math.max(sent, marked()) && unsent.change(withMarker(conversation, upTo)),
+    mark: (upTo: number) => upTo > Math.max(sent, marked()) && unsent.change(withMarker(id, upTo)),
     sync: () => marked() && loop.run(),
     runNow: () => marked() && loop.runNow(),
   }
@@ -82,17 +78,16 @@ const createReadMarker = (
 
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
 const createEntries = (conversation: number, { closed, unsent }: Sending) => {
-  const store = createStore({ all: [] as readonly Outgoing[], readUpTo: 0 })
+  const store = createStore({ all: [] as readonly Outgoing[], markedUpTo: 0 })
   const answered = new Set<number>()
-  // Of those that wait for an answer.
-  const settlers = new Map<string, { resolve: (message: Message) => void; reject: (reason: unknown) => void }>()
+  const awaited = new Map<string, { resolve: (message: Message) => void; reject: (reason: unknown) => void }>()
   const all = () => store.view.all
   const set = (entries: readonly Outgoing[]) => {
     store.set({ all: replaced(all(), entries) })
-    for (const [clientId, { reject }] of settlers) {
+    for (const [clientId, { reject }] of awaited) {
       const entry = all().find(({ client_id }) => client_id === clientId)
       if (entry && isPending(entry)) continue
-      settlers.delete(clientId)
+      awaited.delete(clientId)
       reject(entry?.error ?? new ServiceError(closed.aborted ? 'Closed before it was answered' : 'Discarded'))
     }
   }
@@ -103,21 +98,20 @@ const createEntries = (conversation: number, { closed, unsent }: Sending) => {
   onClosed(closed, () => set([]))
   return {
     ...{ all, set, update, ownUnsent, isUnsent },
-    /** Up to which message the service has confirmed it as read. */
-    readUpTo: () => store.view.readUpTo,
-    confirm: (upTo: number) => store.set({ readUpTo: Math.max(upTo, store.view.readUpTo) }),
+    markedUpTo: () => store.view.markedUpTo,
+    confirm: (upTo: number) => store.set({ markedUpTo: Math.max(upTo, store.view.markedUpTo) }),
     subscribe: store.subscribe,
     /** The ids of all messages that were returned for a send. */
     answered: answered as ReadonlySet<number>,
     /** This page or another has sent a message. */
     settle({ client_id, message }: Sent) {
       answered.add(message.id)
-      settlers.get(client_id)?.resolve(message)
+      awaited.get(client_id)?.resolve(message)
       update(client_id, { state: 'sent', error: null, message })
     },
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
     answerOf(clientId: string): Promise<Message> {
-      const answer = new Promise<Message>((resolve, reject) => settlers.set(clientId, { resolve, reject }))
+      const answer = new Promise<Message>((resolve, reject) => awaited.set(clientId, { resolve, reject }))
       // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
       return answer
@@ -201,9 +195,8 @@ const createQueue = (conversation: number, sending: Sending) => {
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
       const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
-      if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
-      unsent.change(withMessage({ ...message, conversation, refused: null }))
+      unsent.change(withMessage({ ...message, conversation, refused: null }), client_id, file)
       const answer = entries.answerOf(client_id)
       update(client_id, { state: 'sending' })
       return answer

@@ -32,12 +32,8 @@ const typingInterval = 3000
 const typingDuration = 5000
 
 /** Tells each participant that the other is typing, while the topic of the conversation is joined. */
-const createTyping = (
-  store: Store<ConversationView>,
-  myId: () => number,
-  { closed, channel: { typingConnection } }: InboxParts,
-  onInactive: () => void,
-) => {
+const createTyping = (store: Store<ConversationView>, inbox: InboxParts, onInactive: () => void) => {
+  const { closed, myId, channel: { typingConnection } } = inbox
   let typedAt = 0
   let sentAt = 0
   let channel: PersistentChannel | null = null
@@ -85,8 +81,8 @@ const createTyping = (
  * Reads who else is in a conversation, and its reservations with all their terms and steps. Leaves the typing topic
  * while either has blocked the other, as Realtime may still let them send on it.
  */
-export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
-  const { closed, api, me, list: { isBlocked, hidesAddress } } = inbox
+export const createPartner = (store: Store<ConversationView>, inbox: InboxParts) => {
+  const { closed, api, me, myId, list: { isBlocked, hidesAddress } } = inbox
   const { id } = store.view
   // The other account is not active any more, while Realtime may still let it send.
   let isInactive = false
@@ -124,7 +120,7 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     )
     show((await Promise.all(read)).filter((one) => one !== null))
   })
-  const typing = createTyping(store, myId, inbox, () => setInactive(true))
+  const typing = createTyping(store, inbox, () => setInactive(true))
   details.run()
 
   return {

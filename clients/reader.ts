@@ -34,21 +34,16 @@ export const createReader = (
     coveredJoin = 0
     return true
   }
-  const loop = createRetryLoop(
-    closed,
-    async () => {
-      const join = currentJoin()
-      if (await read(awaits)) caughtUp(join)
-    },
-    onResult,
-    interval,
-  )
+  const task = async () => {
+    const join = currentJoin()
+    if (await read(awaits)) caughtUp(join)
+  }
+  const loop = createRetryLoop(closed, task, onResult, interval)
   return {
     ...loop,
     isDone: () => loop.isDone() && !missing,
     isBehind: () => !coveredJoin || coveredJoin !== currentJoin(),
     fellBehind: () => void (coveredJoin = 0),
-    /** Everything has been read since this join. */
     caughtUp,
   }
 }

@@ -116,8 +116,14 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     isDurable: () => store.view.isDurable,
     subscribe: store.subscribe,
     /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
-    change(change: Change): Promise<void> {
+    change(change: Change, clientId = '', file: Blob | null = null): Promise<void> {
       if (closed.aborted) return Promise.resolve()
+      if (file) {
+        // Saved before its message, and kept until `dropFile`.
+        files.set(clientId, file)
+        nextRun = null
+        lastRun = lastRun.then(() => saveFile(clientId))
+      }
       if (storage) unsaved = [...unsaved, change]
       store.set({ current: change(store.view.current) })
       return run()
@@ -126,13 +132,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     reload: run,
     announce: (sent: Sent) => channel?.postMessage(sent),
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
-    /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile(clientId: string, file: Blob) {
-      if (closed.aborted) return
-      files.set(clientId, file)
-      nextRun = null
-      lastRun = lastRun.then(() => saveFile(clientId))
-    },
     async fileOf(clientId: string): Promise<Blob | null> {
       let file: unknown = files.get(clientId)
       if (file === undefined) file = await storage?.get(await fileKey(clientId)) ?? null
@@ -143,7 +142,6 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     /** Deletes everything of this user, once this is closed. Never rejects. */
     async clear() {
       const known = store.view.current.messages
-      unsaved = []
       isCleared = true
       await lastRun
       // Also what this page has not read yet.
