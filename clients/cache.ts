@@ -51,10 +51,9 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
   let isCleared = false
 
   const timer = createTimer(async () => {
-    const name = await owner
-    if (!inbox || closed.aborted) return
+    if (!inbox) return
     const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
-    const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
+    const value = { version, owner: await owner, inbox: list, pages: [...pages.values()] }
     storage?.update(key, () => isCleared ? undefined : value).catch(() => {})
   }, closed)
   const save = () => storage && !timer.isWaiting() && timer.start(saveInterval)

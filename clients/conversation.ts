@@ -69,10 +69,8 @@ export const openConversation = (id: number, inbox: InboxParts) => {
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
   const setResult = (error = store.view.error) =>
     store.set({ error, status: channel.statusOf(reader.isBehind(), error) })
-  const cachePage = () => {
-    // Not what is about to be read again.
-    if (messages.isCurrent()) cache.setPage(store.view)
-  }
+  // Not what is about to be read again.
+  const cachePage = () => messages.isCurrent() && cache.setPage(store.view)
   const messages = createMessages(store, queue, own, () => partner.update(), (error) => {
     // What an earlier page has left is not the user's any more.
     if (store.view.asOf && error?.status === 404) store.set({ ...emptyView, draft: store.view.draft })
@@ -108,7 +106,6 @@ export const openConversation = (id: number, inbox: InboxParts) => {
   onUnsent()
   reader.run()
   showCached()
-
   const handle: Conversation = {
     id,
     get view() {

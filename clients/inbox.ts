@@ -181,7 +181,6 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
 
   feed.run()
-
   return {
     get view() {
       return store.view

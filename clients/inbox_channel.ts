@@ -14,7 +14,6 @@ const eventTimeout = 3000
 // After a run of events: Realtime drops those beyond a plan's limit, and lost some when it had just been started. What
 // was read because of an event may also be what was before its commit.
 const recheckDelay = () => eventTimeout + Math.random() * 500
-// While events do not arrive.
 const quickInterval = 2000
 type Interval = readonly [shortest: number, longest: number]
 

@@ -24,14 +24,12 @@ export const createList = (
 
   /** Whether it is listed or told of, or a later one of its conversation. */
   const knows = (id: number, message: number) => message <= Math.max(newestOf(id), told.get(id) ?? 0)
-
   const read = async (awaits: (message: number) => boolean) => {
     // Also where nobody can say what has changed.
     if (!blocked && blocks.isDone()) blocks.run()
     const expected = [...told]
     const wasBehind = reader.isBehind()
     const [listed, { total, conversations: counts }] = await Promise.all([api.conversations(), api.unread()])
-    if (closed.aborted) return false
     const isUntold = listed.some(({ id, Messages: [newest] }) => newest && !knows(id, newest.id))
     if (isUntold && !wasBehind && !reader.isBehind()) channel.expectEvent()
     const unread = new Map(counts.map(({ conversation_id, unread }) => [conversation_id, unread]))

@@ -12,7 +12,6 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
-
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
   const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.markedUpTo())

@@ -97,10 +97,9 @@ const createEntries = (conversation: number, { closed, unsent }: Sending) => {
   const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
   onClosed(closed, () => set([]))
   return {
-    ...{ all, set, update, ownUnsent, isUnsent },
+    ...{ all, set, update, ownUnsent, isUnsent, subscribe: store.subscribe },
     markedUpTo: () => store.view.markedUpTo,
     confirm: (upTo: number) => store.set({ markedUpTo: Math.max(upTo, store.view.markedUpTo) }),
-    subscribe: store.subscribe,
     /** The ids of all messages that were returned for a send. */
     answered: answered as ReadonlySet<number>,
     /** This page or another has sent a message. */
@@ -126,7 +125,6 @@ const createQueue = (conversation: number, sending: Sending) => {
   const marker = createReadMarker(conversation, sending, entries.confirm)
   const { all, set, update, ownUnsent, isUnsent } = entries
   let inFlight: string | null = null
-
   /** Follows `unsent`, which this page or another has changed. */
   const sync = () => {
     marker.sync()

@@ -32,9 +32,8 @@ export const createRetryLoop = (
       failures = 0
     } catch (thrown) {
       error = toServiceError(thrown)
-    } finally {
-      running = false
     }
+    running = false
     if (closed.aborted) return
     onResult(error)
     if (error?.temporary) {

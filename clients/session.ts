@@ -85,7 +85,6 @@ export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => 
     onEnd()
     throw new ServiceError('Somebody else has signed in', 401)
   })
-
   // Determine the owner before anything can be sent.
   sessions.current().catch(() => {})
   onClosed(closed, watchUser(auth, (user) => user === null ? owner !== null && onEnd() : isOwn(user) || onEnd()))
