@@ -126,7 +126,7 @@ export const openPersistentChannel = (
     /** Broadcasts to the other subscribers. False if the channel is not joined: then the event is dropped. */
     send(event: string, payload: Record<string, unknown>): boolean {
       // When not joined, supabase-js falls back to an HTTP POST, which would arrive too late to matter.
-      if (!isJoined || !channel) return false
+      if (!isJoined || !channel || !realtime.isConnected()) return false
       channel.send({ type: 'broadcast', event, payload }).catch(() => {})
       return true
     },
