@@ -1,7 +1,6 @@
 import { replaced } from './merge.ts'
 import { browserStorage, type TimedStorage } from './storage.ts'
-import { withTimeout } from './timeout.ts'
-import { createTimer } from './timer.ts'
+import { createTimer, withTimeout } from './timers.ts'
 import type { Change, Person } from './types.ts'
 import type { ConversationView, InboxView } from './views.ts'
 
@@ -22,8 +21,6 @@ const [mostConversations, mostPages, mostMessages] = [50, 20, 50]
 // Rather nothing than a wait: the service is asked then.
 const longestLoad = 1000
 const saveInterval = 1000
-// What has not changed is written only to say so.
-const confirmInterval = 5 * 60_000
 
 /** Whether this has what the page would fail without, at each start. Throws if it has not even lists. */
 const isWhole = ({ inbox: { me, conversations, cursor, asOf }, pages }: Cached): boolean => {
@@ -51,19 +48,13 @@ export const forgetSeen = async (): Promise<void> => {
 export const openCache = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   let inbox: CachedInbox | null = null
   let pages = new Map<number, CachedPage>()
-  let savedAt = 0
-  let lastWrite: Promise<unknown> = Promise.resolve()
   let isCleared = false
 
-  const write = (work: (storage: TimedStorage) => unknown) =>
-    lastWrite = lastWrite.then(() => storage && work(storage)).catch(() => {})
   const timer = createTimer(async () => {
-    const name = await owner
-    if (!inbox || closed.aborted) return
-    savedAt = Date.now()
+    if (!inbox) return
     const list = { ...inbox, conversations: inbox.conversations.slice(0, mostConversations) }
-    const value = { version, owner: name, inbox: list, pages: [...pages.values()] }
-    write((storage) => closed.aborted || storage.set(key, value, () => !isCleared))
+    const value = { version, owner: await owner, inbox: list, pages: [...pages.values()] }
+    storage?.update(key, () => isCleared ? undefined : value).catch(() => {})
   }, closed)
   const save = () => storage && !timer.isWaiting() && timer.start(saveInterval)
 
@@ -74,7 +65,7 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
       const read = async () => parse(await storage.get(key), await owner)
       const cached = await withTimeout(longestLoad, read).catch(() => null)
       if (closed.aborted || inbox) return null
-      if (!cached) write((storage) => closed.aborted || storage.delete(key))
+      if (!cached) storage.delete(key).catch(() => {})
       inbox = cached?.inbox ?? null
       pages = new Map(cached?.pages.map((page) => [page.id, page]))
       return inbox
@@ -89,11 +80,10 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
     /** The service has said that this is all, up to the cursor, which may be older, and never newer. */
     setInbox({ me, conversations, unread, asOf }: InboxView, cursor: string | null) {
       if (!me || !cursor || asOf) return
-      const isNew = conversations !== inbox?.conversations || unread !== inbox.unread
       const listed = new Set(conversations.map(({ id }) => id))
       for (const id of pages.keys()) if (!listed.has(id)) pages.delete(id)
       inbox = { me, conversations, unread, cursor, asOf: new Date().toISOString() }
-      if (isNew || Date.now() - savedAt > confirmInterval) save()
+      save()
     },
     setPage({ id, messages, hasOlder, other, reservations, loaded, asOf }: ConversationView) {
       if (!loaded || asOf) return
@@ -122,7 +112,7 @@ export const openCache = (closed: AbortSignal, storage: TimedStorage | null, own
     /** Deletes everything, once this is closed. Never rejects. */
     async clear() {
       isCleared = true
-      await write((storage) => storage.delete(key))
+      await storage?.delete(key).catch(() => {})
     },
   }
 }

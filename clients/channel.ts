@@ -1,6 +1,6 @@
 import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-js'
 import { backoff } from './retry_loop.ts'
-import { createTimer } from './timer.ts'
+import { createTimer } from './timers.ts'
 import type { EventPayload, Realtime } from './types.ts'
 
 // Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
@@ -63,7 +63,7 @@ export const openPersistentChannel = (
   let joinedAt = 0
   let failures = 0
   let attempts = 0
-  let refusedUntil = 0
+  let isRefused = false
   const timer = createTimer(() => join())
 
   const setJoined = (joined: boolean, error: string | null = null) => {
@@ -87,9 +87,8 @@ export const openPersistentChannel = (
       timer.start(backoff(failures++))
     } else if (pauseAfterRefusal && error?.message.startsWith('Unauthorized')) {
       channel = null
-      const pause = refusalPause()
-      refusedUntil = Date.now() + pause
-      timer.start(pause)
+      isRefused = true
+      timer.start(refusalPause())
       remove(current).then(() => disconnectIfUnused(realtime)).catch(() => {})
     } else {
       // supabase-js retries by itself, with the token that it has then.
@@ -102,6 +101,7 @@ export const openPersistentChannel = (
   const join = async (): Promise<void> => {
     const attempt = ++attempts
     channel = null
+    isRefused = false
     if (isJoined) setJoined(false)
     timer.start(joinTimeout(realtime))
     // supabase-js keeps one channel per topic and would return the old one until it is removed.
@@ -126,20 +126,14 @@ export const openPersistentChannel = (
     /** Broadcasts to the other subscribers. False if the channel is not joined: then the event is dropped. */
     send(event: string, payload: Record<string, unknown>): boolean {
       // When not joined, supabase-js falls back to an HTTP POST, which would arrive too late to matter.
-      if (!isJoined || !channel) return false
+      if (!isJoined || !channel || !realtime.isConnected()) return false
       channel.send({ type: 'broadcast', event, payload }).catch(() => {})
       return true
     },
     /** Starts a new join at once if the channel is not joined and was not refused of late. */
-    rejoin() {
-      if (!isJoined && Date.now() >= refusedUntil) join()
-    },
+    rejoin: () => isJoined || isRefused || join(),
     /** Joins again although it was refused, because the reason must have gone. */
-    retryRefused() {
-      if (Date.now() >= refusedUntil) return
-      refusedUntil = 0
-      join()
-    },
+    retryRefused: () => isRefused && join(),
     close() {
       attempts++
       timer.cancel()

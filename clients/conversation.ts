@@ -1,9 +1,9 @@
 import type { ServiceError } from './errors.ts'
-import { createMessages } from './messages.ts'
-import type { InboxParts } from './parts.ts'
-import { createPartner } from './partner.ts'
+import { createMessages, type Messages } from './messages.ts'
+import type { InboxParts } from './inbox.ts'
+import { createPartner, type Partner } from './partner.ts'
 import { createStore } from './store.ts'
-import type { Change, EventName, EventPayload, Message } from './types.ts'
+import type { Change, EventName, EventPayload } from './types.ts'
 import type { Unsent } from './unsent.ts'
 import { uuid } from './uuid.ts'
 import type { Conversation, ConversationView } from './views.ts'
@@ -22,8 +22,44 @@ const withDraft = (conversation: number, text: string) => {
   }
 }
 
-const createParts = (id: number, inbox: InboxParts) => {
-  const { cache, channel } = inbox
+/** What the inbox calls. */
+const createFollower = (messages: Messages, partner: Partner, setResult: (error?: ServiceError | null) => void) => {
+  const { reader } = messages
+  return {
+    connectionChanged: () => setResult(),
+    updatePartner: partner.update,
+    rejoin: partner.typing.rejoin,
+    handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
+      if (event === 'message.created') {
+        partner.wrote(user_id)
+        if ((previous_id ?? 0) > messages.lastKnown()) reader.fellBehind()
+        if (id > messages.lastKnown()) messages.expect(id)
+      } else if (event === 'message.changed') messages.changed(id)
+      else if (event === 'message.read') messages.marked(id, user_id)
+      else if (event === 'reservation.changed') partner.details.run()
+      if (!messages.isCurrent()) reader.run()
+      setResult()
+    },
+    /** What has changed in this conversation, read during this join of the inbox's channel. */
+    handleChanges(changes: readonly Change[], join: number) {
+      for (const { kind, id } of changes) {
+        if (kind === 'reservation' || kind === 'conversation') partner.details.runNow()
+        else if (kind === 'read') messages.marked()
+        else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
+      }
+      if (!messages.isCurrent()) return reader.runNow()
+      reader.caughtUp(join)
+      setResult(null)
+    },
+    readAll(anew: boolean) {
+      messages.readAll(anew)
+      partner.details.runNow()
+    },
+  }
+}
+
+export const openConversation = (id: number, inbox: InboxParts) => {
+  const { api, cache, channel, list, myId, unsent } = inbox
   const closing = new AbortController()
   const own: InboxParts = { ...inbox, closed: closing.signal }
   const queue = inbox.outbox.of(id)
@@ -32,49 +68,45 @@ const createParts = (id: number, inbox: InboxParts) => {
   const status = channel.join() ? 'catching up' : 'offline'
   const store = createStore<ConversationView>({ ...emptyView, id, outgoing: queue.all(), status })
   const setResult = (error = store.view.error) =>
-    store.set({ error, status: channel.statusOf(messages.reader.isBehind(), error) })
-  const cachePage = () => {
-    // Not what is about to be read again.
-    if (messages.isCurrent()) cache.setPage(store.view)
-  }
+    store.set({ error, status: channel.statusOf(reader.isBehind(), error) })
+  // Not what is about to be read again.
+  const cachePage = () => messages.isCurrent() && cache.setPage(store.view)
   const messages = createMessages(store, queue, own, () => partner.update(), (error) => {
+    // What an earlier page has left is not the user's any more.
+    if (store.view.asOf && error?.status === 404) store.set({ ...emptyView, draft: store.view.draft })
     setResult(error)
     cachePage()
   })
-  const partner = createPartner(store, messages.myId, own)
+  const { reader } = messages
+  const partner = createPartner(store, own)
   const onOutgoing = () => {
     for (const { message } of queue.all()) {
       if (!message) continue
       messages.expect(message.id)
-      if (channel.join()) channel.delivery.expect(id, message.id)
+      if (!list.knows(id, message.id)) channel.expectEvent()
     }
-    messages.update()
-    if (!messages.isCurrent()) messages.reader.run()
+    messages.show()
+    if (!messages.isCurrent()) reader.run()
   }
-  const onUnsent = () => store.set({ draft: inbox.unsent.current().drafts[id]?.text ?? '' })
-  onUnsent()
-  const stops = [queue.subscribe(onOutgoing), inbox.unsent.subscribe(onUnsent), store.subscribe(cachePage)]
-  const close = () => {
-    closing.abort()
-    for (const stop of stops) stop()
-    store.close()
+  const onUnsent = () => store.set({ draft: unsent.current().drafts[id]?.text ?? '' })
+  const stops = [queue.subscribe(onOutgoing), unsent.subscribe(onUnsent)]
+  store.subscribe(cachePage)
+  /** Shows what an earlier page has left, until the service has answered. */
+  const showCached = () => {
+    const page = myId() ? cache.open(id) : null
+    if (page && !store.view.loaded) messages.show(page.messages, { ...page, loaded: true })
   }
-  return { store, queue, messages, partner, setResult, closed: own.closed, close }
-}
-type Parts = ReturnType<typeof createParts>
-
-/** What the page calls. */
-const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversation => {
-  const { store, queue, messages, partner, setResult, closed, close } = parts
-  const { id } = store.view
-  let olderPage: Promise<void> | null = null
   /** Shows what has become of a message, also where the answer was lost. */
   const showAfter = <Result>(message: number, change: Promise<Result>): Promise<Result> =>
     change.finally(() => {
       messages.changed(message)
-      messages.reader.run()
+      reader.run()
     })
-  return {
+  let olderPage: Promise<void> | null = null
+  onUnsent()
+  reader.run()
+  showCached()
+  const handle: Conversation = {
     id,
     get view() {
       return store.view
@@ -87,12 +119,12 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: queue.retry,
     discard: queue.discard,
-    edit: (message, content) => showAfter(message, api.edit(id, message, content, closed)),
-    unsend: (message) => showAfter(message, api.unsend(id, message, closed)),
+    edit: (message, content) => showAfter(message, api.edit(id, message, content)),
+    unsend: (message) => showAfter(message, api.unsend(id, message)),
     older() {
       olderPage ??= messages.older().finally(() => olderPage = null)
       // A caller that ignores the promise sees the error in the view.
-      olderPage.catch((error) => closed.aborted || setResult(error))
+      olderPage.catch((error) => closing.signal.aborted || setResult(error))
       return olderPage
     },
     typing: partner.typing.typed,
@@ -102,71 +134,15 @@ const createHandle = (parts: Parts, { api, unsent, list }: InboxParts): Conversa
     },
     markRead(upTo = messages.last()) {
       // What was taken back counts as read.
-      const unread = store.view.messages.findLast(({ id, user_id, read }) =>
-        id <= upTo && user_id !== messages.myId() && !read
-      )
+      const unread = store.view.messages.findLast((one) => one.id <= upTo && one.user_id !== myId() && !one.read)
       if (unread) queue.marker.mark(unread.id)
     },
-    close,
-  }
-}
-
-/** What the inbox calls. */
-const createFollower = ({ store, messages, partner, setResult }: Parts, { cache, channel }: InboxParts) => {
-  const { reader } = messages
-  /** Shows what an earlier page has left, until the service has answered. */
-  const showCached = () => {
-    const page = messages.myId() ? cache.open(store.view.id) : null
-    if (page && !store.view.loaded) messages.show(page.messages, { ...page, loaded: true })
-  }
-  reader.run()
-  showCached()
-  return {
-    showCached,
-    joinChanged: reader.fellBehind,
-    connectionChanged: () => setResult(),
-    updatePartner: partner.update,
-    rejoin: partner.typing.rejoin,
-    handleMarked(error: ServiceError | null) {
-      setResult(error)
-      messages.update()
-    },
-    handleEvent(event: EventName, { id, previous_id, user_id }: EventPayload) {
-      if (event === 'message.created') {
-        partner.wrote(user_id)
-        if ((previous_id ?? 0) > messages.lastKnown()) reader.fellBehind()
-        if (id > messages.lastKnown()) messages.expect(id)
-      } else if (event === 'message.changed') messages.changed(id)
-      else if (event === 'message.read') {
-        // It names only the newest message that was marked, so all unread ones are read again.
-        const isUnread = (one: Message) => !one.read && one.id <= id && one.user_id !== user_id
-        messages.marked(id <= messages.last() && !store.view.messages.some(isUnread))
-      } else if (event === 'reservation.changed') partner.details.run()
-      if (!messages.isCurrent()) reader.run()
-      setResult()
-    },
-    /** What has changed in this conversation, read during this join of the inbox's channel. */
-    handleChanges(changes: readonly Change[], join: number) {
-      for (const { kind, id } of changes) {
-        if (kind === 'reservation' || kind === 'conversation') partner.details.runNow()
-        else if (kind === 'read') messages.marked()
-        else if (kind !== 'state') messages.changed(id, kind === 'message.removed')
-      }
-      if (!messages.isCurrent()) reader.runNow()
-      else if (join && join === channel.join()) {
-        reader.caughtUp(join)
-        setResult(null)
-      }
-    },
-    readAll(anew: boolean) {
-      messages.readAll(anew)
-      partner.details.runNow()
+    close() {
+      closing.abort()
+      for (const stop of stops) stop()
+      store.close()
     },
   }
-}
-
-export const openConversation = (id: number, inbox: InboxParts) => {
-  const parts = createParts(id, inbox)
-  return Object.assign(createHandle(parts, inbox), createFollower(parts, inbox))
+  return Object.assign(handle, createFollower(messages, partner, setResult), { showCached })
 }
 export type OpenConversation = ReturnType<typeof openConversation>

@@ -9,7 +9,6 @@ export const createConversations = (create: (id: number) => OpenConversation) =>
   return {
     forEach,
     get: (id: number) => all.get(id)?.conversation,
-    /** Opens a conversation until it is closed as often. */
     open(id: number): Conversation {
       const entry = all.get(id) ?? { conversation: create(id), references: 0 }
       all.set(id, entry)

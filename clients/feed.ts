@@ -1,10 +1,7 @@
 import type { ServiceError } from './errors.ts'
-import type { InboxParts } from './parts.ts'
+import type { InboxParts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Change } from './types.ts'
-
-// With more than this, reading everything anew takes fewer requests.
-const mostPages = 50
 
 /**
  * Follows what has changed since the cursor that `begin` has from an earlier page, or from now on. Calls `onBack` with
@@ -18,26 +15,22 @@ export const createFeed = (
 ) => {
   let cursor: string | null = null
   let isOut = false
-  /** What has changed, and the next cursor; null if that is too much, or without a cursor. */
+  /** What has changed, and the next cursor; null without a cursor. */
   const readChanges = async () => {
     const changes: Change[] = []
-    for (let pages = 0, next = cursor; next !== null && pages < mostPages; pages++) {
-      const page = await api.changes(next, closed)
+    for (let next = cursor; next !== null;) {
+      const page = await api.changes(next)
       changes.push(...page.changes)
       next = page.cursor
       if (!page.more) return { changes, cursor: next }
     }
     return null
   }
+  // One that an admin corrects is a message as well, of which no event tells, and mostly an older one.
+  const isUntold = ({ kind, conversation_id, id }: Change) => kind === 'message' && !list.knows(conversation_id, id)
   /** Reads what has changed, of which the feed told during this join of the channel. */
-  const apply = (changes: readonly Change[], join: number, isFollowed: boolean) => {
+  const apply = (changes: readonly Change[], join: number) => {
     cache.change(changes)
-    for (const { kind, conversation_id, id } of changes) {
-      if (kind !== 'message') continue
-      if (!isFollowed) channel.delivery.seen(conversation_id, id)
-      // An older message was corrected, of which no event tells.
-      else if (id > list.newestOf(conversation_id)) channel.delivery.expect(conversation_id, id)
-    }
     // A block is part of how the user sees a conversation.
     if (store.view.asOf || !list.isDone() || changes.some(({ kind }) => kind === 'state')) list.readAll()
     else if (changes.some(({ kind }) => kind !== 'reservation')) list.reader.runNow()
@@ -46,26 +39,23 @@ export const createFeed = (
       conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === conversation.id), join)
     })
   }
-  /** Reads everything; with `anew`, the service has forgotten what has changed. */
-  const readAll = (anew: boolean) => {
-    cache.forget()
-    list.readAll()
-    conversations.forEach((conversation) => conversation.readAll(anew))
-  }
   const keepList = () => void (list.reader.isDone() && cache.setInbox(store.view, cursor))
   const loop = createRetryLoop(closed, async () => {
     cursor ??= await begin()
     const join = channel.join()
-    const isFollowed = list.reader.watch()
     const isAnew = cursor !== null
     // 410: the cursor is too old, or from before a restore of the database. 400: a stored one is damaged.
     const read = await readChanges().catch((error: ServiceError) => {
       if (![400, 410].includes(error.status)) throw error
       return null
     })
-    cursor = read ? read.cursor : (await api.changes(null, closed)).cursor
-    if (!read) return readAll(isAnew)
-    apply(read.changes, join, isFollowed())
+    cursor = read ? read.cursor : (await api.changes(null)).cursor
+    if (!read) {
+      cache.forget()
+      list.readAll()
+      return conversations.forEach((conversation) => conversation.readAll(isAnew))
+    }
+    apply(read.changes, join)
     keepList()
   }, (error) => {
     if (isOut && !error) onBack()
@@ -75,16 +65,14 @@ export const createFeed = (
     // Otherwise the list is being read, and has the result.
     if (error || list.reader.isDone()) setResult(error)
   })
-  // A read marker of which no event told waits for a poll.
-  const isKnown = ({ kind, conversation_id, id }: Change) =>
-    kind === 'read' || kind === 'message' && channel.delivery.knows(conversation_id, id)
   const recheckLoop = createRetryLoop(closed, async () => {
     const read = await readChanges()
-    if (read ? !read.changes.every(isKnown) : cursor !== null) loop.runNow()
+    // A read marker of which no event told waits for a poll.
+    const isDue = (one: Change) => isUntold(one) || !['message', 'read'].includes(one.kind)
+    if (read?.changes.some(isDue)) loop.runNow()
   })
   return {
-    run: loop.run,
-    runNow: loop.runNow,
+    ...loop,
     /** Reads only whether there is anything of which no event has told. */
     recheck: recheckLoop.runNow,
     keepList,

@@ -1,18 +1,17 @@
-import { createApi } from './api.ts'
-import { openCache } from './cache.ts'
+import { type Api, createApi } from './api.ts'
+import { type Cache, openCache } from './cache.ts'
 import { openConversation } from './conversation.ts'
-import { createConversations } from './conversations.ts'
+import { type Conversations, createConversations } from './conversations.ts'
 import { type ErrorCode, ServiceError } from './errors.ts'
 import { createFeed } from './feed.ts'
-import { createInboxChannel } from './inbox_channel.ts'
-import { createList } from './list.ts'
-import { createOutbox } from './outbox.ts'
-import type { InboxParts } from './parts.ts'
+import { createInboxChannel, type InboxChannel } from './inbox_channel.ts'
+import { createList, type List } from './list.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage, withTimeouts } from './storage.ts'
-import { createStore, type Listener } from './store.ts'
+import { createStore, type Listener, type Store } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload, type Person } from './types.ts'
-import { openUnsentStore } from './unsent.ts'
+import { openUnsentStore, type UnsentStore } from './unsent.ts'
 import type { Conversation, InboxView } from './views.ts'
 
 export type { Conversation, ConversationView, InboxView, Outgoing } from './views.ts'
@@ -50,15 +49,28 @@ export interface Options {
   storage?: KeyValueStorage | null
 }
 
+/** What an inbox consists of, and its conversations share. */
+export interface InboxParts {
+  closed: AbortSignal
+  api: Api
+  store: Store<InboxView>
+  me: Promise<Person>
+  /** 0 until it is known. */
+  myId: () => number
+  unsent: UnsentStore
+  cache: Cache
+  outbox: Outbox
+  channel: InboxChannel
+  list: List
+  conversations: Conversations
+}
+
 const handlersOf = ({ channel, list, conversations }: InboxParts) => {
   const handlerOf = (event: EventName) => (payload: EventPayload | null) => {
     // What is not the database's has no ids to compare with.
     if (!payload || ![payload.conversation_id, payload.id].every(Number.isInteger)) return
     const { conversation_id, id } = payload
-    if (event === 'message.created') {
-      channel.delivery.seen(conversation_id, id)
-      list.expect(conversation_id, id)
-    }
+    if (event === 'message.created') list.eventTold(conversation_id, id)
     channel.arrived()
     conversations.get(conversation_id)?.handleEvent(event, payload)
     list.reader.run()
@@ -106,14 +118,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const kept = storage && withTimeouts(storage)
   const unsent = openUnsentStore(closed, kept, session.owner)
   const cache = openCache(closed, kept, session.owner)
-  const api = createApi(supabase, session, timeout)
-  const onMarked = (conversation: number, error: ServiceError | null) => {
-    conversations.get(conversation)?.handleMarked(error)
-    if (!error) list.reader.run()
-  }
-  const outbox = createOutbox({ closed, api, unsent, onMarked })
+  const api = createApi(supabase, session, timeout, closed)
+  const outbox = createOutbox({ closed, api, unsent, onMarked: () => list.reader.run() })
   const store = createStore(emptyView)
   const me = new Promise<Person>((resolve) => store.subscribe(() => store.view.me && resolve(store.view.me)))
+  const myId = () => store.view.me?.id ?? 0
   unsent.subscribe(() => store.set({ isDurable: unsent.isDurable() }))
 
   const setResult = (requestError: ServiceError | null) => {
@@ -128,12 +137,10 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
   const channel = createInboxChannel(closed, supabase, { poll, resyncJitter }, {
     onConnectionChange,
-    onJoinChange() {
-      list.reader.fellBehind()
-      conversations.forEach((conversation) => conversation.joinChanged())
+    follow() {
       onConnectionChange()
+      feed.runNow()
     },
-    follow: () => feed.runNow(),
     resync() {
       feed.runNow()
       outbox.runNow()
@@ -141,18 +148,18 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     recheck: () => feed.recheck(),
     rejoin: () => conversations.forEach((conversation) => conversation.rejoin()),
   })
-  const list = createList(closed, store, api, channel, () => {
+  const list = createList({ closed, store, api, channel }, () => {
     conversations.forEach((conversation) => conversation.updatePartner())
   }, (error) => {
     setResult(error)
     if (!error) feed.keepList()
   })
   const conversations = createConversations((id) => openConversation(id, parts))
-  const parts: InboxParts = { closed, api, store, me, unsent, cache, outbox, channel, list, conversations }
+  const parts: InboxParts = { closed, api, store, me, myId, unsent, cache, outbox, channel, list, conversations }
   const seen = showSeen(parts)
   const begin = async () => {
     if (!channel.isOpen()) {
-      const me = await api.me(closed)
+      const me = await api.me()
       closed.throwIfAborted()
       store.set({ me })
       channel.open(me.id, handlersOf(parts))
@@ -174,14 +181,13 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   }
 
   feed.run()
-
   return {
     get view() {
       return store.view
     },
     subscribe: store.subscribe,
     open,
-    openWith: async (userId) => open(await api.findOrCreateConversation(userId, closed)),
+    openWith: async (userId) => open(await api.findOrCreateConversation(userId)),
     close,
   }
 }

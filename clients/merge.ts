@@ -1,7 +1,6 @@
 import type { Outgoing } from './views.ts'
 import type { Message } from './types.ts'
 
-/** The id of the newest message, or 0 if there is none. */
 export const lastId = (messages: readonly Message[]): number => messages.at(-1)?.id ?? 0
 
 /** The list before, where the next one has the same items, so that nothing is rendered again. */

@@ -1,23 +1,24 @@
-import { type ServiceError, toServiceError } from './errors.ts'
+import type { ServiceError } from './errors.ts'
 import { lastId, markReadUpTo, merge, replaced, unconfirmed } from './merge.ts'
 import type { Queue } from './outbox.ts'
-import type { InboxParts } from './parts.ts'
+import type { InboxParts } from './inbox.ts'
 import { createReader } from './reader.ts'
 import type { Store } from './store.ts'
 import type { Message } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /** Reads messages, and shows them in the view of a conversation, below them the user's own that are not there yet. */
-const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, store: inbox }: InboxParts) => {
+const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api, myId }: InboxParts) => {
   const { id } = store.view
   // Whatever is not shown up to this message is not there, as an admin may have removed it before it was read.
   let readUpTo = 0
-  /** The id of the user, or 0 until it is known. */
-  const myId = () => inbox.view.me?.id ?? 0
   const last = () => lastId(store.view.messages)
   const lastKnown = () => Math.max(last(), readUpTo)
-  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.marker.confirmed())
-  const show = (known: readonly Message[], change: Partial<ConversationView> = {}) => {
+  const withMarker = (messages: readonly Message[]) => markReadUpTo(messages, myId(), queue.markedUpTo())
+  /** Without messages: shows again, as something else has changed. */
+  const show = (known = store.view.messages, change: Partial<ConversationView> = {}) => {
+    // What one that is closed still reads is not shown yet in the next one.
+    if (closed.aborted) return
     const messages = withMarker(known)
     const outgoing = unconfirmed(queue.all(), messages, myId(), queue.answered)
     store.set({ ...change, messages, outgoing: replaced(store.view.outgoing, outgoing) })
@@ -31,38 +32,25 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
     show(merge(store.view.messages, withMarker(page), after, before), change)
 
   return {
-    myId,
-    last,
-    lastKnown,
+    ...{ last, lastKnown, show },
     setReadUpTo: (message: number) => void (readUpTo = message),
-    show,
-    /** Shows again, as something else has changed than the messages. */
-    update: () => show(store.view.messages),
     /** In place of all that is shown. */
     async readNewest() {
-      try {
-        const { messages, more } = await api.messages(id, {}, closed)
-        add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
-      } catch (error) {
-        // It is not the user's any more.
-        if (store.view.asOf && toServiceError(error).status === 404) {
-          store.set({ messages: [], reservations: [], other: null, loaded: false, asOf: null })
-        }
-        throw error
-      }
+      const { messages, more } = await api.messages(id, {})
+      add(messages, -1, Infinity, { loaded: true, asOf: null, hasOlder: more })
     },
     async readAfter(message: number) {
       const { messages: [first], hasOlder } = store.view
       readUpTo = lastKnown()
       for (let after = hasOlder && first ? Math.max(message, first.id - 1) : message; after < Infinity;) {
-        const { messages, more } = await api.messages(id, { after_id: after }, closed)
+        const { messages, more } = await api.messages(id, { after_id: after })
         const end = more ? lastId(messages) : Infinity
         add(messages, after, end + 1)
         after = end
       }
     },
     async readBefore(message: number) {
-      const { messages, more } = await api.messages(id, { before_id: message }, closed)
+      const { messages, more } = await api.messages(id, { before_id: message })
       // Otherwise another page has come in place of all.
       if (store.view.messages[0]?.id === message) add(messages, -1, message, { hasOlder: more })
     },
@@ -81,25 +69,22 @@ export const createMessages = (
   onResult: (error: ServiceError | null) => void,
 ) => {
   const pages = createPages(store, queue, inbox)
-  const { last, lastKnown, setReadUpTo } = pages
-  // The newest message of which was told.
-  let newest = 0
-  // What follows this message is to be read again.
-  let readFrom = Infinity
+  const { last, lastKnown } = pages
+  let newestTold = 0
+  let rereadAfter = Infinity
   // Whether the newest page is to be read, in place of all that is shown.
   let isReplaced = true
-  // How often something was told.
-  let told = 0
-  const isComplete = () => newest <= lastKnown()
-  const expect = (message: number) => void (newest = Math.max(newest, message))
-  const reread = (from: number) => void (readFrom = Math.min(readFrom, from))
+  let timesTold = 0
+  const isComplete = () => newestTold <= lastKnown()
   // Reading on from nothing would begin with the oldest message.
   const isEmptied = () => store.view.hasOlder && !last()
+  const expect = (message: number) => void (newestTold = Math.max(newestTold, message))
+  const reread = (from: number) => void (rereadAfter = Math.min(rereadAfter, from))
 
   const reader = createReader(inbox.closed, inbox.channel.join, async (awaits) => {
     await inbox.me
-    const [expected, from, isAnew] = [newest, readFrom, isReplaced || isEmptied()]
-    readFrom = Infinity
+    const [expected, from, isAnew] = [newestTold, rereadAfter, isReplaced || isEmptied()]
+    rereadAfter = Infinity
     isReplaced = false
     try {
       const isDue = from < Infinity || reader.isBehind() || !isComplete()
@@ -113,8 +98,8 @@ export const createMessages = (
     onRead()
     if (awaits(expected > lastKnown() ? expected : 0)) return false
     // Ids begin again after a restore, of which may have been told during the read.
-    setReadUpTo(isReplaced ? 0 : Math.max(lastKnown(), expected))
-    pages.update()
+    pages.setReadUpTo(isReplaced ? 0 : Math.max(lastKnown(), expected))
+    pages.show()
     return isComplete()
   }, onResult)
 
@@ -122,37 +107,39 @@ export const createMessages = (
     ...pages,
     reader,
     /** Whether what is shown is as the service has it, as far as is known. */
-    isCurrent: () => reader.isDone() && readFrom === Infinity && isComplete(),
+    isCurrent: () => reader.isDone() && rereadAfter === Infinity && isComplete(),
     expect,
     /** A message is new, or another than before, or gone. */
     changed(message: number, isRemoved = false) {
-      told++
+      timesTold++
       const { messages: [first], hasOlder } = store.view
       if (message > lastKnown()) {
         if (!isRemoved) expect(message)
       } else if (!hasOlder || first && message >= first.id) reread(message - 1)
     },
-    /** A read marker has moved; `isShown`: without consequences for what is shown. */
-    marked(isShown = false) {
-      told++
-      if (!isShown) reread((store.view.messages.find(({ read }) => !read)?.id ?? last() + 1) - 1)
+    /** This user has marked what is unread up to a message, as an event has told, or whoever what the feed told of. */
+    marked(upTo = Infinity, user: number | null = null) {
+      timesTold++
+      const unread = store.view.messages.filter(({ read }) => !read)
+      const isShown = upTo <= last() && !unread.some((one) => one.id <= upTo && one.user_id !== user)
+      if (!isShown) reread((unread[0]?.id ?? last() + 1) - 1)
     },
     /** Reads again all that is shown; with `anew`, more has changed than that, and the newest page replaces it. */
     readAll(anew: boolean) {
       reread(0)
       if (anew) {
         isReplaced = true
-        newest = 0
-        setReadUpTo(0)
+        newestTold = 0
+        pages.setReadUpTo(0)
       }
       reader.runNow()
     },
     async older() {
       const { messages: [first], hasOlder } = store.view
       if (!hasOlder || !first) return
-      const before = told
+      const before = timesTold
       await pages.readBefore(first.id)
-      if (told === before) return
+      if (timesTold === before) return
       // They may have been read before that.
       reread(0)
       reader.run()

@@ -1,9 +1,9 @@
-import { onClosed } from './closing.ts'
 import { ServiceError, toServiceError } from './errors.ts'
+import type { InboxParts } from './inbox.ts'
 import { replaced } from './merge.ts'
-import { createReadMarker, type Sending } from './read_marker.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore } from './store.ts'
+import { onClosed } from './timers.ts'
 import { attachmentOf } from './uploads.ts'
 import type { Draft, Message } from './types.ts'
 import { uuid } from './uuid.ts'
@@ -27,6 +27,18 @@ const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
   return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
 }
 
+const withMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => ({
+  ...unsent,
+  readMarkers: { ...unsent.readMarkers, [conversation]: Math.max(upTo, unsent.readMarkers[conversation] ?? 0) },
+})
+const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => {
+  const { [conversation]: stored = 0, ...others } = unsent.readMarkers
+  return stored > upTo ? unsent : { ...unsent, readMarkers: others }
+}
+
+/** What sends: `onMarked` is told when messages have been marked as read. */
+type Sending = Pick<InboxParts, 'closed' | 'api' | 'unsent'> & { onMarked: () => void }
+
 /** As the view has it, after `known`, as which it was shown before. */
 const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
   if (known && (known.state === 'refused') === Boolean(refused)) return known
@@ -38,103 +50,117 @@ const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, kno
   return { ...entry, state: known ? 'sending' : 'waiting' }
 }
 
+/** Sends up to which message a conversation is read. */
+const createReadMarker = (id: number, { closed, api, unsent, onMarked }: Sending, confirm: (upTo: number) => void) => {
+  // What was refused is not sent again.
+  let sent = 0
+  const marked = () => unsent.current().readMarkers[id] ?? 0
+  const loop = createRetryLoop(closed, async () => {
+    const upTo = marked()
+    if (!upTo) return
+    sent = Math.max(upTo, sent)
+    try {
+      await api.markRead(id, upTo)
+      confirm(upTo)
+      onMarked()
+    } catch (error) {
+      if (toServiceError(error).temporary) throw error
+    }
+    unsent.change(withoutMarker(id, upTo))
+  })
+  return {
+    /** Marks everything up to this message as read; a marker never moves back. */
+    mark: (upTo: number) => upTo > Math.max(sent, marked()) && unsent.change(withMarker(id, upTo)),
+    sync: () => marked() && loop.run(),
+    runNow: () => marked() && loop.runNow(),
+  }
+}
+
 /** The messages to be sent in a conversation: `unsent` has which and in which order, and here is how far each is. */
 const createEntries = (conversation: number, { closed, unsent }: Sending) => {
-  const store = createStore({ entries: [] as readonly Outgoing[] })
+  const store = createStore({ all: [] as readonly Outgoing[], markedUpTo: 0 })
   const answered = new Set<number>()
-  const resolvers = new Map<string, (message: Message) => void>()
-  const all = () => store.view.entries
-  const set = (entries: readonly Outgoing[]) => store.set({ entries: replaced(all(), entries) })
-  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
-  const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
+  const awaited = new Map<string, { resolve: (message: Message) => void; reject: (reason: unknown) => void }>()
+  const all = () => store.view.all
+  const set = (entries: readonly Outgoing[]) => {
+    store.set({ all: replaced(all(), entries) })
+    for (const [clientId, { reject }] of awaited) {
+      const entry = all().find(({ client_id }) => client_id === clientId)
+      if (entry && isPending(entry)) continue
+      awaited.delete(clientId)
+      reject(entry?.error ?? new ServiceError(closed.aborted ? 'Closed before it was answered' : 'Discarded'))
+    }
+  }
   const update = (clientId: string, change: Partial<Outgoing>) =>
     set(all().map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
+  const ownUnsent = () => unsent.current().messages.filter((message) => message.conversation === conversation)
+  const isUnsent = (clientId: string) => ownUnsent().some(({ client_id }) => client_id === clientId)
   onClosed(closed, () => set([]))
   return {
-    all,
-    set,
-    update,
-    ownUnsent,
-    isUnsent,
-    /** Follows `unsent`, which this page or another has changed, and tells what was discarded. */
-    sync(inFlight: string | null) {
-      const known = new Map(all().map((entry) => [entry.client_id, entry]))
-      const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
-      const left = all().filter(({ client_id }) => !isUnsent(client_id))
-      const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight)
-      set([...kept, ...next])
-      return left.filter((entry) => !kept.includes(entry))
-    },
+    ...{ all, set, update, ownUnsent, isUnsent, subscribe: store.subscribe },
+    markedUpTo: () => store.view.markedUpTo,
+    confirm: (upTo: number) => store.set({ markedUpTo: Math.max(upTo, store.view.markedUpTo) }),
     /** The ids of all messages that were returned for a send. */
     answered: answered as ReadonlySet<number>,
     /** This page or another has sent a message. */
     settle({ client_id, message }: Sent) {
       answered.add(message.id)
-      resolvers.get(client_id)?.(message)
+      awaited.get(client_id)?.resolve(message)
       update(client_id, { state: 'sent', error: null, message })
     },
     /** Rejects when the message was refused or discarded, or when the inbox closes. */
     answerOf(clientId: string): Promise<Message> {
-      const answer = new Promise<Message>((resolve, reject) => {
-        if (closed.aborted) return reject(new ServiceError('Closed'))
-        resolvers.set(clientId, resolve)
-        const stop = store.subscribe(() => {
-          const entry = all().find(({ client_id }) => client_id === clientId)
-          if (entry && isPending(entry)) return
-          stop()
-          resolvers.delete(clientId)
-          const reason = closed.aborted ? 'Closed before it was answered' : 'Discarded'
-          reject(entry?.error ?? new ServiceError(reason))
-        })
-      })
+      const answer = new Promise<Message>((resolve, reject) => awaited.set(clientId, { resolve, reject }))
       // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
       return answer
     },
-    subscribe: store.subscribe,
   }
 }
 
+/** Sends the messages of a conversation in order, and its read marker. */
 const createQueue = (conversation: number, sending: Sending) => {
   const { closed, api, unsent } = sending
-  const marker = createReadMarker(conversation, sending)
   const entries = createEntries(conversation, sending)
-  const uploaded = new Set<string>()
+  const marker = createReadMarker(conversation, sending, entries.confirm)
+  const { all, set, update, ownUnsent, isUnsent } = entries
   let inFlight: string | null = null
-
+  /** Follows `unsent`, which this page or another has changed. */
   const sync = () => {
     marker.sync()
-    const discarded = entries.sync(inFlight)
+    const known = new Map(all().map((entry) => [entry.client_id, entry]))
+    const next = ownUnsent().map((message) => toOutgoing(message, known.get(message.client_id)))
+    const left = all().filter(({ client_id }) => !isUnsent(client_id))
+    set([...left.filter(({ client_id, state }) => state === 'sent' || client_id === inFlight), ...next])
     // The next message need not fail for the same reason.
-    if (discarded.some(({ state }) => state === 'waiting')) loop.runNow()
-    else if (entries.all().some(isPending)) loop.run()
+    if (left.some(({ state }) => state === 'waiting')) loop.runNow()
+    else if (all().some(isPending)) loop.run()
   }
   /** Uploads the file of a message, if it has one that has not arrived yet. */
   const upload = async ({ client_id, attachment }: Outgoing): Promise<void> => {
     // Its own file has its client_id in the path.
-    if (!attachment?.url.includes(client_id) || uploaded.has(client_id)) return
+    if (!attachment?.url.includes(client_id)) return
     const onProgress = (progress: number) => {
-      entries.update(client_id, { progress })
-      return entries.isUnsent(client_id)
+      update(client_id, { progress })
+      return isUnsent(client_id)
     }
     // What is not kept any more was uploaded.
     const file = await unsent.fileOf(client_id)
     if (file) {
       onProgress(0)
-      await api.upload(attachment, file, { onProgress, signal: closed })
+      await api.upload(attachment, file, onProgress)
+      unsent.dropFile(client_id)
+      update(client_id, { progress: null })
     }
-    uploaded.add(client_id)
-    unsent.dropFile(client_id)
-    entries.update(client_id, { progress: null })
-    if (!entries.isUnsent(client_id)) throw new ServiceError('Discarded')
+    if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
   const send = async (entry: Outgoing): Promise<void> => {
     const { client_id } = entry
     inFlight = client_id
-    if (entry.state === 'waiting') entries.update(client_id, { state: 'sending' })
+    if (entry.state === 'waiting') update(client_id, { state: 'sending' })
     try {
       await upload(entry)
-      const sent = { client_id, message: await api.send(conversation, entry, client_id, closed) }
+      const sent = { client_id, message: await api.send(conversation, entry, client_id) }
       inFlight = null
       entries.settle(sent)
       unsent.announce(sent)
@@ -142,23 +168,20 @@ const createQueue = (conversation: number, sending: Sending) => {
     } catch (thrown) {
       const error = toServiceError(thrown)
       inFlight = null
-      if (error.temporary) {
-        entries.update(client_id, { state: 'waiting', error, progress: null })
-        // Removes it if it was discarded during the request.
-        sync()
-        // The next message must not overtake this one, so the whole queue waits.
-        throw error
-      }
-      unsent.change(withRefusal(client_id, error))
+      if (!error.temporary) return void unsent.change(withRefusal(client_id, error))
+      update(client_id, { state: 'waiting', error, progress: null })
+      // Removes it if it was discarded during the request.
+      sync()
+      // The next message must not overtake this one, so the whole queue waits.
+      throw error
     }
   }
-  const loop = createRetryLoop(closed, () =>
-    unsent.exclusively(conversation, async () => {
-      // Saves what is to be sent, and learns what another page has sent in the meantime.
-      await unsent.reload()
-      const next = () => closed.aborted ? undefined : entries.all().find(isPending)
-      for (let entry = next(); entry; entry = next()) await send(entry)
-    }))
+  const loop = createRetryLoop(closed, async () => {
+    // Saves what is to be sent, and learns what another page has sent in the meantime.
+    await unsent.reload()
+    const next = () => closed.aborted ? undefined : all().find(isPending)
+    for (let entry = next(); entry; entry = next()) await send(entry)
+  })
   sync()
 
   return {
@@ -170,28 +193,27 @@ const createQueue = (conversation: number, sending: Sending) => {
       const client_id = draft && draft.text === content && !given && !file ? draft.client_id : uuid()
       const attachment = file ? attachmentOf(conversation, client_id, file) : given
       const message = { client_id, content, attachment, createdAt: new Date().toISOString(), after }
-      if (file) unsent.keepFile(client_id, file)
       // Its entry comes with it: what is shown and not unsent was discarded.
-      unsent.change(withMessage({ ...message, conversation, refused: null }))
+      unsent.change(withMessage({ ...message, conversation, refused: null }), client_id, file)
       const answer = entries.answerOf(client_id)
-      entries.update(client_id, { state: 'sending' })
+      update(client_id, { state: 'sending' })
       return answer
     },
     /** Sends a refused message again, after those that are still pending. */
     retry(clientId: string) {
-      const message = entries.ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
+      const message = ownUnsent().find(({ client_id, refused }) => client_id === clientId && refused)
       if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
     /** Removes an entry in any state. A request in flight goes on, but is not retried. */
     discard(clientId: string) {
-      entries.set(entries.all().filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
-      if (!entries.isUnsent(clientId)) return
+      set(all().filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      if (!isUnsent(clientId)) return
       unsent.change(without(clientId))
       unsent.dropFile(clientId)
     },
     runNow() {
       marker.runNow()
-      if (entries.all().some(isPending)) loop.runNow()
+      if (all().some(isPending)) loop.runNow()
     },
   }
 }

@@ -1,8 +1,9 @@
-import type { InboxParts } from './parts.ts'
+import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import type { InboxParts } from './inbox.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import type { Store } from './store.ts'
-import type { Reservation, ReservationDetail, ReservationStep, ReservationWithHistory } from './types.ts'
-import { createTyping } from './typing.ts'
+import { createTimer, onClosed } from './timers.ts'
+import type { EventPayload, Reservation, ReservationDetail, ReservationStep, ReservationWithHistory } from './types.ts'
 import type { ConversationView } from './views.ts'
 
 /**
@@ -26,12 +27,62 @@ const isUnchanged = (known: ReservationWithHistory, listed: Reservation): boolea
   !['pending', 'accepted'].includes(listed.status) &&
   Object.entries(listed).every(([name, value]) => known[name as keyof Reservation] === value)
 
+// The indicator lasts a little longer than the interval between two typing events.
+const typingInterval = 3000
+const typingDuration = 5000
+
+/** Tells each participant that the other is typing, while the topic of the conversation is joined. */
+const createTyping = (store: Store<ConversationView>, inbox: InboxParts, onInactive: () => void) => {
+  const { closed, myId, channel: { typingConnection } } = inbox
+  let typedAt = 0
+  let sentAt = 0
+  let channel: PersistentChannel | null = null
+  const timer = createTimer(() => store.set({ typing: false }), closed)
+  /** Once an interval, and at once after a join if the user typed while it was under way. */
+  const send = () => {
+    const now = Date.now()
+    if (!myId() || now - typedAt >= typingInterval || now - sentAt < typingInterval) return
+    if (channel?.send('typing', { user_id: myId() })) sentAt = now
+  }
+  const handlers = {
+    typing(payload: Pick<EventPayload, 'user_id'> | null) {
+      if (payload?.user_id === myId()) return
+      timer.start(typingDuration)
+      store.set({ typing: true })
+    },
+    closed: onInactive,
+  }
+  onClosed(closed, () => channel?.close())
+  return {
+    stop: timer.now,
+    join() {
+      const topic = `typing:${store.view.id}`
+      const onChange = (joined: boolean) => joined && send()
+      channel ??= openPersistentChannel(typingConnection(), topic, handlers, onChange, { pauseAfterRefusal: true })
+    },
+    leave() {
+      if (!channel) return
+      channel.close()
+      channel = null
+      timer.now()
+    },
+    typed() {
+      typedAt = Date.now()
+      send()
+    },
+    /** The text was sent, so the next keystroke begins another. */
+    reset: () => void (typedAt = sentAt = 0),
+    retryRefused: () => channel?.retryRefused(),
+    rejoin: () => channel?.rejoin(),
+  }
+}
+
 /**
  * Reads who else is in a conversation, and its reservations with all their terms and steps. Leaves the typing topic
  * while either has blocked the other, as Realtime may still let them send on it.
  */
-export const createPartner = (store: Store<ConversationView>, myId: () => number, inbox: InboxParts) => {
-  const { closed, api, me, list: { isBlocked, hidesAddress } } = inbox
+export const createPartner = (store: Store<ConversationView>, inbox: InboxParts) => {
+  const { closed, api, me, myId, list: { isBlocked, hidesAddress } } = inbox
   const { id } = store.view
   // The other account is not active any more, while Realtime may still let it send.
   let isInactive = false
@@ -59,17 +110,17 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     update()
   }
   const details = createRetryLoop(closed, async () => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, closed)])
+    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id)])
     if (closed.aborted) return
     store.set({ other: Voyager.id === myId ? Local : Voyager })
     update()
     const known = store.view.reservations
     const read = Reservations.map((one) =>
-      known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id, closed)
+      known.find((before) => isUnchanged(before, one)) ?? api.reservation(id, one.id)
     )
     show((await Promise.all(read)).filter((one) => one !== null))
   })
-  const typing = createTyping(store, myId, inbox, () => setInactive(true))
+  const typing = createTyping(store, inbox, () => setInactive(true))
   details.run()
 
   return {
@@ -86,3 +137,4 @@ export const createPartner = (store: Store<ConversationView>, myId: () => number
     },
   }
 }
+export type Partner = ReturnType<typeof createPartner>

@@ -46,15 +46,6 @@ export const useInbox = (supabase: Client, options?: Options): { inbox: Inbox | 
   return { inbox, view: useView(inbox) }
 }
 
-const openIfPossible = (inbox: Inbox, id: number): Conversation | null => {
-  try {
-    return inbox.open(id)
-  } catch {
-    // The user has just signed out, and the inbox has closed.
-    return null
-  }
-}
-
 /** A conversation, open while the component is mounted. Both are null before that, and while an argument is null. */
 export const useConversation = (
   inbox: Inbox | null,
@@ -62,7 +53,12 @@ export const useConversation = (
 ): { conversation: Conversation | null; view: ConversationView | null } => {
   const [opened, setOpened] = useState<{ inbox: Inbox; conversation: Conversation } | null>(null)
   useEffect(() => {
-    const conversation = inbox && id !== null ? openIfPossible(inbox, id) : null
+    let conversation: Conversation | null = null
+    try {
+      if (inbox && id !== null) conversation = inbox.open(id)
+    } catch {
+      // The user has just signed out, and the inbox has closed.
+    }
     setOpened(inbox && conversation && { inbox, conversation })
     return () => conversation?.close()
   }, [inbox, id])

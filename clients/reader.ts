@@ -1,6 +1,6 @@
 import type { ServiceError } from './errors.ts'
 import { createRetryLoop } from './retry_loop.ts'
-import { createTimer } from './timer.ts'
+import { createTimer } from './timers.ts'
 
 // A commit becomes visible to readers a moment after Realtime has sent its event: 2 to 62 ms were measured.
 const times = [50, 250, 1250, 4250]
@@ -17,11 +17,9 @@ export const createReader = (
   onResult: (error: ServiceError | null) => void,
   interval = 0,
 ) => {
-  let isBehind = true
-  /** Only what began after the join covers everything that was missed before it. */
-  const caughtUp = (join: number) => {
-    if (join && join === currentJoin()) isBehind = false
-  }
+  // The join after which all was read that was missed before it, or 0.
+  let coveredJoin = 0
+  const caughtUp = (join: number) => void (coveredJoin = Math.max(coveredJoin, join))
   let missing = 0
   let missingSince = 0
   const timer = createTimer(() => loop.run(), closed)
@@ -33,27 +31,19 @@ export const createReader = (
     missing = next ? message : 0
     if (!next) return false
     timer.start(next - elapsed)
-    return isBehind = true
+    coveredJoin = 0
+    return true
   }
-  const loop = createRetryLoop(
-    closed,
-    async () => {
-      const join = currentJoin()
-      if (await read(awaits)) caughtUp(join)
-    },
-    onResult,
-    interval,
-  )
+  const task = async () => {
+    const join = currentJoin()
+    if (await read(awaits)) caughtUp(join)
+  }
+  const loop = createRetryLoop(closed, task, onResult, interval)
   return {
     ...loop,
     isDone: () => loop.isDone() && !missing,
-    isBehind: () => isBehind,
-    fellBehind: () => void (isBehind = true),
-    /** Begins a read; the answer is whether events have told of all that it then finds. */
-    watch() {
-      const [join, wasBehind] = [currentJoin(), isBehind]
-      return () => !wasBehind && join > 0 && join === currentJoin()
-    },
+    isBehind: () => !coveredJoin || coveredJoin !== currentJoin(),
+    fellBehind: () => void (coveredJoin = 0),
     caughtUp,
   }
 }

@@ -1,5 +1,5 @@
 import { type ServiceError, toServiceError } from './errors.ts'
-import { createTimer } from './timer.ts'
+import { createTimer } from './timers.ts'
 
 /** Half a second, doubled with each failure up to 30 s, with jitter so that clients do not retry in lockstep. */
 export const backoff = (failures: number, atLeast = 0): number =>
@@ -32,9 +32,8 @@ export const createRetryLoop = (
       failures = 0
     } catch (thrown) {
       error = toServiceError(thrown)
-    } finally {
-      running = false
     }
+    running = false
     if (closed.aborted) return
     onResult(error)
     if (error?.temporary) {

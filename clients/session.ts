@@ -1,11 +1,7 @@
 import type { Session } from '@supabase/supabase-js'
-import { onClosed } from './closing.ts'
 import { offlineError, ServiceError } from './errors.ts'
+import { onClosed } from './timers.ts'
 import type { Client } from './types.ts'
-
-// supabase-js throws the first for failures that may go away.
-const errorOf = (error: Error): ServiceError =>
-  error.name === 'AuthRetryableFetchError' ? offlineError(error) : new ServiceError(error.message, 401)
 
 /**
  * In whose name requests are sent: of whoever is signed in at the time of the request. `check` throws if they may not
@@ -80,21 +76,18 @@ export const openSession = (closed: AbortSignal, { auth }: Client, onEnd: () => 
     return owner === id
   }
   const sessions = createSessions(auth, (session, error) => {
-    if (error) throw errorOf(error)
+    // So supabase-js calls failures that may go away.
+    if (error?.name === 'AuthRetryableFetchError') throw offlineError(error)
+    if (error) throw new ServiceError(error.message, 401)
     if (!session) throw new ServiceError('Nobody is signed in', 401)
     if (isOwn(session.user.id)) return
     // Another tab may have changed the session before its event arrived here.
     onEnd()
     throw new ServiceError('Somebody else has signed in', 401)
   })
-
   // Determine the owner before anything can be sent.
   sessions.current().catch(() => {})
-  storedUser(auth).then((id) => id && isOwn(id))
-  const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'SIGNED_OUT' || session && !isOwn(session.user.id)) onEnd()
-  })
-  onClosed(closed, () => subscription.unsubscribe())
+  onClosed(closed, watchUser(auth, (user) => user === null ? owner !== null && onEnd() : isOwn(user) || onEnd()))
 
   /** `owner` is the id in Auth of that user, pending until a session could be read. */
   return { ...sessions, owner: ownerKnown }

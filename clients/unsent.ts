@@ -1,7 +1,7 @@
-import { onClosed } from './closing.ts'
 import { ServiceError } from './errors.ts'
-import { type TimedStorage, withLock } from './storage.ts'
+import type { TimedStorage } from './storage.ts'
 import { createStore } from './store.ts'
+import { onClosed } from './timers.ts'
 import type { Message } from './types.ts'
 import type { UnsentMessage } from './views.ts'
 
@@ -51,41 +51,15 @@ const serialize = (unsent: Unsent) =>
 const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
   changes.reduce((before, change) => change(before), unsent)
 
-// A little longer than the timeout of a request.
-const longestLockWait = 20_000
-
-/** The files of unsent messages. Each has a key of its own, because all else is written with every keystroke. */
-const createFiles = (storage: TimedStorage | null, key: Promise<string>) => {
-  const kept = new Map<string, Blob>()
-  const keyOf = async (clientId: string) => `${await key}:${clientId}`
-  let saved: Promise<unknown> = Promise.resolve()
-  return {
-    /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
-    keep(clientId: string, file: Blob) {
-      kept.set(clientId, file)
-      const save = async () => storage?.set(await keyOf(clientId), file, () => kept.has(clientId))
-      saved = saved.then(save).catch(() => {})
-    },
-    saved: () => saved,
-    async get(clientId: string): Promise<Blob | null> {
-      const file = kept.get(clientId) ?? await storage?.get(await keyOf(clientId)) ?? null
-      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
-      return file
-    },
-    /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
-    async delete(clientIds: string[]) {
-      for (const id of clientIds) kept.delete(id)
-      await Promise.all(clientIds.map(async (id) => storage?.delete(await keyOf(id)).catch(() => {})))
-    },
-  }
-}
-
 /** Keeps what is unsent under a key of the user's own, or in memory until `owner` is known and while storing fails. */
 export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | null, owner: Promise<string>) => {
   const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
   // With all changes of this page, saved or not; and whether that survives closing the page.
   const store = createStore({ current: empty, isDurable: false })
-  const files = createFiles(storage, key)
+  // Of this page, saved or not; null: not kept any more. Each has a key of its own, because all else is written with
+  // every keystroke.
+  const files = new Map<string, Blob | null>()
+  const fileKey = async (clientId: string) => `${await key}:${clientId}`
   let unsaved: Change[] = []
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
@@ -93,27 +67,35 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   key.then((name) => {
     if (closed.aborted || !storage || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data?.message ? onSent(data) : void run()
+    // 1.2 also told of what it had saved.
+    channel.onmessage = ({ data }: MessageEvent<Sent | null>) => data && onSent(data)
     // In Node it would keep the process alive.
     channel.unref?.()
     onClosed(closed, () => channel?.close())
   })
 
-  const save = async (storage: TimedStorage): Promise<void> => {
+  /** Never rejects: where the storage is forbidden or broken, nothing more can be done. */
+  const deleteFile = async (clientId: string) => {
+    files.set(clientId, null)
+    await storage?.delete(await fileKey(clientId)).catch(() => {})
+  }
+  /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
+  const saveFile = async (clientId: string) => {
+    await storage?.update(await fileKey(clientId), () => files.get(clientId) ?? undefined).catch(() => {})
+  }
+  const save = async () => {
+    if (!storage) return
     const name = await key
     const changes = unsaved
     let saved = empty
-    // A storage that hangs may go on after the user has signed out.
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
-      await files.saved()
       // Two pages never lose each other's change.
       if (changes.length) await storage.update(name, replace)
       else saved = parse(await storage.get(name))
       if (closed.aborted) return
       unsaved = unsaved.filter((change) => !changes.includes(change))
       store.set({ current: applyAll(unsaved, saved), isDurable: true })
-      if (changes.length) channel?.postMessage(null)
     } catch {
       // Full, forbidden or hanging. What it holds already stays, and what changes is in memory.
       store.set({ isDurable: false })
@@ -121,14 +103,12 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   }
   let lastRun: Promise<void> = Promise.resolve()
   let nextRun: Promise<void> | null = null
-  /** One at a time. Without a storage nothing waits. */
-  const run = (): Promise<void> => {
-    if (!storage) return lastRun
-    return nextRun ??= lastRun = lastRun.then(() => {
+  /** One at a time. */
+  const run = () =>
+    nextRun ??= lastRun = lastRun.then(() => {
       nextRun = null
-      return save(storage)
+      return save()
     })
-  }
   run()
 
   return {
@@ -136,34 +116,37 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     isDurable: () => store.view.isDurable,
     subscribe: store.subscribe,
     /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
-    change(change: Change): Promise<void> {
+    change(change: Change, clientId = '', file: Blob | null = null): Promise<void> {
       if (closed.aborted) return Promise.resolve()
+      if (file) {
+        // Saved before its message, and kept until `dropFile`.
+        files.set(clientId, file)
+        nextRun = null
+        lastRun = lastRun.then(() => saveFile(clientId))
+      }
       if (storage) unsaved = [...unsaved, change]
       store.set({ current: change(store.view.current) })
       return run()
     },
     /** Reads what other pages have saved, after saving the changes of this one. Never rejects. */
     reload: run,
-    /** Runs a task while no other page of this user runs one for this conversation. */
-    async exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result> {
-      await lastRun
-      return store.view.isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
-    },
     announce: (sent: Sent) => channel?.postMessage(sent),
     hearSent: (listener: (sent: Sent) => void) => void (onSent = listener),
-    /** Keeps the file of a message that `change` adds next, until `dropFile`, which is called once it is uploaded. */
-    keepFile: (clientId: string, file: Blob) => closed.aborted || files.keep(clientId, file),
-    fileOf: files.get,
-    dropFile: (clientId: string) => lastRun.then(() => files.delete([clientId])),
+    async fileOf(clientId: string): Promise<Blob | null> {
+      let file: unknown = files.get(clientId)
+      if (file === undefined) file = await storage?.get(await fileKey(clientId)) ?? null
+      if (file !== null && !(file instanceof Blob)) throw new ServiceError('This device has not kept the file')
+      return file
+    },
+    dropFile: deleteFile,
     /** Deletes everything of this user, once this is closed. Never rejects. */
     async clear() {
       const known = store.view.current.messages
-      unsaved = []
       isCleared = true
-      await Promise.all([lastRun, files.saved()])
+      await lastRun
       // Also what this page has not read yet.
       const stored = await storage?.get(await key).catch(() => null)
-      await files.delete([...known, ...parse(stored).messages].map(({ client_id }) => client_id))
+      await Promise.all([...known, ...parse(stored).messages].map(({ client_id }) => deleteFile(client_id)))
       await storage?.delete(await key).catch(() => {})
     },
   }

@@ -1,8 +1,6 @@
-import { onClosed } from './closing.ts'
 import { offlineError, ServiceError, toServiceError } from './errors.ts'
 import { backoff } from './retry_loop.ts'
-import { withTimeout } from './timeout.ts'
-import { createTimer } from './timer.ts'
+import { createTimer, onClosed, withTimeout } from './timers.ts'
 import type { Attachment, Client } from './types.ts'
 import { uuid } from './uuid.ts'
 

@@ -22,16 +22,10 @@ export class FakeBroadcastChannel {
 /** Web Locks as a browser has them, one holder at a time, in the order of the requests. */
 export const fakeLocks = () => {
   const holders = new Map<string, Promise<unknown>>()
-  const request = async (name: string, { signal }: { signal: AbortSignal }, task: () => Promise<unknown>) => {
-    const before = holders.get(name) ?? Promise.resolve()
-    const aborted = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => reject(new DOMException('Aborted', 'AbortError')))
-    )
-    aborted.catch(() => {})
-    const turn = Promise.race([before.catch(() => {}), aborted])
-    const running = turn.then(task)
-    holders.set(name, running.catch(() => before))
-    return await running
+  const request = (name: string, task: () => Promise<unknown>) => {
+    const running = Promise.resolve(holders.get(name)).then(task)
+    holders.set(name, running.catch(() => {}))
+    return running
   }
   return { request }
 }

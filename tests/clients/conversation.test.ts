@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { advance, block, closeChat, disconnect, forget, hear, intercept, markRead } from './fixture.ts'
-import { network, offline, older, openAs, playAll, repeat, type Row, type Scene, useFakeTime } from './fixture.ts'
+import { network, offline, older, openAs, playAll, repeat, type Row, type Scene, send, useFakeTime } from './fixture.ts'
 import { watch, withoutPolling } from './fixture.ts'
 import { refusal } from './simulated_service.ts'
 
@@ -88,10 +88,16 @@ playAll([
     offline, ({ chat, table }) => chat.markRead(table[0]!.id), 100, markRead, closeChat,
     (scene) => scene.chat = scene.inbox.open(7), ({ chat, table }) => chat.markRead(table[1]!.id), closeChat, 1000,
     network(), 10_000, allAreRead, { unread: 0, markers: 1 }],
-  ['a refused marker shows its error and is not retried', { poll: [1000, 1000], messages: 3 },
-    intercept((method) => method === 'POST' ? refusal('forbidden', 'No') : null),
-    watch(({ chat }) => chat.view.error?.message), markRead, 30_000,
-    { seen: expect.arrayContaining(['No']), intercepted: 1, markers: 0 }],
+  ['a conversation that is closed while it reads hides nothing in the next one', { messages: 1 },
+    ['1', '2', '3', '4', '5', '6', '7', '8'].map((text) => [
+      network({ latency: 400 }), hear('Hello'), 20, closeChat, (scene: Scene) => scene.chat = scene.inbox.open(7),
+      1, network(), send(text),
+      watch(({ chat: { view } }) => [...view.messages, ...view.outgoing].some(({ content }) => content === text)),
+      2000]),
+    { isComplete: true, seen: [true] }],
+  ['a refused marker is not retried', { poll: [1000, 1000], messages: 3 },
+    intercept((method) => method === 'POST' ? refusal('forbidden', 'No') : null), markRead, 1000, markRead, 30_000,
+    { intercepted: 1, markers: 0 }],
   ['after an absence in which nothing happened, one request brings everything up to date',
     { ...untilResync, messages: 3 },
     disconnect, 5000,

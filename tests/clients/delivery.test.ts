@@ -40,15 +40,15 @@ test('a message that is lost between the join and the start of replication is sh
   }
 })
 
-test('while replication waits for a transaction, messages come within a second and the status is delayed', async () => {
-  const { chat, insertMessage } = await openOnFreshServer(7000)
+test('while replication waits for a transaction, messages come within seconds and the status is delayed', async () => {
+  const { chat, insertMessage } = await openOnFreshServer(20_000)
   for (let count = 1; count <= 6; count++) {
     insertMessage(2, { content: `Message ${count}` })
-    expect(await timeUntil(() => chat.view.messages.length === count)).toBeLessThan(1000)
+    expect(await timeUntil(() => chat.view.messages.length === count)).toBeLessThan(3000)
     expect(chat.view.status).toBe('delayed')
     await advance(200)
   }
-  expect(await timeUntil(() => chat.view.status === 'live')).toBeLessThan(7000)
+  expect(await timeUntil(() => chat.view.status === 'live')).toBeLessThan(20_000)
 })
 
 test('an event that is lost although the server said that it passes events on is made up for in seconds', async () => {
@@ -99,6 +99,16 @@ playAll([
     network({ eventDelay: 2500 }), send('Late'), 2600,
     disconnect, hear('Missed'), watch(({ chat }) => chat.view.status === 'delayed'), 70_000,
     { status: 'live', isComplete: true, seen: [false] }],
+  ['a message that the list does not have yet, and of which an event has told, does not', { browser: true },
+    hear('One'), 100, watch(({ chat }) => chat.view.status === 'delayed'), hear('Two'), 10,
+    ({ page }) => page.tell('online'), 5000, { isComplete: true, seen: [false] }],
+  ['nor does a message that is read before its event comes', { browser: true },
+    network({ eventDelay: 2500 }), watch(({ chat }) => chat.view.status === 'delayed'),
+    repeat(5, hear('Late'), ({ page }) => page.tell('online'), 3000), { status: 'live', seen: [false] }],
+  ['where there are no WebSockets, polls show what is new within a minute, and are no more than otherwise',
+    { messages: 1 }, ({ client }) => client.control.refuseJoins = true, disconnect, 60_000, forget,
+    repeat(5, hear('By a poll'), 61_000, ({ chat, table }) => expect(chat.view.messages).toEqual(table)),
+    ({ requestsWith }) => expect(requestsWith('conversations/changes').length).toBeLessThan(11)],
   ...[1, 2, 3, 4, 5].map((seed): Row => [
     `what waited for a service that was down is sent with its first answer (seed ${seed})`, { ...withoutPolling, seed },
     offline, send('Waiting'), 120_000, network(), within(46_000, bothAre('live')), 100,

@@ -34,6 +34,8 @@ playAll([
     }, 10, { typing: false, bob: { typing: true } }],
   ['what is typed while the topic is being joined is shown after the join', both,
     openTablet, 1, type, sendsTyping(0), 1000, { bob: { typing: true } }],
+  ['what is typed while the connection is lost, which nobody has told yet, is not sent', both,
+    ({ client }) => client.connections[1]!.isOpen = false, type, sendsTyping(0)],
 
   ['blocking a user who is typing hides it and leaves the typing topic', both,
     bobTypes, 100, { typing: true, blocked: false }, block(1), 100, { typing: false, blocked: true, topics: isLeft },
