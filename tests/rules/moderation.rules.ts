@@ -117,7 +117,7 @@ test('an admin hides, suspends, restores and erases without a report, each once,
 
 test('a hidden profile cannot be made searchable in any way until an admin has lifted it', async () => {
   const [ana] = await people('ana')
-  const ben = await person('ben', searchable)
+  const [ben, cat] = [await person('ben', searchable), await person('cat', searchable)]
   await decide('resolve_report', await report(ana, ben), 'hide', 'Spam')
   const refusal = 'An administrator has hidden this profile'
   await ben.patch('/users/searchable', searchable, 403, refusal)
