@@ -255,7 +255,8 @@ declare
   );
   -- Singular for plural, and the other way round.
   forms constant text[] :=
-    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', 'ss$', '') || ts_lexize('english_stem', phrase[1]);
+    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', '(.)ss$', '\1')
+    || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
