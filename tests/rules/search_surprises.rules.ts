@@ -156,9 +156,11 @@ const surprises: Surprise[] = [
       { name: 'Eleni', city: 'Χανιά', biography: 'Ελιές' },
       { name: '김민준', first_name: '민준', last_name: '김', biography: '등산' },
       { name: 'Park Ji-ho', biography: '커피' },
+      { name: 'Kang Dong', biography: 'Mandolin' },
     ],
     cases: [
       ['Kim Min-jun', { first: ['김민준'], missing: ['Park Ji-ho'] }],
+      ['강아지', { nobody: true }],
       ['박지호', { first: ['Park Ji-ho'], missing: ['김민준'] }],
       ['Ivan Sokolov', { first: ['Иван Соколов'] }],
       [{ filterCity: 'Odessa' }, { first: ['Иван Соколов'], missing: ['Ji-woo'] }],
