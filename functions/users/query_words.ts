@@ -88,8 +88,8 @@ export const denials =
   raucht fumo fumar fumador fumer fumeur fumeurs roken rookt gerookt kuryu kurit palyu | tobacco rauch zigaretten
   pale pali humo fumee fume fuma fumare cigarros rook; alcohol alkohol alcool alcolici alkogol | drink drinks
   drinking drinker drinkers trinke trinken trinkt bebo beber bebe bois boire boit bevo bere beve drinkt drinken booze
-  pije pic pyu; meat fleisch carne viande vlees mieso miesa myaso myasa; fish fisch pescado poisson pesce vis
-  seafood; car cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor
+  pije pic pyu; meat fleisch carne viande vlees mieso miesa myaso myasa; fish fisch pescado poisson pesce
+  seafood | vis; car cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor
   televisione televisie; party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes |
   clubs bars; internet wifi wlan | signal reception; fly flies flying flight flights | plane planes flugzeug fliegen
   avion vuelo; instagram facebook tiktok | social`

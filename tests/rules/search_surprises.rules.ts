@@ -47,6 +47,7 @@ const surprises: Surprise[] = [
       { name: 'Hank', biography: "Don't ask me to go fishing. No signal up here." },
       { name: 'Оксана', interests: ['Vegetarian food'], biography: 'Не курю. Nie piję.' },
       { name: 'Brewer', biography: 'Pale ale' },
+      { name: 'Odile', biography: 'Je vis seule' },
     ],
     cases: [
       ["who doesn't eat meat", { first: ['Lan', 'Rajesh', 'Оксана'], found: ['Quiet'], missing: ['Bat-Erdene'] }],
@@ -55,7 +56,7 @@ const surprises: Surprise[] = [
       ["doesn't drink alcohol", { first: ['Rajesh', 'Оксана'], found: ['Quiet', 'Bat-Erdene'] }],
       ["doesn't like fishing", { first: ['Hank'], found: ['Rajesh'] }],
       ['no s', { found: ['Quiet', 'Hank'] }],
-      ['no fish', { first: ['Rajesh', 'Оксана'], found: ['Hank'] }],
+      ['no fish', { first: ['Rajesh', 'Оксана'], found: ['Hank', 'Odile'] }],
       ['without internet', { first: ['Hank'] }],
       ['cook without a car', { first: ['Lan'] }],
       ['sober', { first: ['Rajesh', 'Оксана'] }],
