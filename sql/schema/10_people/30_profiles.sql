@@ -47,7 +47,7 @@ create trigger keep_profile_hidden
 create trigger protect_is_hidden
   before update of is_hidden on public.profiles
   for each row when (new.is_hidden <> old.is_hidden and current_user = 'service_role')
-  execute function private.refuse_change('Call restrict_person() or lift_restriction(), which log who hid whom and why');
+  execute function private.refuse_change('Call restrict_person() or lift_restriction(), which log whom and why');
 
 create function api.get_me()
 returns json
