@@ -73,8 +73,8 @@ const drain = async (isTime: () => boolean): Promise<number> => {
       } catch (error) {
         const failure = error as Failure
         const { code, command, responseCode = 0 } = failure
-        // Any other mail may pass after the server has refused this one.
-        isReached &&= ['EENVELOPE', 'EMESSAGE'].includes(code ?? '') && responseCode !== 421
+        // Any other mail may pass after the server has refused this one, or it could not be built.
+        isReached &&= ['', 'EENVELOPE', 'EMESSAGE'].includes(code ?? '') && responseCode !== 421
         const isRefused = command === 'RCPT TO' && responseCode >= 500
         return { id, outcome: isRefused ? 'refused' : 'failed', reason: describe(failure) }
       }

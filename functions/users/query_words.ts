@@ -85,14 +85,14 @@ export const denials =
   katze katzen gato gatos gata gatto gatti kat katten; pet pets animals haustier haustiere mascota mascotas animaux
   animali huisdier huisdieren animais | animal; kid kids child children kinder kindern hijos ninos enfants bambini
   figli kinderen filhos; smoke smokes smoker smokers smoking smoked cigarette cigarettes rauche rauchen raucher
-  raucht fumo fumar fumador fumer fumeur fumeurs roken rookt gerookt pale pali kuryu kurit palyu | tobacco rauch
-  zigaretten humo fumee fume fuma fumare cigarros rook; alcohol alkohol alcool alcolici alkogol | drink drinks
+  raucht fumo fumar fumador fumer fumeur fumeurs roken rookt gerookt kuryu kurit palyu | tobacco rauch zigaretten
+  pale pali humo fumee fume fuma fumare cigarros rook; alcohol alkohol alcool alcolici alkogol | drink drinks
   drinking drinker drinkers trinke trinken trinkt bebo beber bebe bois boire boit bevo bere beve drinkt drinken booze
-  pije pic pyu; meat fleisch carne viande vlees mieso miesa myaso myasa; fish fisch pescado poisson pesce vis
-  seafood; car cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor
-  televisione televisie; party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes |
-  clubs bars; internet wifi wlan | signal reception; fly flies flying flight flights | plane planes flugzeug fliegen
-  avion vuelo; instagram facebook tiktok | social`
+  pije pyu; meat fleisch carne viande vlees mieso miesa myaso myasa; fish fisch pescado poisson pesce seafood | vis;
+  car cars auto coche voiture macchina carro | drive driving licence; tv television fernseher televisor televisione
+  televisie; party parties partying clubbing nightlife fiesta fiestas fete fetes festa feste feestjes | clubs bars;
+  internet wifi wlan | signal reception; fly flies flying flight flights | plane planes flugzeug fliegen avion vuelo;
+  instagram facebook tiktok | social`
     .split(';').map((group) => group.split('|').map((words) => words.trim().split(/\s+/)))
 
 /** What says by itself to lack something, and what. */

@@ -85,7 +85,12 @@ export const statements: Record<Kind, string[]> = {
       jsonb_populate_record(null::public.profiles, '{"is_searchable": false, "show_answers": true}'), $1::text::json
     )
     on conflict (id) do update
-    set (${listed}) = (${profileColumns.map((name) => `excluded.${name}`).join(', ')})
+    -- Whom an admin has hidden meanwhile stays hidden, though no trigger runs.
+    set (${listed}) = (${
+      profileColumns.map((name) =>
+        name === 'is_searchable' ? 'excluded.is_searchable and not known.is_hidden' : `excluded.${name}`
+      ).join(', ')
+    })
     where pg_temp.expect(known.user_id = excluded.user_id, 'id: is the profile of user ' || known.user_id)`,
     `delete from public.profile_interests
     where profile_id in (select id from json_to_recordset($1::text::json) as given (id bigint))`,
@@ -200,6 +205,7 @@ export const audit = `
   select
     (select 2 * count(*) from public.conversations) - (select count(*) from private.inbox_entries) as without_inbox,
     (
-      select count(*) filter (where is_searchable and is_active) - (select count(*) from private.search_entries)
-      from public.profiles join public.users on users.id = user_id
+      select count(*)
+      from public.profiles join public.users on users.id = profiles.user_id
+      where (is_searchable and is_active) <> (profiles.id in (select profile_id from private.search_entries))
     ) as not_found`

@@ -149,8 +149,14 @@ test('all of the old service comes in, killed and repeated, and what has changed
   expect(await ask('imported', late)).toEqual([{ name: 'Renamed', messages: '12001', read: true }])
   expect(await ask('imported', told)).toEqual([{ told: '0' }])
   await exportOld()
-  writeFileSync(join(folder, 'profiles.jsonl'), JSON.stringify({ id: 9001, user_id: 501, languages: 'Dutch' }))
+  const own = { id: 9001, user_id: 501, languages: 'Dutch' }
+  const lines = [own, { id: 9002, user_id: 502, is_searchable: true }].map((one) => JSON.stringify(one))
+  writeFileSync(join(folder, 'profiles.jsonl'), lines.join('\n'))
+  await ask('imported', `select public.restrict_person(502, 'hide', 'Spam')`)
   await runImport('imported', folder, ['--since=2024-12-02T00:00:00Z'])
+  const hidden = `select is_hidden, is_searchable, (select count(*) from private.search_entries where user_id = 502)
+    from public.profiles where user_id = 502`
+  expect(await ask('imported', hidden)).toEqual([{ is_hidden: true, is_searchable: false, count: '0' }])
   const known = `select languages, show_answers, (select count(*) from public.messages)
     from public.profiles where id = 9001`
   expect(await ask('imported', known)).toEqual([{ languages: 'Dutch', show_answers: true, count: '12001' }])

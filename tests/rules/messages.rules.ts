@@ -1,5 +1,5 @@
 /** Messages: who can send what, keys, pages, and who marks as read. */
-import { allows, asAdmin, equal, idOf, is, iso, type Json, type Person } from './fixture.ts'
+import { allows, asAdmin, equal, idOf, inDays, is, iso, type Json, type Person } from './fixture.ts'
 import { refuses, sql, talk, test } from './fixture.ts'
 import { activate, block, chunks, idsOf, meet, pagesOf, refusesQueries, send, unknown } from './talks.ts'
 
@@ -20,6 +20,15 @@ test('both participants send, and both read what was sent', async () => {
   }
   await asAdmin('update public.messages set content = $1 where user_id = $2', ['Corrected', ben.id])
   equal(await contents(ana, ab), ['Corrected', '  Hello\n'])
+})
+
+test('a column that an operator has added to messages is in the way of nothing', async () => {
+  const { ana, ben, ab } = await meet()
+  for (const name of ['kind', 'type', 'status', 'title']) await sql(`alter table public.messages add ${name} text`)
+  const { id } = await send(ana, ab, 'Hello')
+  await ben.patch(`${ab}/messages/${id}/read`, {}, 200, { success: true })
+  await ben.post(`${ab}/reservations`, { title: 'Walk', price: 1, date: inDays(1) }, 201)
+  await ana.delete(`${ab}/messages/${id}`)
 })
 
 test('an outsider learns nothing of a conversation, nor whether it exists', async () => {

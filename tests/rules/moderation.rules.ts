@@ -117,13 +117,19 @@ test('an admin hides, suspends, restores and erases without a report, each once,
 
 test('a hidden profile cannot be made searchable in any way until an admin has lifted it', async () => {
   const [ana] = await people('ana')
-  const ben = await person('ben', searchable)
+  const [ben, cat] = [await person('ben', searchable), await person('cat', searchable)]
   await decide('resolve_report', await report(ana, ben), 'hide', 'Spam')
   const refusal = 'An administrator has hidden this profile'
   await ben.patch('/users/searchable', searchable, 403, refusal)
   await ben.patch('/users/profile', { ...searchable, city: 'Faro', name: 'Benny' }, 403, refusal)
   const show = `update public.profiles set is_searchable = true where user_id = ${ben.id}`
   for (const role of ['service_role', 'none']) await refuses('PT403', refusal, [show], role)
+  const hide = `update public.profiles set is_hidden = true where user_id = ${cat.id}`
+  for (const role of ['service_role', 'none']) await refuses('PT403', refusal, [hide], role)
+  // Nor does the secret key hide or show anybody past the log.
+  const write = (id: number, isHidden: boolean) =>
+    `update public.profiles set is_hidden = ${isHidden}, is_searchable = false where user_id = ${id}`
+  for (const past of [write(ben.id, false), write(cat.id, true)]) await refuses('42501', 'log', [past], 'service_role')
   await anonymous.get(`/users/${ben.profileId}`, 403, 'This profile is not public')
   await ben.get('/users/me', 200, { name: 'ben', Profile: { is_searchable: false, city: null } })
   await ben.patch('/users/searchable', { is_searchable: false })

@@ -39,9 +39,15 @@ create policy "users read their own profile" on public.profiles
 grant select on public.profiles to authenticated;
 
 create trigger keep_profile_hidden
-  before insert or update of is_searchable on public.profiles
+  before insert or update of is_searchable, is_hidden on public.profiles
   for each row when (new.is_searchable and new.is_hidden)
   execute function private.refuse_change('An administrator has hidden this profile', 'PT403', 'hidden');
+
+-- The secret key may write every column, and this one by the functions alone that log it.
+create trigger protect_is_hidden
+  before update of is_hidden on public.profiles
+  for each row when (new.is_hidden <> old.is_hidden and current_user = 'service_role')
+  execute function private.refuse_change('Call restrict_person() or lift_restriction(), which log whom and why');
 
 create function api.get_me()
 returns json

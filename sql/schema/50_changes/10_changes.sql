@@ -62,7 +62,7 @@ begin
       event => event, conversation => conversation, id => entity, user_id => actor, one => one, other => other,
       previous_id => (
         select max(id) from public.messages
-        where kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
+        where record_change.kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
       )
     );
   end if;

@@ -121,6 +121,28 @@ end
 $$;
 comment on function private.is_listed(text) is 'Whether somebody has a word.';
 
+create function private.hangul_name(typed text)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  parts constant text[] := string_to_array(private.hangul_spelling(typed), ' ');
+  -- A given name is written together, apart or with a hyphen.
+  asked constant tsquery := (
+    select private.all_of((
+      select private.any_of(private.phrase(array_remove(array[left(part, cut), substr(part, cut + 1)], '')))
+      from generate_series(1, char_length(part)) as cut
+    ))
+    from unnest(parts) as part
+  );
+begin
+  return (select parts where exists (select from private.search_words where words @@ asked));
+end
+$$;
+comment on function private.hangul_name(text) is
+  'A Korean name in Latin letters, as hangul_spelling, if somebody has all of it: else 강아지, a puppy, would be everybody
+called Kang.';
+
 create function private.split_of(typed text)
 returns text[]
 language plpgsql stable security invoker set search_path = ''

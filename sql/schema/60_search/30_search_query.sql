@@ -255,7 +255,8 @@ declare
   );
   -- Singular for plural, and the other way round.
   forms constant text[] :=
-    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', 'ss$', '') || ts_lexize('english_stem', phrase[1]);
+    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', '(.)ss$', '\1')
+    || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
@@ -333,7 +334,7 @@ begin
         term := part.word || case when part.unfinished then '*' else '' end;
         pieces := case
           when not part.is_known and (private.word_counts(array[term])).holders = 0
-            then coalesce(private.split_of(part.word), string_to_array(private.hangul_spelling(part.word), ' '))
+            then coalesce(private.split_of(part.word), private.hangul_name(part.word))
         end;
         if pieces is not null then
           part.is_known := true;
