@@ -4,14 +4,9 @@ export interface Config {
   /** ISO 4217, of every price. */
   currency: string
   /** The demo accounts. */
-  logIns: DemoAccount[]
+  logIns: { email: string; password: string }[]
   /** The conversation of the first two of them; null without such accounts. */
   story: number | null
-}
-
-interface DemoAccount {
-  email: string
-  password: string
 }
 
 export const readConfig = async (): Promise<Config> => {

@@ -14,7 +14,6 @@ awk -v heading="$heading" '/^## /{isIn = $0 == heading; next} isIn' CHANGELOG.md
 
 npm version "$version" --workspaces --include-workspace-root --no-git-tag-version --no-workspaces-update > /dev/null
 npm install --package-lock-only --ignore-scripts --no-audit --no-fund > /dev/null
-# The document reads the version.
 npm run --silent openapi
 awk -v heading="$heading" -v released="## [$version] - $today" \
   '{print} $0 == heading {print "\n" released}' CHANGELOG.md > CHANGELOG.new

@@ -122,7 +122,6 @@ export const checksOf = (project) => {
       const values = await metrics()
       const { embedding_queue_oldest_seconds: oldest, embedding_queue_dead: dead } = values
       failIf({
-        // The schedule runs every minute.
         [`the oldest waits for ${oldest} s: the schedule does not run, or the provider fails`]: !(oldest <= 300),
         [`${dead} dead`]: dead !== 0,
       })

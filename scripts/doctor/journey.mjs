@@ -48,7 +48,6 @@ const meet = async ({ call, query, timeout }, channel, [one, two]) => {
       : 'addresses are hidden until the partner has written')
 }
 
-/** Two people meet and are erased. */
 export const journey = async (project) => {
   const people = []
   const visit = async () => {

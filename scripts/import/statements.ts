@@ -1,6 +1,9 @@
 import { type Kind, kinds, profileColumns } from './format.ts'
 
 const listed = profileColumns.join(', ')
+// Whom an admin has hidden meanwhile stays hidden, though no trigger runs.
+const updated = profileColumns.map((name) => `excluded.${name}`).join(', ')
+  .replace('excluded.is_searchable', '$& and not known.is_hidden')
 /** The Auth account of an imported user, by the user's id: a second run finds it again. */
 const authIdOf = `md5('imported user ' || id)::uuid`
 
@@ -85,12 +88,7 @@ export const statements: Record<Kind, string[]> = {
       jsonb_populate_record(null::public.profiles, '{"is_searchable": false, "show_answers": true}'), $1::text::json
     )
     on conflict (id) do update
-    -- Whom an admin has hidden meanwhile stays hidden, though no trigger runs.
-    set (${listed}) = (${
-      profileColumns.map((name) =>
-        name === 'is_searchable' ? 'excluded.is_searchable and not known.is_hidden' : `excluded.${name}`
-      ).join(', ')
-    })
+    set (${listed}) = (${updated})
     where pg_temp.expect(known.user_id = excluded.user_id, 'id: is the profile of user ' || known.user_id)`,
     `delete from public.profile_interests
     where profile_id in (select id from json_to_recordset($1::text::json) as given (id bigint))`,
@@ -205,7 +203,6 @@ export const audit = `
   select
     (select 2 * count(*) from public.conversations) - (select count(*) from private.inbox_entries) as without_inbox,
     (
-      select count(*)
-      from public.profiles join public.users on users.id = profiles.user_id
+      select count(*) from public.profiles join public.users on users.id = profiles.user_id
       where (is_searchable and is_active) <> (profiles.id in (select profile_id from private.search_entries))
     ) as not_found`

@@ -1504,6 +1504,32 @@ begin
 end
 $function$;
 
+create function private.hangul_name(typed text)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  parts constant text[] := string_to_array(private.hangul_spelling(typed), ' ');
+  -- A given name is written together, apart or with a hyphen.
+  asked constant tsquery := (
+    select private.all_of((
+      select private.any_of(private.phrase(array_remove(array[left(part, cut), substr(part, cut + 1)], '')))
+      from generate_series(1, char_length(part)) as cut
+    ))
+    from unnest(parts) as part
+  );
+begin
+  return (select parts where exists (select from private.search_words where words @@ asked));
+end
+$$;
+comment on function private.hangul_name(text) is
+  'A Korean name in Latin letters, as hangul_spelling, if somebody has all of it: else 강아지, a puppy, would be everybody
+called Kang.';
+
+REVOKE ALL ON FUNCTION "private"."hangul_name"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."hangul_name"(text) TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.hangul_spelling (
   word text
 )
@@ -1847,7 +1873,8 @@ declare
   );
   -- Singular for plural, and the other way round.
   forms constant text[] :=
-    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', 'ss$', '') || ts_lexize('english_stem', phrase[1]);
+    part.variants || phrase[1] || regexp_replace(phrase[1] || 's', '(.)ss$', '\1')
+    || ts_lexize('english_stem', phrase[1]);
 begin
   if not part.is_denied then
     excluded := private.phrase(phrase);
@@ -1926,7 +1953,7 @@ begin
         term := part.word || case when part.unfinished then '*' else '' end;
         pieces := case
           when not part.is_known and (private.word_counts(array[term])).holders = 0
-            then coalesce(private.split_of(part.word), string_to_array(private.hangul_spelling(part.word), ' '))
+            then coalesce(private.split_of(part.word), private.hangul_name(part.word))
         end;
         if pieces is not null then
           part.is_known := true;
@@ -2066,7 +2093,7 @@ begin
       event => event, conversation => conversation, id => entity, user_id => actor, one => one, other => other,
       previous_id => (
         select max(id) from public.messages
-        where kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
+        where record_change.kind in ('read', 'message.changed') and conversation_id = conversation and id < entity
       )
     );
   end if;
@@ -2570,10 +2597,16 @@ CREATE TRIGGER protect_moderation_log
   EXECUTE FUNCTION private.refuse_change('The moderation log is append-only');
 
 CREATE TRIGGER keep_profile_hidden
-  BEFORE INSERT OR UPDATE OF is_searchable ON public.profiles
+  BEFORE INSERT OR UPDATE OF is_searchable, is_hidden ON public.profiles
   FOR EACH ROW
   WHEN ((new.is_searchable AND new.is_hidden))
   EXECUTE FUNCTION private.refuse_change('An administrator has hidden this profile', 'PT403', 'hidden');
+
+CREATE TRIGGER protect_is_hidden
+  BEFORE UPDATE OF is_hidden ON public.profiles
+  FOR EACH ROW
+  WHEN (((new.is_hidden <> old.is_hidden) AND (CURRENT_USER = 'service_role'::name)))
+  EXECUTE FUNCTION private.refuse_change('Call restrict_person() or lift_restriction(), which log whom and why');
 
 CREATE TRIGGER protect_history
   BEFORE DELETE OR UPDATE OR TRUNCATE ON public.reservation_history
