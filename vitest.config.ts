@@ -33,14 +33,13 @@ const onDemand = ['tests/platform/**', ...(isAll ? [] : ['tests/generators/**'])
 
 // What takes longest starts first, the longest before the others.
 const slow = [
-  ...['mutants/mutants', 'contract/auth', 'search/quality', 'demo/pages', 'postgres/walk', 'generators/generators'],
-  ...['demo/account', 'local/lifecycle', 'demo/chat', 'rules/rules', 'postgres/recipes', 'clients/package'],
-  ...['demo/people', 'http/hostile', 'crash/pglite', 'demo/together', 'postgres/upgrade', 'reference/examples'],
-  ...['fuzz/cost', 'crash/storage'],
-  ...['doctor/doctor', 'attack/matrix', 'postgres/pooler', 'clients/service', 'notifications/kills', 'crash/postgres'],
-  ...['postgres/restore', 'http/limits', 'postgres/embed_killed', 'demo/dashboard', 'postgres/locks', 'local/checks'],
-  ...['notifications/worker', 'postgres/deploy', 'contract/realtime', 'realtime/connections', 'clients/network_faults'],
-  ...['contract/realtime_client', 'clients/live', 'attack/mass_assignment', 'realtime/postgres', 'http/protocol'],
+  ...['mutants/mutants', 'postgres/walk', 'contract/auth', 'generators/generators', 'rules/rules'],
+  ...['local/lifecycle', 'local/checks', 'clients/network_faults', 'contract/realtime_client', 'demo/people'],
+  ...['demo/pages', 'fuzz/cost', 'demo/account', 'demo/chat', 'http/hostile', 'crash/pglite', 'http/limits'],
+  ...['attack/matrix', 'clients/live', 'demo/together', 'postgres/deploy', 'search/quality', 'reference/examples'],
+  ...['realtime/postgres', 'clients/package', 'postgres/embed_killed', 'postgres/pooler', 'doctor/doctor'],
+  ...['demo/dashboard', 'crash/storage', 'clients/service', 'notifications/worker', 'crash/postgres', 'http/protocol'],
+  ...['postgres/recipes', 'postgres/upgrade', 'postgres/restore', 'notifications/kills', 'postgres/locks'],
 ]
 const place = ({ moduleId }: TestSpecification): number => {
   const index = slow.findIndex((name) => moduleId.endsWith(`tests/${name}.test.ts`))
