@@ -60,22 +60,9 @@ const onError = async (error: Error, c: Context): Promise<Response> => {
   return response
 }
 
-/**
- * The part of Supabase's Storage API that additions name. Rows are read and written as the caller, under the policies;
- * the bytes lie in a folder.
- */
-export const openStorage = async (database: Database, settings: Settings, keys: Keys) => {
-  const opened = await openStore(database, settings)
-  const { rows, files, find, findBucket, removeBytes, close } = opened
-  const { store, upload } = openUploads(opened)
-  const signatures = openSignatures(keys.jwtSecret)
+/** Who asks, by the token or key of a request. */
+const openCallers = (keys: Keys) => {
   const identify = identifyWith(keys)
-  const routes = new Hono()
-  routes.onError(onError)
-  // What supabase-js can ask of a project beyond these.
-  const others = 'object/copy object/upload/* object/list-v2/* object/info/* upload/* render/* bucket/*'
-  for (const path of others.split(' ')) routes.all(path, () => notHere().response())
-
   /** Null without a valid token. */
   const callerOf = async (c: Context): Promise<Claims | null> => {
     const token = bearerToken(c.req.header('Authorization')) ?? c.req.header('apikey')
@@ -89,41 +76,28 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     if (!claims) throw refusals.notAllowed('Invalid token')
     return claims
   }
-  const send = (c: Context, row: Row, expires?: Date) =>
-    sendFile(c.req.raw, files, row, { download: c.req.query('download'), ...(expires && { expires }) })
+  return { callerOf, caller }
+}
+
+type Send = (c: Context, row: Row, expires?: Date) => Promise<Response>
+
+/** Adds the routes that make signed addresses and read by them. */
+const addSigned = (
+  routes: Hono,
+  { rows, find }: Awaited<ReturnType<typeof openStore>>,
+  secret: string,
+  caller: (c: Context) => Promise<Claims>,
+  send: Send,
+) => {
+  const signatures = openSignatures(secret)
   const sign = async (url: string, seconds: number) =>
     `/object/sign/${url}?token=${await signatures.sign(url, seconds)}`
 
-  routes.get('/object/public/:bucket/:name{.+}', async (c) => {
-    const { bucket, name } = c.req.param()
-    if (!(await findBucket(bucket)).public) throw refusals.noBucket()
-    return await send(c, await find(service, 'storage.object.get_public', bucket, name))
-  })
   routes.get('/object/sign/:bucket/:name{.+}', async (c) => {
     const { bucket, name } = c.req.param()
     const { exp } = await signatures.verify(c.req.query('token'), `${bucket}/${name}`)
     return await send(c, await find(service, 'storage.object.get_signed', bucket, name), new Date(exp * 1000))
   })
-  routes.on('GET', ['/object/authenticated/:bucket/:name{.+}', '/object/:bucket/:name{.+}'], async (c) => {
-    const { bucket, name } = c.req.param()
-    const claims = await callerOf(c)
-    const isPublic = (await findBucket(bucket)).public
-    if (!isPublic && !claims) throw refusals.noBucket()
-    return await send(c, await find(isPublic ? service : claims!, 'storage.object.get_authenticated', bucket, name))
-  })
-  routes.post('/object/list/:bucket', async (c) => {
-    const claims = await caller(c)
-    const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
-    const folder = prefix && !prefix.endsWith('/') ? `${prefix}/` : prefix
-    // Storage sorts names with the folders among them, and everything else with the folders first.
-    const sorting = column === 'name'
-      ? `lower(name) collate "C" ${order}, name collate "C" ${order}`
-      : `id is not null, ${column} ${order}, name collate "C" ${order}`
-    const statement = `${sql.listFolder} order by ${sorting} limit ${limit} offset ${offset}`
-    const values = { bucket: c.req.param('bucket'), prefix: folder, search }
-    return c.json(await rows.run(claims, 'storage.object.list', statement, values))
-  })
-
   routes.post('/object/sign/:bucket/:name{.+}', async (c) => {
     const { bucket, name } = c.req.param()
     const claims = await caller(c)
@@ -148,6 +122,51 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
         ),
       ),
     )
+  })
+}
+
+/**
+ * The part of Supabase's Storage API that additions name. Rows are read and written as the caller, under the policies;
+ * the bytes lie in a folder.
+ */
+export const openStorage = async (database: Database, settings: Settings, keys: Keys) => {
+  const opened = await openStore(database, settings)
+  const { rows, files, find, findBucket, removeBytes, close } = opened
+  const { store, upload } = openUploads(opened)
+  const { callerOf, caller } = openCallers(keys)
+  const routes = new Hono()
+  routes.onError(onError)
+  // What supabase-js can ask of a project beyond these.
+  const others = 'object/copy object/upload/* object/list-v2/* object/info/* upload/* render/* bucket/*'
+  for (const path of others.split(' ')) routes.all(path, () => notHere().response())
+
+  const send = (c: Context, row: Row, expires?: Date) =>
+    sendFile(c.req.raw, files, row, { download: c.req.query('download'), ...(expires && { expires }) })
+  addSigned(routes, opened, keys.jwtSecret, caller, send)
+
+  routes.get('/object/public/:bucket/:name{.+}', async (c) => {
+    const { bucket, name } = c.req.param()
+    if (!(await findBucket(bucket)).public) throw refusals.noBucket()
+    return await send(c, await find(service, 'storage.object.get_public', bucket, name))
+  })
+  routes.on('GET', ['/object/authenticated/:bucket/:name{.+}', '/object/:bucket/:name{.+}'], async (c) => {
+    const { bucket, name } = c.req.param()
+    const claims = await callerOf(c)
+    const isPublic = (await findBucket(bucket)).public
+    if (!isPublic && !claims) throw refusals.noBucket()
+    return await send(c, await find(isPublic ? service : claims!, 'storage.object.get_authenticated', bucket, name))
+  })
+  routes.post('/object/list/:bucket', async (c) => {
+    const claims = await caller(c)
+    const { prefix, search, limit, offset, sortBy: { column, order } } = await read(c, inputs.list)
+    const folder = prefix && !prefix.endsWith('/') ? `${prefix}/` : prefix
+    // Storage sorts names with the folders among them, and everything else with the folders first.
+    const sorting = column === 'name'
+      ? `lower(name) collate "C" ${order}, name collate "C" ${order}`
+      : `id is not null, ${column} ${order}, name collate "C" ${order}`
+    const statement = `${sql.listFolder} order by ${sorting} limit ${limit} offset ${offset}`
+    const values = { bucket: c.req.param('bucket'), prefix: folder, search }
+    return c.json(await rows.run(claims, 'storage.object.list', statement, values))
   })
 
   routes.post('/object/move', async (c) => {
