@@ -1893,6 +1893,28 @@ begin
 end
 $function$;
 
+create function private.holders_of(unit private.search_unit)
+returns double precision
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    -- All the words of a phrase, as the rarest of them.
+    when unit.place is null and cardinality(unit.words) > 1
+      then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
+    else coalesce(
+      nullif((private.word_counts(unit.exact)).holders, 0),
+      (private.word_counts(case when unit.place is null then unit.loose end)).holders
+    )
+  end;
+end
+$$;
+comment on function private.holders_of(private.search_unit) is 'How many profiles have what a unit looks for, at most.';
+
+REVOKE ALL ON FUNCTION "private"."holders_of"(private.search_unit) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."holders_of"(private.search_unit) TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.read_query (
   typed jsonb
 )
@@ -1925,7 +1947,6 @@ declare
   pieces text[];
   where_words text[];
   exclusion record;
-  holders double precision;
   size integer;
   at integer := 1;
   asked private.search_query := row('{}', null, '[]', '[]', '{}', null, null, null);
@@ -1988,16 +2009,7 @@ begin
       unit.number := cardinality(asked.units) + 1;
       unit.quoted := part.quoted;
       if not exists (select from unnest(asked.units) as other where other.words = unit.words) then
-        holders := case
-          -- All the words of a phrase, as the rarest of them.
-          when unit.place is null and cardinality(unit.words) > 1
-            then (select min((private.word_counts(array[word])).holders) from unnest(unit.words) as word)
-          else coalesce(
-            nullif((private.word_counts(unit.exact)).holders, 0),
-            (private.word_counts(case when unit.place is null then unit.loose end)).holders
-          )
-        end;
-        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, holders)));
+        unit.rarity := ln(1 + profiles / greatest(1, least(profiles, private.holders_of(unit))));
         asked.units := asked.units || unit;
       end if;
     end if;
