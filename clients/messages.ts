@@ -46,7 +46,7 @@ const createPages = (store: Store<ConversationView>, queue: Queue, { closed, api
         const { messages, more } = await api.messages(id, { after_id: after })
         const end = more ? lastId(messages) : Infinity
         add(messages, after, end + 1)
-        after = end
+        after = closed.aborted ? Infinity : end
       }
     },
     async readBefore(message: number) {

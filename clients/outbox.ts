@@ -151,6 +151,7 @@ const createQueue = (conversation: number, sending: Sending) => {
       await api.upload(attachment, file, onProgress)
       unsent.dropFile(client_id)
       update(client_id, { progress: null })
+      if (unsent.isDurable()) await unsent.reload()
     }
     if (!isUnsent(client_id)) throw new ServiceError('Discarded')
   }
@@ -177,10 +178,10 @@ const createQueue = (conversation: number, sending: Sending) => {
     }
   }
   const loop = createRetryLoop(closed, async () => {
-    // Saves what is to be sent, and learns what another page has sent in the meantime.
+    // Saves what is to be sent, and learns what another page has sent or discarded, anew if the storage does not hang.
     await unsent.reload()
     const next = () => closed.aborted ? undefined : all().find(isPending)
-    for (let entry = next(); entry; entry = next()) await send(entry)
+    for (let one = next(); one; one = next()) await send(one).then(() => unsent.isDurable() ? unsent.reload() : void 0)
   })
   sync()
 

@@ -61,6 +61,7 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
   const files = new Map<string, Blob | null>()
   const fileKey = async (clientId: string) => `${await key}:${clientId}`
   let unsaved: Change[] = []
+  let filesSaved: Promise<unknown> = Promise.resolve()
   let isCleared = false
   let onSent: (sent: Sent) => void = () => {}
   let channel: BroadcastChannel & { unref?: () => void } | null = null
@@ -79,14 +80,11 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     files.set(clientId, null)
     await storage?.delete(await fileKey(clientId)).catch(() => {})
   }
-  /** One that is too large for the storage must not keep the rest from it. After a reload its message is refused. */
-  const saveFile = async (clientId: string) => {
-    await storage?.update(await fileKey(clientId), () => files.get(clientId) ?? undefined).catch(() => {})
-  }
   const save = async () => {
     if (!storage) return
     const name = await key
     const changes = unsaved
+    await filesSaved
     let saved = empty
     const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = applyAll(changes, parse(stored)))
     try {
@@ -119,10 +117,10 @@ export const openUnsentStore = (closed: AbortSignal, storage: TimedStorage | nul
     change(change: Change, clientId = '', file: Blob | null = null): Promise<void> {
       if (closed.aborted) return Promise.resolve()
       if (file) {
-        // Saved before its message, and kept until `dropFile`.
+        // Saved before its message. One that is too large must not keep the rest out; after a reload it is refused.
         files.set(clientId, file)
-        nextRun = null
-        lastRun = lastRun.then(() => saveFile(clientId))
+        const saveFile = async () => storage?.update(await fileKey(clientId), () => files.get(clientId) ?? undefined)
+        filesSaved = filesSaved.then(saveFile).catch(() => {})
       }
       if (storage) unsaved = [...unsaved, change]
       store.set({ current: change(store.view.current) })

@@ -95,6 +95,8 @@ playAll([
       watch(({ chat: { view } }) => [...view.messages, ...view.outgoing].some(({ content }) => content === text)),
       2000]),
     { isComplete: true, seen: [true] }],
+  ['and reads no further', { ...untilResync, messages: 1 }, disconnect, hear(...Array<string>(300).fill('Hello')),
+    ({ chat }) => void chat.subscribe(() => chat.view.messages[1] && chat.close()), 20_000, reads('after_id', 1)],
   ['a refused marker is not retried', { poll: [1000, 1000], messages: 3 },
     intercept((method) => method === 'POST' ? refusal('forbidden', 'No') : null), markRead, 1000, markRead, 30_000,
     { intercepted: 1, markers: 0 }],

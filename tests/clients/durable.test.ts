@@ -52,6 +52,9 @@ playAll([
     leave, network({ responseLoss: 1 }), openPage, 60_000, leave, network(), openPage, 60_000, kept(0),
     { stored: ['Look'], outgoing: [], messages: [{ attachment: { name: 'größe.png', size: 3 } }] },
     ({ files }) => expect([...files.keys()]).toEqual([expect.stringMatching(/^7\/[0-9a-f-]{36}\/file\.png$/)])],
+  ['and so is one that was chosen while its draft was being stored', inBrowser,
+    fault({ latency: 50 }), offline, draft('L'), 10, draft('Lo'), 5, sendPhoto, 95, fault({ isKilled: true }), leave,
+    network(), openPage, 60_000, { stored: ['Look'], outgoing: [] }, kept(0)],
   ['it stays refused if it was refused, and can be retried or discarded', inBrowser,
     send(blank), 100, openAgain, { outgoing: [{ content: blank, state: 'refused', error: refusal }] },
     ({ chat }) => chat.retry(chat.view.outgoing[0]!.client_id), { outgoing: [{ state: 'sending', error: null }] },
@@ -140,17 +143,18 @@ playAll([
     turnTo(1), send('Two'), 25_000,
     { stored: ['One', 'Two'], answers: [expect.anything(), 'Two'] }],
   ['what two pages send at once is stored once each', inBrowser,
-    openPage, turnTo(0), network({ latency: 500 }), send('One'),
-    ({ pages }) => void pages[1]!.chat.send('Other'), 30_000,
-    ({ table, pages }) => {
-      expect(table.map(({ content }) => content).sort()).toEqual(['One', 'Other'])
-      for (const { chat } of pages) expect(chat.view).toMatchObject({ messages: table, outgoing: [] })
-    }],
+    openPage, turnTo(0), network({ latency: 500 }), send('One'), turnTo(1), send('Other'), 30_000,
+    ({ table }) => expect(table).toHaveLength(2), { answers: ['One', 'Other'], isComplete: true, outgoing: [] },
+    turnTo(0), { isComplete: true, outgoing: [] }],
   ['discarding in one page keeps the other from sending it', inBrowser,
     openPage, turnTo(0), offline, send('Never mind'), 1000,
     turnTo(1), ({ page }) => page.show('visible'), 100, { outgoing: [{ content: 'Never mind' }] }, discard(), 1000,
     turnTo(0), network(),
     60_000, { answers: ['0 Discarded'], stored: [], outgoing: [] }],
+  ['and from sending a photo that it uploads, or what comes after a message that it sends', { ...inBrowser, seed: 4 },
+    openPage, turnTo(0), offline, sendPhoto, send('One', 'No'), 1000, network({ latency: 4000 }),
+    ({ page }) => page.tell('online'), 1000, turnTo(1), discard(), 7000, discard(1), 60_000,
+    { answers: ['One', '0 Discarded'], stored: ['One'], outgoing: [] }],
 ])
 
 // A composer stores each draft and then sends it. Pages are killed at random moments, storages fail now and then, and
