@@ -22,7 +22,6 @@ const withDraft = (conversation: number, text: string) => {
   }
 }
 
-/** What the inbox calls. */
 const createFollower = (messages: Messages, partner: Partner, setResult: (error?: ServiceError | null) => void) => {
   const { reader } = messages
   return {

@@ -1,7 +1,6 @@
 import type { OpenConversation } from './conversation.ts'
 import type { Conversation } from './views.ts'
 
-/** The conversations that are open, each once. */
 export const createConversations = (create: (id: number) => OpenConversation) => {
   const all = new Map<number, { conversation: OpenConversation; references: number }>()
   const forEach = (act: (conversation: OpenConversation) => void) =>

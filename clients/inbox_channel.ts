@@ -171,7 +171,6 @@ export const createInboxChannel = (
       poll.confirm()
       recheck.start(recheckDelay())
     },
-    /** Something has happened of which an event must tell soon. */
     expectEvent: () => join && poll.expectEvent(),
   }
 }

@@ -109,7 +109,6 @@ export const createMessages = (
     /** Whether what is shown is as the service has it, as far as is known. */
     isCurrent: () => reader.isDone() && rereadAfter === Infinity && isComplete(),
     expect,
-    /** A message is new, or another than before, or gone. */
     changed(message: number, isRemoved = false) {
       timesTold++
       const { messages: [first], hasOlder } = store.view

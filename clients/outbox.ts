@@ -181,7 +181,10 @@ const createQueue = (conversation: number, sending: Sending) => {
     // Saves what is to be sent, and learns what another page has sent or discarded, anew if the storage does not hang.
     await unsent.reload()
     const next = () => closed.aborted ? undefined : all().find(isPending)
-    for (let one = next(); one; one = next()) await send(one).then(() => unsent.isDurable() ? unsent.reload() : void 0)
+    for (let one = next(); one; one = next()) {
+      await send(one)
+      if (unsent.isDurable()) await unsent.reload()
+    }
   })
   sync()
 

@@ -68,6 +68,7 @@ export const upload = async (
   file: Blob,
   options: UploadOptions,
 ): Promise<void> => {
+  if (options.signal?.aborted) throw new ServiceError('Closed')
   const files = storage.from(bucket)
   const headers = { Authorization: `Bearer ${access_token}` }
   let status: number

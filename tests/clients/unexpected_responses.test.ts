@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ServiceError } from '../../clients/errors.ts'
 import { createRetryLoop } from '../../clients/retry_loop.ts'
 import { uploadAvatar } from '../../clients/uploads.ts'
@@ -97,19 +97,21 @@ test('a retry loop is done when a run has succeeded, and not while one is due or
   expect(loop.isDone()).toBe(false)
 })
 
-test('an avatar takes three tries at most, and what is refused takes one', async () => {
-  const tries = async (...statuses: number[]) => {
+test('an avatar takes three tries at most, what is refused one, and none once its signal is aborted', async () => {
+  const tries = async (statuses: number[], signal?: AbortSignal) => {
     let sent = 0
     const upload = () => Promise.resolve({ error: statuses[sent++] && { statusCode: statuses[sent - 1] } })
+    vi.stubGlobal('XMLHttpRequest', signal && Object)
     const files = { upload, getPublicUrl: (path: string) => ({ data: { publicUrl: path } }) }
-    const session = { access_token: 'x', user: { id: 'me' } }
-    const auth = { getSession: () => Promise.resolve({ data: { session } }) }
-    const uploaded = uploadAvatar({ auth, storage: { from: () => files } } as never, new Blob(['x']))
-      .then(() => 'there', ({ status }) => status)
+    const data = { session: { access_token: 'x', user: { id: 'me' } } }
+    const auth = { getSession: () => Promise.resolve({ data }) }
+    const client = { auth, storage: { from: () => files }, realtime: {} } as never
+    const uploaded = uploadAvatar(client, new Blob(['x']), { signal }).then(() => 'there', ({ status }) => status)
     await advance(10_000)
     return [sent, await uploaded]
   }
-  expect(await tries(503, 503)).toEqual([3, 'there'])
-  expect(await tries(503, 503, 503)).toEqual([3, 503])
-  expect(await tries(413)).toEqual([1, 413])
+  expect(await tries([], AbortSignal.abort())).toEqual([0, 0])
+  expect(await tries([503, 503])).toEqual([3, 'there'])
+  expect(await tries([503, 503, 503])).toEqual([3, 503])
+  expect(await tries([413])).toEqual([1, 413])
 })

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { dimensions } from '../../functions/_shared/embeddings/provider.ts'
 import { loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
-const folder = new URL('../../functions/_shared/embeddings/wordnet/', import.meta.url)
-const read = (path: string) => readFileSync(new URL(path, folder))
+const read = (path: string) => readFileSync(`functions/_shared/embeddings/wordnet/${path}`)
 const file = new Uint8Array(read('./wordnet.bin'))
 const { embed, knows } = loadEmbedder(file)
 
@@ -18,9 +17,8 @@ const margin = 0.1
 
 describe('a vector', () => {
   test('has 384 numbers and length 1 for any text with a known word', () => {
-    for (
-      const text of ['hiking', 'I love the mountains.', 'Żółć hikes', 'Ich koche gern', '料理が好きです', '🏔️ piano']
-    ) {
+    const texts = ['hiking', 'I love the mountains.', 'Żółć hikes', 'Ich koche gern', '料理が好きです', '🏔️ piano']
+    for (const text of texts) {
       expect(embed(text)).toHaveLength(dimensions)
       expect(norm(text), text).toBeCloseTo(1, 5)
     }
