@@ -4,7 +4,8 @@ do $$
 begin
   for attempt in 1..20 loop
     begin
-      lock table private.devices, private.stored_replies, public.hidden_profiles, public.moderation_log, public.profile_interests, public.profiles, public.reservation_history in access exclusive mode;
+      perform set_config('lock_timeout', case attempt when 20 then '1500ms' else '500ms' end, true);
+      lock table private.devices, private.stored_replies, public.hidden_profiles, public.moderation_log, public.profile_interests, public.profiles, public.reservation_history, public.reservations, public.users in access exclusive mode;
       exit;
     exception when lock_not_available then
       if attempt = 20 then

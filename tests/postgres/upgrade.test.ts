@@ -9,6 +9,7 @@ import { rateNames } from '../../functions/_shared/setting_rules.ts'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { checkOutRelease } from '../tools/release.ts'
 import { pause } from '../tools/wait.ts'
+import { loadVector, lockTables } from './migration_header.ts'
 import { commands } from './walked_page.ts'
 import { copyRepository, expectGreenDoctor, openWalk } from './walked_project.ts'
 
@@ -43,6 +44,8 @@ afterAll(() => walk?.close())
 const sampleMigrations = {
   '99990101000000_add.sql': `
     set local lock_timeout = '500ms';
+    ${loadVector}
+    ${lockTables(['public.conversations', 'public.messages'])}
     alter table public.messages add column added integer not null default 0;
     alter table public.messages add constraint "added is not negative" check (added >= 0) not valid;
     drop policy "participants read messages" on public.messages;
@@ -53,8 +56,6 @@ const sampleMigrations = {
     declare
       definition text;
     begin
-      -- Loads pgvector's library. Without it role postgres may not set its parameters, as one of the functions does.
-      perform '[1]'::extensions.vector;
       for definition in
         select pg_get_functiondef(oid)
         from pg_proc

@@ -8,6 +8,7 @@ import { projectRef } from '../tools/management_api.ts'
 import { providePgNet } from '../tools/pg_net.ts'
 import { testKeys } from '../tools/stack.ts'
 import { type Outcome, quietly } from '../tools/supabase.ts'
+import { pause } from '../tools/wait.ts'
 import { openDeployedProject } from './deployed_project.ts'
 
 /** What somebody has who follows the page. */
@@ -82,10 +83,13 @@ export const openWalk = async () => {
         child.on('close', (code) => resolve({ ...outcome, code: code ?? 1 }))
       })
     }
-    const succeed = async (line: string, tries = 5): Promise<Outcome> => {
+    const succeed = async (line: string, tries = 10): Promise<Outcome> => {
       const outcome = await run(line)
       // Somebody was in the way, or autovacuum. The page says: push again.
-      if (tries > 1 && /due to lock timeout/.test(outcome.stdout + outcome.stderr)) return succeed(line, tries - 1)
+      if (tries > 1 && /due to lock timeout/.test(outcome.stdout + outcome.stderr)) {
+        await pause(1000)
+        return succeed(line, tries - 1)
+      }
       expect(outcome.code, `${line}\n${outcome.stdout}${outcome.stderr}`).toBe(0)
       return outcome
     }

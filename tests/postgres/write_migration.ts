@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connected } from '../tools/postgres.ts'
 import { platform, supabase } from '../tools/supabase.ts'
 import { buildSchemas } from './build.ts'
+import { loadVector, lockTables } from './migration_header.ts'
 
 const folder = 'supabase/migrations'
 const list = 'supabase/released.sha256'
@@ -29,33 +30,18 @@ const fail = (reason: string): never => {
   Deno.exit(1)
 }
 
-/** Locks what these statements change. A request may hold one of them and wait for another: then all are let go. */
-const lockTables = async (statements: string): Promise<string> => {
-  const names = [...statements.matchAll(
-    /^(?:ALTER TABLE|DROP INDEX|(?:CREATE|DROP) (?:UNIQUE )?(?:INDEX|POLICY|TRIGGER) [^;]*? ON) ("?\w+"?[.]"?\w+"?)/gm,
-  )]
-  const [row] = await connected(platform('pushed'), (sql) =>
-    sql`
-      select string_agg(distinct format('%s.%s', relnamespace::regnamespace, relname), ', ') as tables
-      from unnest(${names.map(([, name]) => name!)}::text[]) as name
-      left join pg_index as i on i.indexrelid = to_regclass(name)
-      join pg_class as c on c.oid = coalesce(i.indrelid, to_regclass(name))`)
-  return row!.tables === null ? '' : `do $$
-begin
-  for attempt in 1..20 loop
-    begin
-      lock table ${row!.tables} in access exclusive mode;
-      exit;
-    exception when lock_not_available then
-      if attempt = 20 then
-        raise;
-      end if;
-      perform pg_sleep(.1);
-    end;
-  end loop;
-end
-$$;`
-}
+/** What these statements lock, measured: a foreign key locks the table it points to as well. */
+const lockedBy = (statements: string): Promise<string[]> =>
+  connected(platform('pushed'), async (sql) => {
+    const tables = await sql`
+      select oid, format('%s.%s', relnamespace::regnamespace, relname) as name
+      from pg_class where relkind = 'r' and relnamespace <> 'pg_catalog'::regnamespace`
+    const locks = await sql.unsafe(`begin; ${loadVector} ${statements};
+      select relation from pg_locks
+      where pid = pg_backend_pid() and mode in ('AccessExclusiveLock', 'ShareRowExclusiveLock');`)
+    const locked = new Set(locks.at(-1)!.map(({ relation }: { relation: number }) => relation))
+    return tables.filter(({ oid }) => locked.has(oid)).map(({ name }) => name)
+  })
 
 const push = await buildSchemas()
 if (push.code !== 0) fail(push.stderr)
@@ -68,12 +54,7 @@ if (statements === '') {
 } else {
   const version = new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)
   const file = `${folder}/${version}_${name}.sql`
-  // Without pgvector's library role postgres may not set its parameters, as some functions do.
-  const header = [
-    "set local lock_timeout = '500ms';",
-    "select '[1]'::extensions.vector;",
-    await lockTables(statements),
-  ]
+  const header = ["set local lock_timeout = '500ms';", loadVector, lockTables(await lockedBy(statements))]
   writeFileSync(file, `${header.join('\n')}\n\n${statements}\n\nselect private.schedule_jobs();\n`)
   console.log(`${file}: read it, and compare it with CONTRIBUTING.md, "Add a migration"`)
 }
