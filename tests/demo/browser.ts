@@ -212,7 +212,8 @@ const visit = async (
   })
   page.on('pageerror', (error) => errors.push(error.message))
   const { host } = new URL(url)
-  const recordExternal = (address: string) => new URL(address).host === host || externalRequests.push(address)
+  const recordExternal = (address: string) =>
+    new URL(address.replace(/^blob:/, '')).host === host || externalRequests.push(address)
   page.on('request', (request) => recordExternal(request.url()))
   page.on('websocket', (socket) => recordExternal(socket.url()))
   await prepare?.(page)
