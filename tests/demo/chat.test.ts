@@ -253,7 +253,7 @@ describe.skipIf(!hasBrowser)('a conversation of the demo', () => {
 
     await input.setInputFiles(picture)
     const picked = you.find('.picked', picture.name)
-    await picked.locator('canvas').waitFor()
+    await picked.locator('img').waitFor()
     await you.keys('Enter')
     await you.role('progressbar', 'Upload').waitFor()
     await expectSoon(() => storage.uploads.length).toBe(1)
