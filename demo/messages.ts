@@ -4,7 +4,7 @@ import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing, summaryOf } from './message.ts'
 import { errorText } from './errors.ts'
-import type { Card } from './reservations.ts'
+import type { Card } from './reservation_card.ts'
 import type { Files } from './storage.ts'
 
 type Item =
