@@ -20,13 +20,11 @@ end
 $$;
 
 create or replace function tests.id_of(person text)
-returns bigint
-language sql stable security definer set search_path = ''
+returns bigint language sql stable security definer set search_path = ''
 as $$ select id from public.users where email = person || '@tests.example' $$;
 
 create or replace function tests.profile_of(person text)
-returns bigint
-language sql stable security definer set search_path = ''
+returns bigint language sql stable security definer set search_path = ''
 as $$ select id from public.profiles where user_id = tests.id_of(person) $$;
 
 create or replace function tests.claims_of(person text)
@@ -129,8 +127,7 @@ end
 $$;
 
 create or replace function tests.conversation_of(voyager text)
-returns bigint
-language sql stable security definer set search_path = ''
+returns bigint language sql stable security definer set search_path = ''
 as $$ select id from public.conversations where voyager_id = tests.id_of(voyager) order by id limit 1 $$;
 
 -- Calls a function of schema api as functions/_shared/rpc.ts does. Afterwards the role is edge_functions again.

@@ -14,10 +14,9 @@ create function pg_temp.claim(max_jobs integer, newest boolean default false) re
   join public.profiles on profiles.id = job.id
   join public.users on users.id = profiles.user_id
 $$;
-create function pg_temp.job_of(name text)
-returns private.embedding_queue
-language sql
-as $$ select job from private.embedding_queue as job where kind = 'profile' and id = tests.profile_of(name) $$;
+create function pg_temp.job_of(name text) returns private.embedding_queue language sql as $$
+  select job from private.embedding_queue as job where kind = 'profile' and id = tests.profile_of(name)
+$$;
 
 -- One after another
 select is(pg_temp.claim(1), 'ana', 'a worker claims what is due longest');

@@ -33,8 +33,7 @@ create function pg_temp.nearest(
   hidden_ids bigint[] default '{}',
   city text default null
 )
-returns setof integer
-language plpgsql
+returns setof integer language plpgsql
 as $$
 declare
   term text := private.facet('city', city);
