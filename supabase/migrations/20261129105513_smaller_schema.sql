@@ -99,11 +99,9 @@ ALTER FUNCTION "api"."complete_search"(jsonb) SET enable_seqscan TO 'off' SET pl
 
 ALTER FUNCTION "private"."complete"(text[], text, bigint[], integer) RESET enable_seqscan RESET plan_cache_mode;
 
-ALTER FUNCTION "private"."complete_word"(text, private.search_unit[]) RESET enable_seqscan RESET plan_cache_mode;
-
 ALTER FUNCTION "private"."facet_distribution"(text[], bigint[]) RESET plan_cache_mode;
 
-ALTER FUNCTION "private"."is_listed"(text) RESET enable_seqscan RESET plan_cache_mode;
+ALTER FUNCTION "private"."is_listed"(text) STRICT RESET enable_seqscan RESET plan_cache_mode;
 
 ALTER FUNCTION "private"."keyword_candidates"(private.search_query, private.search_filter, integer)
   RESET enable_seqscan RESET plan_cache_mode;
@@ -1152,6 +1150,39 @@ begin
   set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
   where id = any (claimed);
   return claimed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.complete_word (
+  typed  text,
+  others private.search_unit[]
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+declare
+  beginning constant tsquery := private.any_term(array[typed || '*']);
+begin
+  return (
+    select jsonb_build_array(jsonb_build_object('from', typed, 'to', string_agg(lexeme, ' ')))
+    from (
+      select lexeme
+      from (
+        select words
+        from private.search_words
+        where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
+        limit 50
+      ) as sample
+      cross join lateral unnest(tsvector_to_array(words)) as lexeme
+      where starts_with(lexeme, typed)
+      group by lexeme
+      order by count(*) desc, lexeme
+      limit 2
+    ) as likeliest
+    having string_agg(lexeme, ' ') <> typed
+  );
 end
 $function$;
 

@@ -226,7 +226,7 @@ begin
         where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
         limit 50
       ) as sample
-      cross join lateral unnest(words)
+      cross join lateral unnest(tsvector_to_array(words)) as lexeme
       where starts_with(lexeme, typed)
       group by lexeme
       order by count(*) desc, lexeme
