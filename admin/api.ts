@@ -19,11 +19,9 @@ const closed = 'Your session has ended, perhaps by a restart. Open /admin in ano
  * says.
  */
 export const dataApi = async <Body>(method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown): Promise<Body> => {
-  const response = await fetch(`/rest/v1/${path}`, {
-    method,
-    headers: { 'Content-Type': 'application/json', Prefer: 'return=representation' },
-    body: body === undefined ? null : JSON.stringify(body),
-  }).catch(() => {
+  const headers = { 'Content-Type': 'application/json', Prefer: 'return=representation' }
+  const content = body === undefined ? null : JSON.stringify(body)
+  const response = await fetch(`/rest/v1/${path}`, { method, headers, body: content }).catch(() => {
     throw new Error('The service cannot be reached')
   })
   const answer = await response.json().catch(() => null)

@@ -12,16 +12,11 @@ export const askWhy = (
   fields: HTMLElement[] = [],
 ): void => {
   const note = el('textarea', { rows: '3', required: true })
-  openDialog(
-    title,
-    [el('p.hint', hint), ...fields, field('Why', note, 'For the log, which admins alone read. Name nobody here.')],
-    action,
-    async () => {
-      await submit(note.value)
-      void view.load(`Done: ${title}`)
-    },
-    view.signal,
-  )
+  const why = field('Why', note, 'For the log, which admins alone read. Name nobody here.')
+  openDialog(title, [el('p.hint', hint), ...fields, why], action, async () => {
+    await submit(note.value)
+    void view.load(`Done: ${title}`)
+  }, view.signal)
 }
 
 /** A field of a row: its column, and the text that it has at first. */
@@ -44,11 +39,8 @@ export const askForChanges = (
   openDialog(title, inputs.map(({ label, control }) => field(label, control)), 'Save', async () => {
     const changed = inputs.filter(({ control }, index) => control.value !== before[index])
     if (changed.length === 0) throw new Error('Nothing was changed')
-    await save(
-      Object.fromEntries(
-        changed.map(({ column, control, parse }) => [column, parse ? parse(control.value) : control.value]),
-      ),
-    )
+    const valueOf = ({ control: { value }, parse }: Input) => parse ? parse(value) : value
+    await save(Object.fromEntries(changed.map((input) => [input.column, valueOf(input)])))
     void view.load(`Saved: ${title}`)
   }, view.signal)
 }

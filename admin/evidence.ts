@@ -10,21 +10,13 @@ export interface Evidence {
 }
 
 /** The messages that belong to a report, as they were when it was made. */
-export const showEvidence = (
-  { person, reporter }: { person: string; reporter: string },
-  evidence: Evidence[],
-): HTMLElement =>
-  evidence.length === 0 ? el('p.hint', 'No message belongs to this report, or it was purged.') : el(
-    'ol.evidence',
-    ...evidence.map(({ sent_at, is_by_reported, content, attachment }) =>
-      el(
-        'li',
-        is_by_reported ? { class: 'reported' } : {},
-        el('strong', is_by_reported ? person : reporter),
-        ' ',
-        moment(sent_at),
-        el('p.quote', content),
-        attachment && el('p.hint', `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
-      )
-    ),
-  )
+export const showEvidence = ({ person, reporter }: { person: string; reporter: string }, evidence: Evidence[]) => {
+  const messages = evidence.map(({ sent_at, is_by_reported, content, attachment }) => {
+    const from = el('strong', is_by_reported ? person : reporter)
+    const file = attachment && el('p.hint', `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`)
+    const reported = is_by_reported ? { class: 'reported' } : {}
+    return el('li', reported, from, ' ', moment(sent_at), el('p.quote', content), file)
+  })
+  if (messages.length === 0) return el('p.hint', 'No message belongs to this report, or it was purged.')
+  return el('ol.evidence', ...messages)
+}

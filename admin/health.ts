@@ -46,26 +46,13 @@ export const state = ({ queue, oldest_seconds, dead }: Queue): string => {
   return oldest_seconds > 300 && !['person', 'reports'].includes(queue) ? 'Late' : 'Fine'
 }
 
-const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTMLElement =>
-  el(
-    'div.card.wide',
-    { tabindex: '0', role: 'region', 'aria-label': caption },
-    el(
-      'table',
-      el('caption', caption),
-      el('thead', el('tr', ...heads.map((head) => el('th', { scope: 'col' }, head)))),
-      el(
-        'tbody',
-        ...rows.map(([first, ...others]) =>
-          el(
-            'tr',
-            el('th', { scope: 'row' }, first),
-            ...others.map((cell) => el('td', cell)),
-          )
-        ),
-      ),
-    ),
-  )
+const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTMLElement => {
+  const row = ([first, ...others]: (string | Node)[]) =>
+    el('tr', el('th', { scope: 'row' }, first), ...others.map((cell) => el('td', cell)))
+  const head = el('thead', el('tr', ...heads.map((text) => el('th', { scope: 'col' }, text))))
+  const whole = el('table', el('caption', caption), head, el('tbody', ...rows.map(row)))
+  return el('div.card.wide', { tabindex: '0', role: 'region', 'aria-label': caption }, whole)
+}
 
 /** What waits, for how long, and when the schedule ran. */
 export const openHealth = (): View => {

@@ -15,13 +15,11 @@ interface Entry {
 
 const pageSize = 50
 
-const item = ({ action, report_id, user_id, person, by_whom, note, created_at }: Entry): HTMLElement =>
-  el(
-    'li.card',
-    el('p', tag(action), ' ', personLink(user_id, person.name), report_id !== null && `, report ${report_id}`),
-    note && el('p.quote', note),
-    el('p.hint', moment(created_at), ` by ${by_whom}`),
-  )
+const item = ({ action, report_id, user_id, person, by_whom, note, created_at }: Entry): HTMLElement => {
+  const report = report_id !== null && `, report ${report_id}`
+  const what = el('p', tag(action), ' ', personLink(user_id, person.name), report)
+  return el('li.card', what, note && el('p.quote', note), el('p.hint', moment(created_at), ` by ${by_whom}`))
+}
 
 /** What admins did, the latest first; of one person with ?person=. */
 export const openLog = (query: URLSearchParams): View => {

@@ -39,9 +39,8 @@ const erase = ({ id, name }: Person, view: View) => {
     return rpc('erase_person', { person: id, note })
   }
   const hint = 'Name, address, profile and log-in are deleted for good; partners keep the conversations.'
-  askWhy(`Erase: ${name}`, hint, 'Erase for good', async (note) => await submit(note), view, [
-    field(`Type ${id} to confirm`, confirmed),
-  ])
+  const fields = [field(`Type ${id} to confirm`, confirmed)]
+  askWhy(`Erase: ${name}`, hint, 'Erase for good', async (note) => await submit(note), view, fields)
 }
 
 /** What an admin can do about a person. */
@@ -51,6 +50,7 @@ export const openSteps = (person: Person, view: View): HTMLElement[] => {
     rpc(called, { person: id, restriction, note })
   const ask = (label: string, hint: string, submit: (note: string) => Promise<unknown>) =>
     button(label, () => askWhy(`${label}: ${name}`, hint, label, submit, view))
+  const suspension = 'They are logged out, and cannot log in until this is lifted.'
   if (status === 'erased') return []
   return [
     is_hidden
@@ -58,11 +58,7 @@ export const openSteps = (person: Person, view: View): HTMLElement[] => {
       : ask('Hide', 'Nobody finds the profile until this is lifted.', change('restrict_person', 'hide')),
     status === 'suspended'
       ? ask('Lift suspension', 'They can log in again.', change('lift_restriction', 'suspend'))
-      : ask(
-        'Suspend',
-        'They are logged out, and cannot log in until this is lifted.',
-        change('restrict_person', 'suspend'),
-      ),
+      : ask('Suspend', suspension, change('restrict_person', 'suspend')),
     button('Change', () => edit(person, view)),
     button('Erase', () => erase(person, view), 'bad'),
   ]

@@ -71,6 +71,10 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
     }
   }
   const { earlier_reports: earlier, earlier_upheld: upheld, earlier_dismissed: dismissed } = report
+  const before = `${pluralize(earlier, 'report', 'reports')}, ${upheld} upheld, ${dismissed} dismissed`
+  const state = [report.is_hidden && tag('hidden'), !report.is_active && tag('suspended')]
+  const tags = [tag(reasons[report.reason], 'declined'), ...state]
+  const steps = [button('Decide', () => decide(report, view), 'strong'), button('Read the evidence (logged)', read)]
   return el(
     'article.card',
     { 'aria-label': `Report ${report.report}` },
@@ -79,14 +83,7 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
       avatar(report.person, ownPhoto(profile?.image_url), 'large'),
       el(
         'div',
-        el(
-          'h3',
-          personLink(report.person_id, report.person),
-          ' ',
-          tag(reasons[report.reason], 'declined'),
-          report.is_hidden && tag('hidden'),
-          !report.is_active && tag('suspended'),
-        ),
+        el('h3', personLink(report.person_id, report.person), ' ', ...tags),
         el('p.hint', [profile?.city, profile?.country].filter(Boolean).join(', ')),
         el('p.biography', profile?.biography ?? 'Has written nothing about themselves.'),
         profile && el('a.hint', { href: `/demo/people/${profile.id}` }, 'The profile, as others see it'),
@@ -99,16 +96,9 @@ const card = (report: Report, profile: Profile | undefined, view: View): HTMLEle
       detail('When', moment(report.created_at)),
       detail('About', report.message_id === null ? 'the person' : `message ${report.message_id}`),
       detail('Shared', report.shares_messages ? 'the latest 20 messages' : null),
-      detail(
-        'Earlier',
-        earlier ? `${pluralize(earlier, 'report', 'reports')}, ${upheld} upheld, ${dismissed} dismissed` : 'no reports',
-      ),
+      detail('Earlier', earlier ? before : 'no reports'),
     ),
-    el(
-      'div.actions',
-      button('Decide', () => decide(report, view), 'strong'),
-      button('Read the evidence (logged)', read),
-    ),
+    el('div.actions', ...steps),
     alert,
     evidence,
   )

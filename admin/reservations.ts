@@ -27,7 +27,10 @@ const terms = ({ title, price, date, ends_at }: Terms): string =>
 
 const card = (reservation: Reservation, view: View): HTMLElement => {
   const { id, status, title, conversation, host, history } = reservation
-  const steps = history.toSorted((one, other) => one.id - other.id)
+  const steps = history.toSorted((one, other) => one.id - other.id).map((step) => {
+    const what = ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`
+    return el('li', moment(step.created_at), what, step.note && el('p.quote', step.note))
+  })
   return el(
     'article.card',
     { 'aria-label': `Reservation ${id}` },
@@ -41,21 +44,7 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
       detail('Local', personLink(conversation.local.id, conversation.local.name)),
       detail('Host', host.name),
     ),
-    el(
-      'details',
-      el('summary', `History (${steps.length})`),
-      el(
-        'ol.history',
-        ...steps.map((step) =>
-          el(
-            'li',
-            moment(step.created_at),
-            ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`,
-            step.note && el('p.quote', step.note),
-          )
-        ),
-      ),
-    ),
+    el('details', el('summary', `History (${steps.length})`), el('ol.history', ...steps)),
     el('div.actions', button('Change', () => changeReservation(reservation, view))),
   )
 }

@@ -5,6 +5,7 @@ import { openView, type View } from './view.ts'
 
 const hour = 3_600_000
 const kept = 1000
+const pages = { '/demo': 'The demo', '/mail': 'Mails', '/docs/': 'API reference', '/': 'Front page' }
 
 /** Draws how many rows each of the last 24 hours has. Reads the newest: a count would read the whole table. */
 const plot = async (title: string, table: string): Promise<HTMLElement> => {
@@ -31,14 +32,9 @@ const plot = async (title: string, table: string): Promise<HTMLElement> => {
 
 const waits = (queue: Queue): HTMLElement => {
   const { queue: name, waiting, oldest_seconds } = queue
-  const isFine = state(queue) === 'Fine'
-  return el(
-    'li',
-    el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name),
-    ': ',
-    waiting ? `${waiting}, the oldest for ${age(Math.max(1, Number(oldest_seconds)))}` : 'none',
-    isFine ? null : el('span.warning', `, ${state(queue)}`),
-  )
+  const view = el('a', { href: name === 'reports' ? '#reports' : '#health' }, names[name] ?? name)
+  const count = waiting ? `${waiting}, the oldest for ${age(Math.max(1, Number(oldest_seconds)))}` : 'none'
+  return el('li', view, ': ', count, state(queue) !== 'Fine' && el('span.warning', `, ${state(queue)}`))
 }
 
 /** What waits, and the last 24 hours. */
@@ -56,12 +52,7 @@ export const openToday = (): View => {
       el('div.plots', ...plots),
       el('p.hint', 'An hour each, this one last.'),
       button('Refresh', () => view.load('Refreshed')),
-      el(
-        'p.actions.hint',
-        ...[['/demo', 'The demo'], ['/mail', 'Mails'], ['/docs/', 'API reference'], ['/', 'Front page']].map((
-          [href, name],
-        ) => el('a', { href }, name!)),
-      ),
+      el('p.actions.hint', ...Object.entries(pages).map(([href, name]) => el('a', { href }, name))),
     ]
   })
 }

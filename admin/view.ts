@@ -10,8 +10,8 @@ export const moment = (timestamp: string): HTMLElement =>
 export const tag = (text: string, tone = ''): HTMLElement => el('span', { class: `tag ${tone}` }, text)
 
 /** A label and a text for a row of details; null without a text. */
-export const detail = (label: string, content: string | Node | null): HTMLElement | null =>
-  content === null || content === '' ? null : el('div', el('dt', label), el('dd', content))
+export const detail = (label: string, content: string | Node | 0 | null): HTMLElement | null =>
+  content ? el('div', el('dt', label), el('dd', content)) : null
 
 /** A link to the reports' person, or to whoever a row is about. */
 export const personLink = (id: number, name: string): HTMLElement => el('a', { href: `#people?q=${id}` }, name)

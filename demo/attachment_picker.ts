@@ -1,11 +1,8 @@
 import { button, el, icon, visuallyHidden } from './dom.ts'
 import { formatSize } from './format.ts'
 import { openNotice } from './notices.ts'
-import { readPicture, scaledDown } from './pictures.ts'
+import { scaledDown } from './pictures.ts'
 import { attachmentRules, refusalOfFile } from './storage.ts'
-
-/** In pixels of the canvas, shown at half of that. */
-const thumbnailSide = 96
 
 /** Chooses the file of the next message. */
 export const openPicker = (onPick: () => void) => {
@@ -46,25 +43,14 @@ export const openPicker = (onPick: () => void) => {
   const alert = openNotice(true)
 
   /** A small picture of a picture, and a sign for everything else. */
-  const drawThumbnail = async (next: File | null) => {
-    thumbnail.replaceChildren(icon('file'))
-    const picture = next?.type.startsWith('image/') && await readPicture(next)
-    // Another file may have been picked meanwhile.
-    if (!picture || file !== next) return
-    const { width, height } = picture
-    const scale = thumbnailSide / Math.min(width, height)
-    const canvas = el('canvas', { width: `${thumbnailSide}`, height: `${thumbnailSide}` })
-    canvas.getContext('2d')!.drawImage(
-      picture,
-      (thumbnailSide - width * scale) / 2,
-      (thumbnailSide - height * scale) / 2,
-      width * scale,
-      height * scale,
-    )
-    thumbnail.replaceChildren(canvas)
+  const drawThumbnail = (next: File) => {
+    const forget = () => URL.revokeObjectURL(image.src)
+    const onError = () => image.replaceWith(icon('file'))
+    const image = el('img', { src: URL.createObjectURL(next), alt: '', load: forget, error: onError })
+    thumbnail.replaceChildren(image)
   }
   const set = (next: File | null) => {
-    if (file !== next) drawThumbnail(next)
+    if (next && file !== next) drawThumbnail(next)
     file = next
     chip.hidden = !next
     name.textContent = next?.name ?? ''

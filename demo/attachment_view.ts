@@ -3,6 +3,10 @@ import { openDialog } from './dialog.ts'
 import { button, el, icon } from './dom.ts'
 import { formatSize } from './format.ts'
 import type { Files } from './storage.ts'
+import { loadThumbnail } from './thumbnail.ts'
+
+/** From this size on a picture is looked at for a smaller one, in bytes. */
+const large = 2 ** 17
 
 export const isPhoto = (attachment?: Attachment | null): boolean => attachment?.mime_type.startsWith('image/') ?? false
 
@@ -39,14 +43,22 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
   const file = button([icon('file'), ...label(attachment)], save, 'file')
   if (!isPhoto(attachment)) return el('span.attachment', file, failure)
-  const { name } = attachment
+  const { name, size } = attachment
   const isUnreadable = () => picture.replaceWith(file)
-  const image = el('img', { alt: name, error: isUnreadable })
-  const open = () => {
-    const whole = el('img.whole', { src: image.src, alt: name })
-    openDialog(name, [whole, el('p.hint', formatSize(attachment.size))], 'Save', save, signal, 'Close')
+  const image = el('img', { alt: name, error: isUnreadable, load: () => URL.revokeObjectURL(image.src) })
+  const open = async () => {
+    const whole = el('img.whole', { alt: name })
+    openDialog(name, [whole, el('p.hint', formatSize(size))], 'Save', save, signal, 'Close')
+    const address = await files.addressOf(attachment.url)
+    if (address) whole.src = address
   }
   const picture = button(image, open, 'plain picture', { title: 'See all of it' })
-  files.addressOf(attachment.url).then((address) => address ? image.src = address : isUnreadable())
+  const show = async () => {
+    const address = await files.addressOf(attachment.url)
+    if (!address) return isUnreadable()
+    const thumbnail = size > large ? await loadThumbnail(address) : null
+    image.src = thumbnail ? URL.createObjectURL(thumbnail) : address
+  }
+  show()
   return el('span.attachment', picture, failure)
 }

@@ -1,6 +1,4 @@
-import { dataOf } from '../clients/api_client.ts'
 import type { Conversation } from '../clients/inbox.ts'
-import type { components } from '../clients/openapi.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { isOffline } from './conversations.ts'
@@ -8,6 +6,7 @@ import { avatar, backButton, button, el, isTouch, setText } from './dom.ts'
 import { errorText } from './errors.ts'
 import { formatAsOf } from './format.ts'
 import { openMessages } from './messages.ts'
+import { type Partner, partnerOf } from './partner.ts'
 import { openReservations } from './reservations.ts'
 import { unblockPerson } from './safety.ts'
 import type { Session } from './session.ts'
@@ -20,100 +19,38 @@ interface Dependencies extends Session {
   onProfile: (profile: number) => void
 }
 
-/** One open conversation. */
-export const openChat = ({ api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies) => {
-  const { id } = conversation
-  const closed = new AbortController()
-  const messages = openMessages(conversation, inbox, files, (card) => reservations.render(card))
-  const reservations = openReservations({
-    api,
-    conversation,
-    local: () => listed()?.local_id,
-    showCard: (card) => messages.showCard(card),
-    onChange: () => update(),
-    signal: closed.signal,
-  })
-  const composer = openComposer(conversation, messages.scrollToEnd)
-  const notice = el('p.hint', { role: 'status', hidden: true })
-  const showProfile = () => {
-    const profile = partner()?.profile
-    if (profile) onProfile(profile.id)
-  }
-  const listed = () => inbox.view.conversations.find((listed) => listed.id === id)
-  const isErased = () => {
-    const entry = listed()
-    return entry !== undefined &&
-      [entry.Voyager, entry.Local].some(({ name, email }) => name === 'Deleted user' && email === '')
-  }
+/** Who the other is, and whether what is shown is current. */
+const openHeader = (partner: Partner, showProfile: () => void, onBack: () => void, menu: Node) => {
+  let drawn = ''
   const face = el('span.face')
   const name = button('', showProfile, 'plain', { title: 'See the profile' })
   const status = el('p.status', { role: 'status', hidden: true })
-  const typing = el('p.hint.typing')
-  const menu = openChatMenu({
-    api,
-    conversation: id,
-    states,
-    other: () => isErased() ? null : partner(),
-    showProfile: () => partner()?.profile ? showProfile : null,
-    notify(text, undo) {
-      setText(notice, text)
-      if (undo) notice.append(' ', button('Undo', undo, 'link'))
-      conversation.refresh()
+  return {
+    node: el('header.chat-bar', backButton(onBack), face, el('div', el('h2', name), status), menu),
+    show() {
+      const person = partner.person()
+      const next = JSON.stringify(person)
+      if (!person || drawn === next) return
+      drawn = next
+      name.textContent = person.name
+      name.disabled = person.profile === null
+      face.replaceChildren(avatar(person.name, ownPhoto(person.profile?.image_url)))
     },
-    isBlocked: () => conversation.view.blocked,
-    signal: closed.signal,
-  })
-  const header = el('header.chat-bar', backButton(onBack), face, el('div', el('h2', name), status), menu)
-  const missing = el('p.empty', { role: 'status', hidden: true })
-  const body = [notice, reservations.node, messages.node, typing, composer.node]
-  const node = el('div.chat', header, missing, ...body)
+    showStatus(now: string, text = now) {
+      status.dataset.status = now
+      setText(status, text)
+    },
+    focus: () => name.focus(),
+  }
+}
 
-  /** The list has the partner before the conversation has loaded, and with the photo. */
-  const partner = () => {
-    const { other } = conversation.view
-    return listed()?.partner ?? (other && { ...other, profile: null })
-  }
-  const nameOfOther = (): string => partner()?.name ?? ''
-  let home: components['schemas']['PublicProfile'] | null = null
-  let asked = 0
-  /** Where the partner lives matters to when they meet. */
-  const readHome = async (profile: number) => {
-    asked = profile
-    const params = { path: { id: profile }, query: { more: true } }
-    home = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal })).catch(() => null)
-    if (home) update()
-  }
-  let drawn = ''
-  const drawFace = () => {
-    const person = partner()
-    const next = JSON.stringify(person)
-    if (!person || drawn === next) return
-    drawn = next
-    face.replaceChildren(avatar(person.name, ownPhoto(person.profile?.image_url)))
-    name.disabled = person.profile === null
-  }
-  const unblock = button('Unblock', async () => {
-    const { other } = conversation.view
-    if (!other) return
-    await unblockPerson(api, other.id).catch((error) => setText(notice, errorText(error)))
-    conversation.refresh()
-  })
-  let writing = 'open'
-  /** Says in place of the input why one cannot write. */
-  const drawComposer = () => {
-    const next = isErased() ? 'erased' : conversation.view.blocked ? 'blocked' : 'open'
-    if (next === writing) return
-    writing = next
-    if (next === 'erased') composer.close('This account was deleted. Nobody reads here any more.')
-    else if (next === 'blocked') composer.close(`You have blocked ${nameOfOther()}. `, unblock)
-    else composer.close()
-  }
+/** Shows the message that is sought in the page, once everything from it on has been read. */
+const openSeeker = (conversation: Conversation, page: HTMLElement, signal: AbortSignal) => {
   let sought: number | null = null
-  /** Shows the message that is sought, once everything from it on has been read. */
   const seek = (): void => {
     const { loaded, hasOlder } = conversation.view
-    if (sought === null || !loaded || closed.signal.aborted) return
-    const message = node.querySelector<HTMLElement>(`[data-message="${sought}"]`)
+    if (sought === null || !loaded || signal.aborted) return
+    const message = page.querySelector<HTMLElement>(`[data-message="${sought}"]`)
     if (!message && hasOlder) return void conversation.older().then(seek, () => sought = null)
     sought = null
     if (!message) return
@@ -121,30 +58,90 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
     message.focus({ preventScroll: true })
     message.scrollIntoView({ block: 'center' })
   }
+  return {
+    seek,
+    set(message: number) {
+      sought = message
+      // After the page has moved the focus to the conversation.
+      setTimeout(seek)
+    },
+  }
+}
+
+/** The message input, or in its place why one cannot write. */
+const openWriting = (conversation: Conversation, partner: Partner, onSent: () => void, onUnblock: () => void) => {
+  let shown = 'open'
+  const composer = openComposer(conversation, onSent)
+  const unblock = button('Unblock', onUnblock)
+  return {
+    node: composer.node,
+    focus: composer.focus,
+    show() {
+      const next = partner.isErased() ? 'erased' : conversation.view.blocked ? 'blocked' : 'open'
+      const name = partner.name()
+      if (name) composer.setRecipient(name)
+      composer.showDraft()
+      if (next === shown) return
+      shown = next
+      if (next === 'erased') composer.close('This account was deleted. Nobody reads here any more.')
+      else if (next === 'blocked') composer.close(`You have blocked ${name}. `, unblock)
+      else composer.close()
+    },
+  }
+}
+
+/** One open conversation. */
+export const openChat = ({ api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies) => {
+  const { id } = conversation
+  const closed = new AbortController()
+  const { signal } = closed
+  const partner = partnerOf(conversation, inbox)
+  const messages = openMessages(conversation, inbox, files, (card) => reservations.render(card))
+  const local = () => partner.listed()?.local_id
+  const { showCard } = messages
+  const reservations = openReservations({ api, conversation, local, showCard, onChange: () => update(), signal })
+  const unblock = async () => {
+    const { other } = conversation.view
+    if (!other) return
+    await unblockPerson(api, other.id).catch((error) => setText(notice, errorText(error)))
+    conversation.refresh()
+  }
+  const writing = openWriting(conversation, partner, messages.scrollToEnd, unblock)
+  const notice = el('p.hint', { role: 'status', hidden: true })
+  const showProfile = () => {
+    const profile = partner.profile()
+    if (profile) onProfile(profile.id)
+  }
+  const notify = (text: string, undo?: () => void) => {
+    setText(notice, text)
+    if (undo) notice.append(' ', button('Undo', undo, 'link'))
+    conversation.refresh()
+  }
+  const menu = openChatMenu({ api, conversation, states, partner, showProfile, notify, signal })
+  const header = openHeader(partner, showProfile, onBack, menu)
+  const typing = el('p.hint.typing')
+  const missing = el('p.empty', { role: 'status', hidden: true })
+  const body = [notice, reservations.node, messages.node, typing, writing.node]
+  const node = el('div.chat', header.node, missing, ...body)
+  const seeker = openSeeker(conversation, node, signal)
+
+  const showMissing = () => {
+    setText(missing, 'There is no such conversation, or it is not yours.')
+    header.showStatus(conversation.view.status, '')
+    menu.hidden = true
+    for (const part of body) part.hidden = true
+    onChange()
+  }
   const update = () => {
-    const other = nameOfOther()
-    if (other && name.textContent !== other) {
-      name.textContent = other
-      composer.setRecipient(other)
-    }
-    drawFace()
-    if (conversation.view.error?.status === 404 && !conversation.view.loaded) {
-      setText(missing, 'There is no such conversation, or it is not yours.')
-      setText(status, '')
-      menu.hidden = true
-      for (const part of body) part.hidden = true
-      return onChange()
-    }
-    drawComposer()
-    composer.showDraft()
-    const { status: now, asOf } = conversation.view
-    status.dataset.status = now
-    setText(status, now === 'live' ? '' : asOf && isOffline(inbox) ? formatAsOf(asOf) : now)
-    setText(typing, conversation.view.typing ? `${other} is typing` : '')
-    const profile = partner()?.profile
-    if (profile && profile.id !== asked && conversation.view.reservations.length > 0) readHome(profile.id)
-    messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other, home))
-    seek()
+    const { error, loaded, status, asOf, typing: isTyping } = conversation.view
+    const other = partner.name()
+    header.show()
+    if (error?.status === 404 && !loaded) return showMissing()
+    writing.show()
+    header.showStatus(status, status === 'live' ? '' : asOf && isOffline(inbox) ? formatAsOf(asOf) : status)
+    setText(typing, isTyping ? `${other} is typing` : '')
+    messages.show(other, reservations.show(inbox.view.me?.id ?? 0, other, partner.profile()))
+    seeker.seek()
     onChange()
   }
   const unsubscribe = conversation.subscribe(update)
@@ -155,16 +152,12 @@ export const openChat = ({ api, conversation, inbox, states, files, onChange, on
   return {
     id,
     node,
-    title: nameOfOther,
+    title: partner.name,
     get view() {
       return conversation.view
     },
-    focus: () => isTouch() ? name.focus() : composer.focus(),
-    showMessage(message: number) {
-      sought = message
-      // After the page has moved the focus to the conversation.
-      setTimeout(seek)
-    },
+    focus: () => isTouch() ? header.focus() : writing.focus(),
+    showMessage: seeker.set,
     close() {
       closed.abort()
       unsubscribe()

@@ -34,23 +34,20 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
   }
 
   const picker = openPicker(() => input.focus())
-  const input = el('textarea', {
-    rows: '1',
-    'aria-label': 'Message',
-    placeholder: 'Message',
-    enterkeyhint: isTouch() ? 'enter' : 'send',
-    input: () => {
-      isTouched = true
-      input.setCustomValidity('')
-      conversation.setDraft(input.value)
-      fitHeight()
-      if (input.value) conversation.typing()
-    },
-    keydown: (event: KeyboardEvent) => {
-      // During IME composition, Enter confirms a word.
-      if (event.key === 'Enter' && !event.shiftKey && !isTouch() && !isComposing(event)) send(event)
-    },
-  })
+  const onInput = () => {
+    isTouched = true
+    input.setCustomValidity('')
+    conversation.setDraft(input.value)
+    fitHeight()
+    if (input.value) conversation.typing()
+  }
+  const onKey = (event: KeyboardEvent) => {
+    // During IME composition, Enter confirms a word.
+    if (event.key === 'Enter' && !event.shiftKey && !isTouch() && !isComposing(event)) send(event)
+  }
+  const keyboard = { rows: '1', enterkeyhint: isTouch() ? 'enter' : 'send' }
+  const names = { 'aria-label': 'Message', placeholder: 'Message' }
+  const input = el('textarea', { ...keyboard, ...names, input: onInput, keydown: onKey })
   const button = el('button.strong.round', { title: 'Send' }, icon('send'), visuallyHidden('Send'))
   const form = el('form.composer', { submit: send }, picker.button, input, button)
   const closed = el('div.hint.closed', { role: 'status', hidden: true })

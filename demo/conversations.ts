@@ -31,24 +31,17 @@ export const openConversations = (inbox: Inbox, states: ReturnType<typeof openSt
     const { name } = partner
     const when = latest?.createdAt ?? createdAt
     const label = visuallyHidden(` unread ${unread === 1 ? 'message' : 'messages'}`)
+    const pinned = isPinned ? [icon('pin'), visuallyHidden(' pinned')] : []
+    const muted = isMuted ? [icon('muted'), visuallyHidden(' muted')] : []
+    const asks = isWaiting && el('strong', 'Your answer? ')
     const shown = link(
       navigation,
       { page: 'conversation', id },
       { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
       avatar(name, ownPhoto(partner.profile?.image_url)),
-      el(
-        'span.name.clipped',
-        name,
-        ...isPinned ? [icon('pin'), visuallyHidden(' pinned')] : [],
-        ...isMuted ? [icon('muted'), visuallyHidden(' muted')] : [],
-      ),
+      el('span.name.clipped', name, ...pinned, ...muted),
       el('time.hint.when', { title: formatWhole(when), datetime: when }, formatShort(when)),
-      el(
-        'span.hint.preview.clipped',
-        isWaiting && el('strong', 'Your answer? '),
-        isPhoto(latest?.attachment) && icon('photo'),
-        preview,
-      ),
+      el('span.hint.preview.clipped', asks, isPhoto(latest?.attachment) && icon('photo'), preview),
       unread > 0 && el('span.badge', `${unread}`, label),
     )
     return el('li', shown)

@@ -36,17 +36,15 @@ export const openDialog = (
   const focused: HTMLElement[] = []
   for (let node = document.activeElement; node instanceof HTMLElement; node = node.parentElement) focused.push(node)
   const close = () => dialog.close()
-  const dialog = el('dialog', {
-    'aria-label': title,
-    close: () => {
-      signal.removeEventListener('abort', close)
-      dialog.remove()
-      // What asked may have been drawn anew meanwhile.
-      focused.find((node) => node.isConnected && node.tabIndex >= 0)?.focus()
-    },
-    // Escape closes the dialog and not the conversation behind it.
-    keydown: (event: KeyboardEvent) => event.stopPropagation(),
-  }, form)
+  const onClose = () => {
+    signal.removeEventListener('abort', close)
+    dialog.remove()
+    // What asked may have been drawn anew meanwhile.
+    focused.find((node) => node.isConnected && node.tabIndex >= 0)?.focus()
+  }
+  // Escape closes the dialog and not the conversation behind it.
+  const keydown = (event: KeyboardEvent) => event.stopPropagation()
+  const dialog = el('dialog', { 'aria-label': title, close: onClose, keydown }, form)
   signal.addEventListener('abort', close)
   document.body.append(dialog)
   dialog.showModal()

@@ -80,11 +80,10 @@ export const button = (
   el('button', { type: 'button', class: kind, click, ...attributes }, ...Array.isArray(label) ? label : [label])
 
 /** A choice, by the value and label of each option. */
-export const select = (options: Record<string, string>, chosen = ''): HTMLSelectElement =>
-  el(
-    'select',
-    ...Object.entries(options).map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
-  )
+export const select = (options: Record<string, string>, chosen = ''): HTMLSelectElement => {
+  const option = ([value, text]: [string, string]) => el('option', { value, selected: value === chosen }, text)
+  return el('select', ...Object.entries(options).map(option))
+}
 
 /** The button that leads from a page to the one before. */
 export const backButton = (onBack: () => void): HTMLElement =>

@@ -10,15 +10,11 @@ export const openFilters = (onChange: (change: Partial<Search>) => void) => {
   const interests = openChips('Interests', (interests) => onChange({ interests }))
   const cities = openChips('Cities', (cities) => onChange({ cities }))
   const countries = openChips('Countries', (countries) => onChange({ countries }))
-  const clear = button(
-    'Remove the filters',
-    () => {
-      onChange({ interests: [], cities: [], countries: [] })
-      summary.focus()
-    },
-    'link',
-    { hidden: true },
-  )
+  const removeAll = () => {
+    onChange({ interests: [], cities: [], countries: [] })
+    summary.focus()
+  }
+  const clear = button('Remove the filters', removeAll, 'link', { hidden: true })
   const summary = el('summary', 'Filters')
   const node = el('details.filters', summary, interests.node, cities.node, countries.node, clear)
 

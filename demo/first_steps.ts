@@ -23,14 +23,10 @@ export const openFirstSteps = (navigation: Navigation) => {
       ] as const
       key = `steps-dismissed-${id}`
       node.hidden = localStorage.getItem(key) !== null || steps.every(([, isDone]) => isDone)
-      list.replaceChildren(
-        ...steps.map(([text, isDone]) =>
-          el(
-            'li',
-            ...isDone ? [icon('sent'), text, visuallyHidden(' (done)')] : [link(navigation, { page: 'me' }, {}, text)],
-          )
-        ),
-      )
+      list.replaceChildren(...steps.map(([text, isDone]) => {
+        const done = [icon('sent'), text, visuallyHidden(' (done)')]
+        return el('li', ...isDone ? done : [link(navigation, { page: 'me' }, {}, text)])
+      }))
     },
   }
 }

@@ -66,13 +66,8 @@ export const openForm = (
     button.ariaDisabled = 'false'
     isSaving = false
   }
-  return el(
-    'form.fields',
-    { submit, input: () => status.textContent = '', novalidate: true },
-    ...parts,
-    alert,
-    el('div.row', button, status),
-  )
+  const input = () => status.textContent = ''
+  return el('form.fields', { submit, input, novalidate: true }, ...parts, alert, el('div.row', button, status))
 }
 
 /** Says what came of the tasks of a part of a page: each resolves to what is said then. */

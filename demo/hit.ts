@@ -12,25 +12,18 @@ export const renderHit = (hit: ShownHit, navigation: Navigation, onLike: (hit: H
     .filter((part) => part !== null && part !== '')
   const current = { 'aria-current': isOpen && 'true' }
   const toProfile = link(navigation, { page: 'profile', id }, current, ...highlight(name, _matches.name))
+  const where = el('p.where', ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part))
+  const liked = hit.interests.map((interest, place) =>
+    el('li', ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
+  )
   return el(
     'li.hit',
     { 'data-profile': `${id}` },
     avatar(name, ownPhoto(image_url)),
-    el(
-      'div.about',
-      el('h3.name', toProfile),
-      el('p.where', ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
-    ),
+    el('div.about', el('h3.name', toProfile), where),
     reason && el('p.reason', { title: `Ranking score ${_rankingScore}` }, reason),
     _snippet && el('p.biography', ...highlight(_snippet, _matches._snippet)),
-    hit.interests.length > 0 &&
-      el(
-        'ul.tags',
-        { 'aria-label': 'Interests' },
-        ...hit.interests.map((interest, place) =>
-          el('li', ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
-        ),
-      ),
+    liked.length > 0 && el('ul.tags', { 'aria-label': 'Interests' }, ...liked),
     button(['More like this', visuallyHidden(` (${name})`)], () => onLike(hit), 'link'),
   )
 }

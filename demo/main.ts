@@ -52,9 +52,8 @@ const start = async () => {
       opener.textContent = `${user}${unread ? ` (${unread})` : ''}`
     }
     const first: Route = story === null ? { page: 'inbox' } : { page: 'conversation', id: story }
-    panes.append(
-      openPane({ name, index, config, navigation: paneNavigation(name.toLowerCase(), first), onTitle, isAlone: false }),
-    )
+    const navigation = paneNavigation(name.toLowerCase(), first)
+    panes.append(openPane({ name, index, config, navigation, onTitle, isAlone: false }))
     switches.append(opener)
   }
   show(0)

@@ -27,18 +27,11 @@ export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement
     const places = [...node.querySelectorAll<HTMLElement>('summary, .items > *')]
     places.at((places.indexOf(document.activeElement as HTMLElement) + step) % places.length)?.focus()
   }
-  const node = el(
-    'details.menu',
-    {
-      toggle: onToggle,
-      keydown: onKey,
-      focusout: ({ relatedTarget }: FocusEvent) => {
-        if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
-      },
-    },
-    el('summary', icon('more'), visuallyHidden(label)),
-    list,
-  )
+  const onFocusOut = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
+  }
+  const listeners = { toggle: onToggle, keydown: onKey, focusout: onFocusOut }
+  const node = el('details.menu', listeners, el('summary', icon('more'), visuallyHidden(label)), list)
   // The focus is on the menu while a dialog opens, which returns it here.
   list.addEventListener('click', () => close(true), { capture: true })
   return node

@@ -46,9 +46,7 @@ export const summaryOf = (
 
 /** A message that the service has. */
 export const renderMessage = (
-  message: Message,
-  own: boolean,
-  follows: boolean,
+  { message, own, follows }: { message: Message; own: boolean; follows: boolean },
   conversation: Conversation,
   files: Files,
   signal: AbortSignal,
@@ -101,12 +99,8 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
       progress !== null && discard,
     ]
     : [mark('sent', 'Sent')]
-  return el(
-    'li',
-    { class: `message own outgoing ${state}` },
-    visuallyHidden('You: '),
-    content !== '' && el('span.content', content),
-    attachment && el('span.file', icon('file'), el('span.file-name', attachment.name)),
-    el('span.foot', ...foot),
-  )
+  const text = content !== '' && el('span.content', content)
+  const file = attachment && el('span.file', icon('file'), el('span.file-name', attachment.name))
+  const kind = { class: `message own outgoing ${state}` }
+  return el('li', kind, visuallyHidden('You: '), text, file, el('span.foot', ...foot))
 }

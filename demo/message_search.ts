@@ -6,7 +6,7 @@ import { errorText } from './errors.ts'
 import { formatShort, formatWhole, pluralize } from './format.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openNotice } from './notices.ts'
-import { typingDelay } from './people.ts'
+import { typingDelay } from './query.ts'
 import { ownPhoto } from './storage.ts'
 
 /** A search of the user's messages, which takes the place of the conversations while it has a text. */

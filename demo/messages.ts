@@ -4,7 +4,8 @@ import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing, summaryOf } from './message.ts'
 import { errorText } from './errors.ts'
-import type { Card } from './reservations.ts'
+import type { Card } from './reservation_card.ts'
+import { edgeDistance, keepPlace, watchVisible } from './scroll.ts'
 import type { Files } from './storage.ts'
 
 type Item =
@@ -13,8 +14,6 @@ type Item =
   | { kind: 'reservation'; key: string; card: Card }
   | { kind: 'outgoing'; key: string; outgoing: Outgoing; error: string }
 
-// The distance in pixels that still counts as being at an edge.
-const edgeDistance = 80
 // Messages of one sender within this time are grouped.
 const groupWithin = 5 * 60_000
 
@@ -22,12 +21,7 @@ const groupWithin = 5 * 60_000
  * Day separators, messages, reservations and outgoing messages in display order. A refused message stays where it was
  * written; the others are about to appear at the end. A reservation stands where its last change belongs.
  */
-const toItems = (
-  messages: readonly Message[],
-  outgoing: readonly Outgoing[],
-  cards: readonly Card[],
-  me: number,
-): Item[] => {
+const toItems = ({ messages, outgoing }: Conversation['view'], cards: readonly Card[], me: number): Item[] => {
   const items: Item[] = []
   let day = ''
   const addDay = (timestamp: string) => {
@@ -62,6 +56,31 @@ const toItems = (
   return items
 }
 
+/** Announces new messages to screen readers, and shows whoever has scrolled up how many there are. */
+const openNewMessages = (toEnd: () => void) => {
+  let newest: number | null = null
+  let count = 0
+  const jump = button('', toEnd, 'jump', { hidden: true })
+  const announcer = el('p.visually-hidden', { 'aria-live': 'polite' })
+  return {
+    nodes: [jump, announcer],
+    announce(messages: readonly Message[], me: number, other: string, isAtEnd: boolean) {
+      const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
+      newest = messages.at(-1)?.id ?? 0
+      if (!received.length) return
+      announcer.textContent = received.map((message) => `${other}: ${summaryOf(message)}`).join('\n')
+      if (isAtEnd) return
+      count += received.length
+      jump.replaceChildren(icon('down'), pluralize(count, 'new message', 'new messages'))
+      jump.hidden = false
+    },
+    clear() {
+      count = 0
+      jump.hidden = true
+    },
+  }
+}
+
 /** The messages of a conversation. Scrolling to the top loads older ones. */
 export const openMessages = (
   conversation: Conversation,
@@ -69,23 +88,13 @@ export const openMessages = (
   files: Files,
   renderCard: (card: Card) => HTMLElement,
 ) => {
-  let other = ''
-  let newest: number | null = null
-  let newCount = 0
   const closed = new AbortController()
 
   const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li.day', el('span', item.day))
     if (item.kind === 'reservation') return renderCard(item.card)
-    if (item.kind === 'message') {
-      return renderMessage(item.message, item.own, item.follows, conversation, files, closed.signal)
-    }
+    if (item.kind === 'message') return renderMessage(item, conversation, files, closed.signal)
     return renderOutgoing(item.outgoing, item.error, conversation)
-  }
-
-  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < edgeDistance
-  const scrollToEnd = () => {
-    scroller.scrollTop = scroller.scrollHeight
   }
   let isLoadingOlder = false
   const loadOlder = async () => {
@@ -95,104 +104,55 @@ export const openMessages = (
     setText(alert, await conversation.older().then(() => '', errorText))
     isLoadingOlder = false
   }
+  const onScroll = () => {
+    if (scroller.scrollTop < edgeDistance) loadOlder()
+  }
 
   const older = button('Older messages', loadOlder, 'link older', { hidden: true })
   const alert = el('p.notice', { role: 'alert', hidden: true })
   const note = el('p.empty', 'Loading…')
   const list = el('ol.messages')
   const end = el('div.end')
-  const scroller = el(
-    'div.scroller',
-    {
-      tabindex: '0',
-      role: 'region',
-      'aria-label': 'Messages',
-      scroll: () => {
-        if (scroller.scrollTop < edgeDistance) loadOlder()
-      },
-    },
-    older,
-    alert,
-    note,
-    list,
-    end,
-  )
-  const jump = button('', scrollToEnd, 'jump', { hidden: true })
-  const announcer = el('p.visually-hidden', { 'aria-live': 'polite' })
-  const node = el('div.log', scroller, jump, announcer)
+  const region = { tabindex: '0', role: 'region', 'aria-label': 'Messages' }
+  const scroller = el('div.scroller', { ...region, scroll: onScroll }, older, alert, note, list, end)
   const showList = createList<Item>(list, ({ key }) => key, render)
-
-  /** Messages count as read once the end of the list is visible on a visible page. */
-  let isEndVisible = false
-  const markReadIfVisible = () => {
-    if (!isEndVisible || document.visibilityState !== 'visible') return
-    newCount = 0
-    jump.hidden = true
+  const place = keepPlace(scroller, list)
+  const newMessages = openNewMessages(place.toEnd)
+  // Messages count as read once the end of the list is visible on a visible page.
+  const readMarker = watchVisible(end, () => {
+    newMessages.clear()
     conversation.markRead()
-  }
-  const endObserver = new IntersectionObserver(([entry]) => {
-    isEndVisible = entry?.isIntersecting ?? false
-    markReadIfVisible()
   })
-  endObserver.observe(end)
-  document.addEventListener('visibilitychange', markReadIfVisible)
-  // Stay at the end when the list shrinks, for example when a phone shows its keyboard.
-  let wasAtEnd = true
-  const sizeObserver = new ResizeObserver(() => wasAtEnd && scrollToEnd())
-  sizeObserver.observe(scroller)
-  // A picture has its height when it has arrived.
-  sizeObserver.observe(list)
-  scroller.addEventListener('scroll', () => wasAtEnd = isAtEnd())
-
-  /** Announces new messages to screen readers, and shows their number if the user has scrolled up. */
-  const announceNew = (messages: readonly Message[], me: number) => {
-    const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
-    newest = messages.at(-1)?.id ?? 0
-    if (!received.length) return
-    announcer.textContent = received.map((message) => `${other}: ${summaryOf(message)}`).join('\n')
-    if (wasAtEnd) return
-    newCount += received.length
-    jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))
-    jump.hidden = false
-  }
 
   return {
-    node,
-    scrollToEnd,
+    node: el('div.log', scroller, ...newMessages.nodes),
+    scrollToEnd: place.toEnd,
     showCard(id: number) {
       const card = list.querySelector<HTMLElement>(`[data-reservation="${id}"]`)
       card?.scrollIntoView({ block: 'center' })
       card?.querySelector('button')?.focus({ preventScroll: true })
     },
-    show(nameOfOther: string, cards: readonly Card[]) {
+    show(other: string, cards: readonly Card[]) {
       const { me } = inbox.view
       const { messages, outgoing, hasOlder, loaded } = conversation.view
       if (!me || !(loaded || outgoing.length)) return
-      other = nameOfOther
       // Two may be open side by side.
       if (other) scroller.ariaLabel = `Messages with ${other}`
-      // Keep the first visible message in place when older ones are inserted above it.
-      const first = list.querySelector<HTMLElement>('[data-message]')
-      const above = first?.getBoundingClientRect().top
       // What is older than the messages that are shown comes with them, unless it is open.
       const [oldest] = messages
       const isShown = ({ updatedAt, can }: Card) => !hasOlder || can.length > 0 || updatedAt > (oldest?.createdAt ?? '')
-      showList(toItems(messages, outgoing, cards.filter(isShown), me.id))
-      older.hidden = !hasOlder
-      setText(note, messages.length || outgoing.length || cards.length ? '' : `Say hello to ${nameOfOther || 'them'}.`)
-      if (wasAtEnd) scrollToEnd()
-      else if (first && above !== undefined) {
-        const same = list.querySelector(`[data-message="${first.dataset.message}"]`)
-        if (same) scroller.scrollTop += same.getBoundingClientRect().top - above
-      }
-      if (loaded) announceNew(messages, me.id)
-      markReadIfVisible()
+      place.keep(() => {
+        showList(toItems(conversation.view, cards.filter(isShown), me.id))
+        older.hidden = !hasOlder
+        setText(note, messages.length || outgoing.length || cards.length ? '' : `Say hello to ${other || 'them'}.`)
+      })
+      if (loaded) newMessages.announce(messages, me.id, other, place.isAtEnd())
+      readMarker.check()
     },
     close() {
       closed.abort()
-      endObserver.disconnect()
-      sizeObserver.disconnect()
-      document.removeEventListener('visibilitychange', markReadIfVisible)
+      readMarker.close()
+      place.close()
     },
   }
 }

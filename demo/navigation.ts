@@ -67,12 +67,7 @@ export const paneNavigation = (name: string, first: Route): Navigation => {
 }
 
 /** A link to a page. With a modifier key it opens in a new tab or window, as any link. */
-export const link = (
-  navigation: Navigation,
-  route: Route,
-  attributes: Attributes = {},
-  ...children: Child[]
-): HTMLAnchorElement =>
+export const link = (navigation: Navigation, route: Route, attributes: Attributes = {}, ...children: Child[]) =>
   el('a', {
     href: formatRoute(route),
     ...attributes,

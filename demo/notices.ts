@@ -23,9 +23,7 @@ export const openNotice = (byHand = false) => {
 export const farewell = el('p.hint', { role: 'status', hidden: true })
 
 /** Grey bars where people are about to appear, in the height that they will have. */
-export const skeleton = (rows: number): HTMLElement =>
-  el(
-    'ul.skeleton',
-    { 'aria-hidden': 'true' },
-    ...Array.from({ length: rows }, () => el('li', el('span.avatar'), el('span'), el('span'))),
-  )
+export const skeleton = (rows: number): HTMLElement => {
+  const bars = Array.from({ length: rows }, () => el('li', el('span.avatar'), el('span'), el('span')))
+  return el('ul.skeleton', { 'aria-hidden': 'true' }, ...bars)
+}

@@ -31,33 +31,25 @@ export const openOffer = (
   end.value = toLocal(current?.ends_at ?? null)
   price.value = `${current?.price ?? 0}`
   let warned = ''
-  openDialog(
-    current ? 'Change the offer' : 'Offer a reservation',
-    [
-      field('What', title),
-      field('From', date, `In your time zone, ${timeZone}`),
-      field('Until', end, 'Empty: it has no fixed end, and others may come as well'),
-      field('Price', price, `In ${currency}; 0 if it is free`),
-    ],
-    current ? 'Send the change' : 'Send the offer',
-    async () => {
-      const body = {
-        title: title.value.trim(),
-        date: toTimestamp(date.value) ?? '',
-        ends_at: toTimestamp(end.value),
-        price: Number(price.value),
-      }
-      const warning = await overlap(body.date, body.ends_at).catch(() => '')
-      if (warning && warning !== warned) throw new Error(`${warned = warning} Press again to send it all the same.`)
-      const path = { id: conversation }
-      if (current) {
-        await dataOf(api.PATCH('/conversations/{id}/reservations/{rid}', {
-          params: { path: { ...path, rid: current.id } },
-          body: { ...body, revision: current.revision },
-        }))
-      } else await dataOf(api.POST('/conversations/{id}/reservations', { params: { path }, body }))
-      onDone()
-    },
-    signal,
-  )
+  const fields = [
+    field('What', title),
+    field('From', date, `In your time zone, ${timeZone}`),
+    field('Until', end, 'Empty: it has no fixed end, and others may come as well'),
+    field('Price', price, `In ${currency}; 0 if it is free`),
+  ]
+  const send = async () => {
+    const times = { date: toTimestamp(date.value) ?? '', ends_at: toTimestamp(end.value) }
+    const body = { title: title.value.trim(), ...times, price: Number(price.value) }
+    const warning = await overlap(body.date, body.ends_at).catch(() => '')
+    if (warning && warning !== warned) throw new Error(`${warned = warning} Press again to send it all the same.`)
+    const path = { id: conversation }
+    if (current) {
+      const params = { path: { ...path, rid: current.id } }
+      const changed = { ...body, revision: current.revision }
+      await dataOf(api.PATCH('/conversations/{id}/reservations/{rid}', { params, body: changed }))
+    } else await dataOf(api.POST('/conversations/{id}/reservations', { params: { path }, body }))
+    onDone()
+  }
+  if (current) openDialog('Change the offer', fields, 'Send the change', send, signal)
+  else openDialog('Offer a reservation', fields, 'Send the offer', send, signal)
 }

@@ -17,24 +17,18 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
 
   const tile = (kind: string, route: Route, ...parts: HTMLElement[]) =>
     el('li', link(navigation, route, { class: `tile ${kind}` }, ...parts))
-  const offer = ({ conversation_id, title, date, ends_at, partner }: Reservation) =>
-    tile(
-      '',
-      { page: 'conversation', id: conversation_id },
-      el('span.name', title),
-      el('span.hint', `${partner.name} · ${formatPeriod(date, ends_at)}`),
-    )
-  const person = ({ id, name, city, country, image_url, interests }: components['schemas']['SearchHit']) =>
-    tile(
-      'with-photo',
-      { page: 'profile', id },
-      avatar(name, ownPhoto(image_url), 'large'),
-      el('span.name', name),
-      el('span.hint', [city, country].filter(Boolean).join(', ')),
-      el('span.hint', interests.slice(0, 3).join(' · ')),
-    )
+  const hint = (text: string) => el('span.hint', text)
+  const offer = ({ conversation_id: id, title, date, ends_at, partner }: Reservation) => {
+    const when = hint(`${partner.name} · ${formatPeriod(date, ends_at)}`)
+    return tile('', { page: 'conversation', id }, el('span.name', title), when)
+  }
+  const person = ({ id, name, city, country, image_url, interests }: components['schemas']['SearchHit']) => {
+    const face = avatar(name, ownPhoto(image_url), 'large')
+    const hints = [hint([city, country].filter(Boolean).join(', ')), hint(interests.slice(0, 3).join(' · '))]
+    return tile('with-photo', { page: 'profile', id }, face, el('span.name', name), ...hints)
+  }
   const part = (title: string, entries: HTMLElement[], ...after: HTMLElement[]) =>
-    entries.length === 0 ? null : section(title, el('ul.tiles', ...entries), ...after)
+    entries.length === 0 ? [] : [section(title, el('ul.tiles', ...entries), ...after)]
   const load = async () => {
     const from = new Date().toISOString()
     const [me, offers, agreed, found] = await Promise.all([
@@ -46,18 +40,13 @@ export const openOverview = (api: ApiClient, navigation: Navigation) => {
     if (signal.aborted) return
     const waiting = offers.filter(({ offered_by }) => offered_by !== me.id)
     const all = link(navigation, { page: 'people', search: everybody }, { class: 'more' }, 'Find more people')
+    const people = me.Profile.Interests.length ? 'People near to your interests' : 'Some of the people here'
     node.replaceChildren(
       el('h2', `Hello, ${me.name.split(' ')[0]}`),
       // The soonest first: the service lists the latest first.
-      ...[
-        part('Waiting for your answer', waiting.map(offer).reverse()),
-        part('Coming up', agreed.map(offer).reverse()),
-        part(
-          me.Profile.Interests.length ? 'People near to your interests' : 'Some of the people here',
-          found.hits.map(person),
-          all,
-        ),
-      ].filter((section) => section !== null),
+      ...part('Waiting for your answer', waiting.map(offer).reverse()),
+      ...part('Coming up', agreed.map(offer).reverse()),
+      ...part(people, found.hits.map(person), all),
     )
   }
   const node = el('div.overview')

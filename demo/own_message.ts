@@ -7,11 +7,8 @@ import { menuItem, openMenu } from './menu.ts'
 const [unsendWithin, editWithin] = [24 * 3_600_000, 15 * 60_000]
 
 /** What one can still do with a message that one has sent; null once that is nothing. */
-export const openOwnMenu = (
-  conversation: Conversation,
-  { id, content, attachment, createdAt, deletedAt }: Message,
-  signal: AbortSignal,
-): HTMLElement | null => {
+export const openOwnMenu = (conversation: Conversation, message: Message, signal: AbortSignal): HTMLElement | null => {
+  const { id, content, attachment, createdAt, deletedAt } = message
   const isWithin = (time: number) => Date.now() - Date.parse(createdAt) < time
   if (deletedAt || !isWithin(unsendWithin)) return null
   const correct = () => {

@@ -4,6 +4,7 @@ import type { components } from '../clients/openapi.ts'
 import { avatar, backButton, button, el, setText, visuallyHidden } from './dom.ts'
 import { type firstMessages, openFirstMessage } from './first_message.ts'
 import { menuItem, openMenu } from './menu.ts'
+import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText } from './errors.ts'
 import { formatTime, isZone } from './format.ts'
@@ -19,6 +20,15 @@ type PublicProfile = components['schemas']['PublicProfile']
  * account.
  */
 export type Relation = 'unknown' | 'unmet' | 'stranger' | 'partner' | 'self'
+
+/** What the button says, and with whom to screen readers. */
+const labels: Record<Relation, [label: string, to: string]> = {
+  unknown: ['', ''],
+  unmet: ['Log in to write', ' to'],
+  stranger: ['Write', ' to'],
+  partner: ['Open the conversation', ' with'],
+  self: ['Change your profile', ''],
+}
 
 interface Dependencies extends Pick<Session, 'api' | 'navigation'> {
   id: number
@@ -39,117 +49,123 @@ const refusals: Record<number, string> = {
   404: 'There is no such person here.',
 }
 
-/** Somebody's profile, before one writes to them. */
-export const openProfile = (
-  { api, id, navigation, relationTo, subscribe, drafts, onWrite, onLogIn, onBack, onTitle }: Dependencies,
+/** The face, with a line for each thing to know at once. */
+const portraitOf = ({ name, profile, answers, languages, time_zone }: PublicProfile, action: Node): HTMLElement => {
+  const { age, city, country, image_url } = profile
+  const now = new Date().toISOString()
+  const there = formatTime(now, time_zone && isZone(time_zone) ? time_zone : undefined)
+  const lines = [
+    [city, country].filter(Boolean).join(', '),
+    there !== formatTime(now) && `${there} there now`,
+    age !== null && `${age} years old`,
+    languages && `Speaks ${languages}`,
+    answers && `Usually answers ${answers}`,
+  ].filter(Boolean)
+  const about = el('div', el('p.name', name), ...lines.map((line) => el('p.where', line)))
+  return el('div.portrait', avatar(name, ownPhoto(image_url), 'large'), about, action)
+}
+
+/** The interests, each of which leads to whoever shares it. */
+const interestsOf = ({ profile: { interests } }: PublicProfile, navigation: Navigation): HTMLElement => {
+  const entry = ({ name }: { name: string }) => {
+    const findPeople = () => navigation.go({ page: 'people', search: { ...everybody, interests: [name] } })
+    return el('li', button(name, findPeople, '', { title: `Find people with the interest ${name}` }))
+  }
+  return interests.length ? el('ul.tags', ...interests.map(entry)) : el('p.text', 'None so far.')
+}
+
+/** What the reader can do with the person who is shown: a button, and the first message to a stranger. */
+const openActions = (
+  { navigation, relationTo, drafts, onWrite, onLogIn }: Dependencies,
+  shown: () => PublicProfile | null,
+  notice: ReturnType<typeof openNotice>,
 ) => {
+  let relation: Relation = 'unknown'
+  let isWriting = false
+  const letter = el('div')
+
+  const openConversation = async (person: PublicProfile) => {
+    notice.show('')
+    await onWrite?.(person.id, '').catch((error) => notice.show(errorText(error)))
+  }
+  const write = (person: PublicProfile) => {
+    if (!drafts || !onWrite) return null
+    isWriting = true
+    const first = openFirstMessage(person, drafts(), (text) => onWrite(person.id, text))
+    letter.replaceChildren(first.node)
+    draw()
+    return first
+  }
+  const act = () => {
+    const person = shown()
+    if (relation === 'unmet') onLogIn?.()
+    else if (relation === 'self') navigation.go({ page: 'me' })
+    else if (relation === 'partner' && person) openConversation(person)
+    else if (person) write(person)?.focus()
+  }
+  const draw = (): Relation => {
+    const person = shown()
+    relation = person ? relationTo(person.id) : 'unknown'
+    const isStranger = relation === 'stranger'
+    if (person && isStranger && !isWriting && drafts?.().of(person.id)) write(person)
+    letter.hidden = !isStranger
+    action.hidden = relation === 'unknown' || isStranger && isWriting
+    const [label, to] = labels[relation]
+    action.replaceChildren(label, visuallyHidden(to && `${to} ${person?.name}`))
+    return relation
+  }
+  const action = button('', act, 'strong')
+  return { button: action, letter, draw }
+}
+
+/** Somebody's profile, before one writes to them. */
+export const openProfile = (dependencies: Dependencies) => {
+  const { api, id, navigation, subscribe, onBack, onTitle } = dependencies
   let shown: PublicProfile | null = null
   const closed = new AbortController()
+  const { signal } = closed
   const heading = el('h2', { tabindex: '-1' }, 'Profile')
   const notify = (text: string) => setText(hint, text)
-  const menu = openMenu('More', () =>
-    shown
-      ? [
-        menuItem('Report…', () => openReport(api, shown!, notify, closed.signal)),
-        menuItem('Block…', () => openBlock(api, shown!, notify, closed.signal)),
-      ]
-      : [])
+  // Hidden until somebody is shown.
+  const menu = openMenu('More', () => [
+    menuItem('Report…', () => openReport(api, shown!, notify, signal)),
+    menuItem('Block…', () => openBlock(api, shown!, notify, signal)),
+  ])
   const header = el('header.chat-bar', backButton(onBack), heading, menu)
   const hint = el('p.hint', { role: 'status', hidden: true })
   const missing = el('p.empty', { role: 'status', hidden: true })
   const notice = openNotice()
   const body = el('div.profile-body', skeleton(1))
   const node = el('article.page.profile', header, el('div.page-body', hint, notice.node, missing, body))
+  const actions = openActions(dependencies, () => shown, notice)
 
-  const openConversation = async () => {
-    if (!shown) return
-    notice.show('')
-    await onWrite?.(shown.id, '').catch((error) => notice.show(errorText(error)))
-  }
-  let isWriting = false
-  const letter = el('div')
-  const write = () => {
-    if (!shown || !drafts || !onWrite) return null
-    const person = shown
-    isWriting = true
-    const first = openFirstMessage(person, drafts(), (text) => onWrite(person.id, text))
-    letter.replaceChildren(first.node)
-    drawActions()
-    return first
-  }
-  let relation: Relation = 'unknown'
-  const action = button('', () => {
-    if (relation === 'unmet') onLogIn?.()
-    else if (relation === 'self') navigation.go({ page: 'me' })
-    else if (relation === 'partner') openConversation()
-    else write()?.focus()
-  }, 'strong')
-  /** Draws what the reader can do with this person. */
   const drawActions = () => {
-    relation = shown ? relationTo(shown.id) : 'unknown'
-    const isStranger = relation === 'stranger'
-    if (shown && isStranger && !isWriting && drafts?.().of(shown.id)) write()
-    letter.hidden = !isStranger
-    action.hidden = relation === 'unknown' || isStranger && isWriting
-    menu.hidden = ['unknown', 'unmet', 'self'].includes(relation)
-    const [label, hidden] = {
-      unknown: ['', ''],
-      unmet: ['Log in to write', ` to ${shown?.name}`],
-      stranger: ['Write', ` to ${shown?.name}`],
-      partner: ['Open the conversation', ` with ${shown?.name}`],
-      self: ['Change your profile', ''],
-    }[relation]
-    action.replaceChildren(label!, visuallyHidden(hidden!))
+    menu.hidden = ['unknown', 'unmet', 'self'].includes(actions.draw())
   }
-  const show = ({ name, profile, answers, languages, time_zone }: PublicProfile) => {
-    const { age, biography, city, country, image_url, interests } = profile
+  const show = (person: PublicProfile) => {
+    const { name, profile: { biography } } = person
     heading.replaceChildren('Profile', visuallyHidden(` of ${name}`))
-    const place = [city, country].filter(Boolean).join(', ')
-    const now = new Date().toISOString()
-    const there = time_zone && isZone(time_zone) ? formatTime(now, time_zone) : formatTime(now)
     body.replaceChildren(
-      el(
-        'div.portrait',
-        avatar(name, ownPhoto(image_url), 'large'),
-        el(
-          'div',
-          el('p.name', name),
-          place !== '' && el('p.where', place),
-          there !== formatTime(now) && el('p.where', `${there} there now`),
-          age !== null && el('p.where', `${age} years old`),
-          languages && el('p.where', `Speaks ${languages}`),
-          answers && el('p.where', `Usually answers ${answers}`),
-        ),
-        action,
-      ),
-      letter,
+      portraitOf(person, actions.button),
+      actions.letter,
       el('h3', 'About'),
       el('p.text', biography ?? `${name} has not written anything yet.`),
       el('h3', 'Interests'),
-      interests.length
-        ? el(
-          'ul.tags',
-          ...interests.map(({ name: interest }) => {
-            const title = `Find people with the interest ${interest}`
-            const search = { ...everybody, interests: [interest] }
-            return el('li', button(interest, () => navigation.go({ page: 'people', search }), '', { title }))
-          }),
-        )
-        : el('p.text', 'None so far.'),
+      interestsOf(person, navigation),
     )
   }
   const load = async () => {
     notice.show('')
     const params = { path: { id }, query: { more: true } }
     try {
-      const profile = await dataOf(api.GET('/users/{id}', { params, signal: closed.signal }))
-      if (closed.signal.aborted) return
+      const profile = await dataOf(api.GET('/users/{id}', { params, signal }))
+      if (signal.aborted) return
       shown = profile
       drawActions()
       show(profile)
       onTitle()
     } catch (error) {
-      if (closed.signal.aborted) return
+      if (signal.aborted) return
       body.replaceChildren()
       const refusal = error instanceof ServiceError ? refusals[error.status] : undefined
       setText(missing, refusal ?? '')

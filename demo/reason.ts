@@ -14,6 +14,9 @@ export interface Sought {
   words: number
 }
 
+/** Before anything has been found. */
+export const nothingSought: Sought = { hasMeaning: false, place: '', words: 0 }
+
 const withoutMarks = (text: string): string => [...text].map((letter) => letter.normalize('NFD')[0]).join('')
 
 /** A place as the query has it, where the service says it in lower case and without diacritics. */

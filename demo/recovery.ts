@@ -7,11 +7,8 @@ import { codeField, passwordField } from './me/account.ts'
 
 /** Asks Auth without supabase-js, which would begin a session as soon as a code is used. */
 const authOf = (publishableKey: string) => async (method: string, path: string, body: unknown, token?: string) => {
-  const headers = {
-    apikey: publishableKey,
-    Authorization: `Bearer ${token ?? publishableKey}`,
-    'Content-Type': 'application/json',
-  }
+  const Authorization = `Bearer ${token ?? publishableKey}`
+  const headers = { apikey: publishableKey, Authorization, 'Content-Type': 'application/json' }
   const response = await fetch(`/auth/v1/${path}`, { method, headers, body: JSON.stringify(body) })
   const answer = await response.json()
   if (answer.error_code === 'otp_expired') throw new Error('This is wrong, was used already or has expired')
@@ -35,12 +32,7 @@ const passwordChoice = (supabase: SupabaseClient, publishableKey: string) => {
 const box = (heading: string, ...parts: Node[]): HTMLElement => el('div.log-in', el('h2', heading), ...parts)
 
 /** Who has forgotten the password gets a code by e-mail, and chooses another one with it. */
-export const openRecovery = (
-  supabase: SupabaseClient,
-  publishableKey: string,
-  address: string,
-  onBack: () => void,
-): HTMLElement => {
+export const openRecovery = (supabase: SupabaseClient, publishableKey: string, address: string, onBack: () => void) => {
   const input = el('input', { type: 'email', autocomplete: 'username', required: true, value: address })
   const email = formField('E-mail', input)
   const code = codeField()
@@ -49,13 +41,9 @@ export const openRecovery = (
   const choose = passwordChoice(supabase, publishableKey)
   const askForCode = async () => {
     await dataOf(createApiClient(supabase).POST('/auth/recover', { body: { email: email.control.value } }))
-    const second = openForm(
-      { code, password },
-      [el('p', 'If there is such an account, a code is on its way to it.', mailsHere()), code.node, password.node],
-      () => choose({ email: email.control.value, token: code.control.value.trim() }, password.control.value),
-      'Save and log in',
-    )
-    first.replaceWith(second)
+    const sent = el('p', 'If there is such an account, a code is on its way to it.', mailsHere())
+    const save = () => choose({ email: email.control.value, token: code.control.value.trim() }, password.control.value)
+    first.replaceWith(openForm({ code, password }, [sent, code.node, password.node], save, 'Save and log in'))
     code.control.focus()
   }
   const first = openForm({ email }, [email.node], askForCode, 'Send a code')
@@ -67,12 +55,8 @@ export const openRecovery = (
  * What the button of a mail leads to. Its code is used up by the form and not by the address, because programs look at
  * the links of mails.
  */
-export const openMailLink = (
-  supabase: SupabaseClient,
-  publishableKey: string,
-  { type, ...code }: MailLink,
-  onDone: () => void,
-): HTMLElement => {
+export const openMailLink = (supabase: SupabaseClient, publishableKey: string, link: MailLink, onDone: () => void) => {
+  const { type, ...code } = link
   const back = button('Not now', onDone, 'link')
   const page = (heading: string, form: HTMLElement) => el('div.start', box(heading, form, back))
   if (type === 'recovery') {

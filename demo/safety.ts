@@ -25,28 +25,23 @@ export const openReport: Ask = (api, person, notify, signal) => {
   const note = el('textarea', { rows: '3', maxlength: '2000' })
   const share = el('input', { type: 'checkbox' })
   const block = el('input', { type: 'checkbox' })
-  openDialog(
-    `Report ${person.name}`,
-    [
-      field('What is wrong?', reason),
-      field('What happened?', note, 'Only the moderators read it'),
-      el('label.check', share, 'Show the moderators our latest 20 messages'),
-      el('label.check', block, `Block ${person.name} as well`),
-    ],
-    'Send the report',
-    async () => {
-      const body = {
-        user_id: person.id,
-        reason: reason.value as keyof typeof reasons,
-        ...(note.value.trim() && { note: note.value.trim() }),
-        share_messages: share.checked,
-        block: block.checked,
-      }
-      await dataOf(api.POST('/users/me/reports', { body }))
-      notify(`Thank you. The moderators look at it, and ${person.name} learns nothing but a warning of theirs.`)
-    },
-    signal,
-  )
+  const fields = [
+    field('What is wrong?', reason),
+    field('What happened?', note, 'Only the moderators read it'),
+    el('label.check', share, 'Show the moderators our latest 20 messages'),
+    el('label.check', block, `Block ${person.name} as well`),
+  ]
+  openDialog(`Report ${person.name}`, fields, 'Send the report', async () => {
+    const body = {
+      user_id: person.id,
+      reason: reason.value as keyof typeof reasons,
+      ...(note.value.trim() && { note: note.value.trim() }),
+      share_messages: share.checked,
+      block: block.checked,
+    }
+    await dataOf(api.POST('/users/me/reports', { body }))
+    notify(`Thank you. The moderators look at it, and ${person.name} learns nothing but a warning of theirs.`)
+  }, signal)
 }
 
 export const openBlock: Ask = (api, person, notify, signal) => {

@@ -6,17 +6,11 @@ type Completions = components['schemas']['Completions']
 
 const groups = [['Interests', 'interests'], ['Cities', 'cities'], ['People', 'names']] as const
 
-/**
- * A search box that completes, as the combobox of the ARIA Authoring Practices: the focus stays in the box, arrow keys
- * choose, Enter takes, Escape closes. `onType` is called while typing, `onChoose` when a completion is taken.
- */
-export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () => void) => {
-  const id = uniqueId('completions')
-  let current = new AbortController()
+/** The completions below a box, of which one can be active. `onTake` is called with the one that is clicked. */
+const openCompletions = (input: HTMLElement, id: string, onTake: (text: string) => void) => {
   let options: HTMLElement[] = []
   let active = -1
-  // A completion that comes after Enter, or a choice, would cover what was found.
-  let isTyping = false
+  const node = el('ul.completions', { role: 'listbox', id, 'aria-label': 'Completions', hidden: true })
 
   const setActive = (index: number) => {
     active = index
@@ -26,84 +20,91 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     if (option) input.setAttribute('aria-activedescendant', option.id)
     else input.removeAttribute('aria-activedescendant')
   }
+  const setOpen = (isOpen: boolean) => {
+    node.hidden = !isOpen
+    input.setAttribute('aria-expanded', `${isOpen}`)
+    setActive(-1)
+  }
+  const createOption = (text: string): HTMLElement => {
+    const attributes = { role: 'option', id: `${id}-${options.length}`, 'aria-selected': 'false' }
+    // Keeps the focus in the box.
+    const pointerdown = (event: Event) => event.preventDefault()
+    const option = el('li', { ...attributes, pointerdown, click: () => onTake(text) }, text)
+    options.push(option)
+    return option
+  }
+
+  return {
+    node,
+    /** Shows those that differ from what has been typed. */
+    show(completions: Completions, typed: string) {
+      options = []
+      node.replaceChildren(...groups.flatMap(([label, key]) => {
+        const texts = completions[key].filter((text) => text !== typed)
+        if (texts.length === 0) return []
+        const name = el('li.group', { role: 'presentation' }, label)
+        return [el('ul', { role: 'group', 'aria-label': label }, name, ...texts.map(createOption))]
+      }))
+      setOpen(options.length > 0)
+    },
+    hide: () => setOpen(false),
+    /** Makes the next or the previous one active. One more place than options: the box itself. */
+    move(step: number) {
+      const places = options.length + 1
+      setActive((active + 1 + step + places) % places - 1)
+    },
+    active: () => options[active]?.textContent,
+  }
+}
+
+/**
+ * A search box that completes, as the combobox of the ARIA Authoring Practices: the focus stays in the box, arrow keys
+ * choose, Enter takes, Escape closes. `onType` is called while typing, `onChoose` when a completion is taken.
+ */
+export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () => void) => {
+  let current = new AbortController()
+  // A completion that comes after Enter, or a choice, would cover what was found.
+  let isTyping = false
+
   const close = () => {
     isTyping = false
     current.abort()
-    list.hidden = true
-    input.setAttribute('aria-expanded', 'false')
-    setActive(-1)
+    completions.hide()
   }
   const take = (text: string) => {
     input.value = text
     close()
     onChoose()
   }
-  const option = (text: string): HTMLElement => {
-    const node = el('li', {
-      role: 'option',
-      id: `${id}-${options.length}`,
-      'aria-selected': 'false',
-      // Keeps the focus in the box.
-      pointerdown: (event: Event) => event.preventDefault(),
-      click: () => take(text),
-    }, text)
-    options.push(node)
-    return node
-  }
-  const show = (completions: Completions) => {
-    options = []
-    list.replaceChildren(...groups.flatMap(([label, key]) => {
-      const texts = completions[key].filter((text) => text !== input.value.trim())
-      if (texts.length === 0) return []
-      const name = el('li.group', { role: 'presentation' }, label)
-      return [el('ul', { role: 'group', 'aria-label': label }, name, ...texts.map(option))]
-    }))
-    list.hidden = options.length === 0
-    input.setAttribute('aria-expanded', `${options.length > 0}`)
-    setActive(-1)
+  const onInput = () => {
+    isTyping = true
+    onType()
   }
   const onKey = (event: KeyboardEvent) => {
     if (isComposing(event)) return
-    if (list.hidden) return event.key === 'Enter' && close()
+    if (completions.node.hidden) return event.key === 'Enter' && close()
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step) {
-      // One more place than options: the box itself.
-      const places = options.length + 1
-      setActive((active + 1 + step + places) % places - 1)
-    } else if (event.key === 'Enter' && active >= 0) {
-      take(options[active]!.textContent ?? '')
-    } else if (event.key === 'Escape') {
+    const active = completions.active()
+    if (step) completions.move(step)
+    else if (event.key === 'Enter' && active !== undefined) take(active)
+    else if (event.key === 'Enter') return close()
+    else if (event.key === 'Escape') {
       // Only the completions, and not the conversation beside them.
       event.stopPropagation()
       close()
-    } else {
-      if (event.key === 'Enter') close()
-      return
-    }
+    } else return
     event.preventDefault()
   }
 
-  const input = el('input', {
-    type: 'search',
-    role: 'combobox',
-    'aria-expanded': 'false',
-    'aria-controls': id,
-    'aria-autocomplete': 'list',
-    placeholder: 'jazz, ceramics, cooking…',
-    autocomplete: 'off',
-    maxlength: '512',
-    input: () => {
-      isTyping = true
-      onType()
-    },
-    keydown: onKey,
-    blur: close,
-  })
-  const list = el('ul.completions', { role: 'listbox', id, 'aria-label': 'Completions', hidden: true })
-  const node = el('div.search-box', el('label.field', el('span', 'Search people'), input), list)
+  const id = uniqueId('completions')
+  const combobox = { role: 'combobox', 'aria-expanded': 'false', 'aria-controls': id, 'aria-autocomplete': 'list' }
+  const text = { placeholder: 'jazz, ceramics, cooking…', autocomplete: 'off', maxlength: '512' }
+  const input = el('input', { type: 'search', ...combobox, ...text, input: onInput, keydown: onKey, blur: close })
+  const completions = openCompletions(input, id, take)
+  const label = el('label.field', el('span', 'Search people'), input)
 
   return {
-    node,
+    node: el('div.search-box', label, completions.node),
     input,
     /** Asks for completions of what has been typed. Without an answer there are none. */
     async complete() {
@@ -114,8 +115,8 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
       const { signal } = current = new AbortController()
       try {
         const params = { query: { q, limit: 4 } }
-        const completions = await dataOf(api.GET('/users/search/complete', { params, signal }))
-        if (!signal.aborted && document.activeElement === input) show(completions)
+        const found = await dataOf(api.GET('/users/search/complete', { params, signal }))
+        if (!signal.aborted && document.activeElement === input) completions.show(found, input.value.trim())
       } catch {
         if (!signal.aborted) close()
       }

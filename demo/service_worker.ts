@@ -36,10 +36,8 @@ const describe = ({ unread, status, title, date, text }: Push): string => {
 }
 
 /** The files of the page. The HTML is the same at each of its addresses, and says which versions it wants. */
-const files = [
-  '/demo',
-  ...['main.js', 'style.css', 'arriving.js', 'icon.svg', 'config.json'].map((name) => `/demo/${name}`),
-]
+const names = ['main.js', 'style.css', 'arriving.js', 'icon.svg', 'config.json']
+const files = ['/demo', ...names.map((name) => `/demo/${name}`)]
 const nameOf = ({ method, mode, url }: Request): string | undefined => {
   const { origin, pathname } = new URL(url)
   if (method !== 'GET' || origin !== location.origin) return undefined
@@ -72,12 +70,8 @@ worker.addEventListener('push', (event) => {
   const push = event.data?.json()
   if (!push) return
   // The tag replaces an earlier notification of this conversation.
-  const options = {
-    body: describe(push),
-    tag: `conversation-${push.conversation_id}`,
-    icon: '/demo/icon.svg',
-    data: `/demo/c/${push.conversation_id}`,
-  }
+  const id = push.conversation_id
+  const options = { body: describe(push), tag: `conversation-${id}`, icon: '/demo/icon.svg', data: `/demo/c/${id}` }
   event.waitUntil(worker.registration.showNotification(push.name, options))
 })
 

@@ -16,16 +16,13 @@ export const openVisitor = (supabase: SupabaseClient, navigation: Navigation, on
   let profile: ReturnType<typeof openProfile> | null = null
   const room = el('div.room-page')
   const node = el('div.home', el('div.side', people.node), room)
+  const toPeople = link(navigation, { page: 'people', search: everybody }, { 'aria-current': 'page' }, 'People')
+  const toLogIn = el('a', { href: '/demo', click: (event: Event) => (event.preventDefault(), onLogIn()) }, 'Log in')
   const leave = () => navigation.back({ page: 'people', search: people.search() })
 
   return {
     node,
-    nav: el(
-      'nav',
-      { 'aria-label': 'Pages' },
-      link(navigation, { page: 'people', search: everybody }, { 'aria-current': 'page' }, 'People'),
-      el('a', { href: '/demo', click: (event: Event) => (event.preventDefault(), onLogIn()) }, 'Log in'),
-    ),
+    nav: el('nav', { 'aria-label': 'Pages' }, toPeople, toLogIn),
     show() {
       const { route } = navigation
       profile?.close()

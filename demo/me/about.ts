@@ -26,17 +26,14 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     if (found) cities.replaceChildren(...found.cities.map((value) => el('option', { value, label: labelOf(value) })))
   }
   const cityInput = el('input', { autocomplete: 'off', list: cities.id, input: completeCity })
+  const biographyHint = 'Others read it before they write, and find you by it'
   const fields = {
     name: formField('Name', el('input', { autocomplete: 'name', required: true })),
     city: formField('City', cityInput),
     country: formField('Country', el('input', { autocomplete: 'country-name' })),
     age: formField('Age', el('input', { type: 'number', min: '18', max: '120' })),
     languages: formField('You speak', el('input'), 'Languages, as you would say it'),
-    biography: formField(
-      'About you',
-      el('textarea', { rows: '6' }),
-      'Others read it before they write, and find you by it',
-    ),
+    biography: formField('About you', el('textarea', { rows: '6' }), biographyHint),
     bio: formField('What you look for', el('input'), 'Only you see it: the search puts people first who fit'),
   }
   const all = Object.entries(fields)
@@ -49,11 +46,10 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     if (name === 'name') return text
     return text.trim() === '' ? null : name === 'age' ? Number(text) : text
   }
-  const changes = () =>
-    Object.fromEntries(
-      all.map(([name, { control }]) => [name, valueOf(name, control.value)] as const)
-        .filter(([name, value]) => value !== saved[name]),
-    )
+  const changes = () => {
+    const typed = all.map(([name, { control }]) => [name, valueOf(name, control.value)] as const)
+    return Object.fromEntries(typed.filter(([name, value]) => value !== saved[name]))
+  }
   const key = unsavedAbout(me.id)
   const unsaved: typeof saved = JSON.parse(sessionStorage.getItem(key) ?? '{}')
   for (const [name, { control }] of all) control.value = `${(name in unsaved ? unsaved : saved)[name] ?? ''}`
@@ -64,13 +60,8 @@ export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => v
     sessionStorage.removeItem(key)
     onName(name)
   }
-  const form = openForm(
-    fields,
-    [...all.map(([, { node }]) => node), cities],
-    save,
-    'Save',
-    Object.keys(unsaved).length ? 'Not saved yet.' : '',
-  )
+  const said = Object.keys(unsaved).length ? 'Not saved yet.' : ''
+  const form = openForm(fields, [...all.map(([, { node }]) => node), cities], save, 'Save', said)
   form.addEventListener('input', () => sessionStorage.setItem(key, JSON.stringify(changes())))
   return section('About you', form)
 }

@@ -6,6 +6,7 @@ import { formField, openForm, openOutcome, section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { mailsHere } from '../mails.ts'
 import { farewell } from '../notices.ts'
+import type { Session } from '../session.ts'
 import type { Me } from './types.ts'
 
 /** A new password, as Auth refuses it: at least eight characters. */
@@ -67,13 +68,7 @@ const download = async (api: ApiClient): Promise<string> => {
 }
 
 /** The account itself: its password, a copy of everything, and its end. */
-export const accountSection = (
-  supabase: SupabaseClient,
-  api: ApiClient,
-  me: Me,
-  since: string | undefined,
-  signal: AbortSignal,
-): HTMLElement => {
+export const accountSection = ({ supabase, api }: Session, me: Me, signal: AbortSignal, since = ''): HTMLElement => {
   const { nodes, attempt } = openOutcome()
   let address = me.email
   const shownAddress = el('dd', address)
@@ -81,29 +76,21 @@ export const accountSection = (
     const typed = el('input', { type: 'email', autocomplete: 'off', required: true })
     const warning = 'Your name, profile and photo go for good, at once. Those whom you wrote to keep your messages, ' +
       'from “Deleted user”.'
-    openDialog(
-      'Delete your account?',
-      [el('p', warning), field(`Type ${address} to go on`, typed)],
-      'Delete for good',
-      async () => {
-        if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
-        await dataOf(api.DELETE('/users/me'))
-        setText(farewell, 'Your account is deleted.')
-        await supabase.auth.signOut({ scope: 'local' })
-      },
-      signal,
-    )
+    const fields = [el('p', warning), field(`Type ${address} to go on`, typed)]
+    openDialog('Delete your account?', fields, 'Delete for good', async () => {
+      if (typed.value.trim().toLowerCase() !== address.toLowerCase()) throw new Error('This is not your address')
+      await dataOf(api.DELETE('/users/me'))
+      setText(farewell, 'Your account is deleted.')
+      await supabase.auth.signOut({ scope: 'local' })
+    }, signal)
   }
+  const toDownload = button('Download my data', () => attempt(() => download(api)))
   return section(
     'Account',
     el('dl', el('dt', 'E-mail'), shownAddress, since && el('dt', 'Here since'), since && el('dd', formatMonth(since))),
     addressForm(supabase, address, (changed) => shownAddress.textContent = address = changed),
     passwordForm(supabase),
-    el(
-      'div.row',
-      button('Download my data', () => attempt(() => download(api))),
-      button('Delete my account…', erase, 'quiet'),
-    ),
+    el('div.row', toDownload, button('Delete my account…', erase, 'quiet')),
     ...nodes,
   )
 }

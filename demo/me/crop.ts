@@ -64,21 +64,12 @@ export const openCrop = async (file: File) => {
       move(arrow[0] / 20, arrow[1] / 20)
     },
   })
-  const slider = el('input', {
-    type: 'range',
-    min: '1',
-    max: `${largestZoom}`,
-    step: '0.1',
-    value: '1',
-    input: () => {
-      zoom = Number(slider.value)
-      draw()
-    },
-  })
+  const onZoom = () => {
+    zoom = Number(slider.value)
+    draw()
+  }
+  const slider = el('input', { type: 'range', min: '1', max: `${largestZoom}`, step: '0.1', value: '1', input: onZoom })
   draw()
 
-  return {
-    parts: [canvas, el('p.hint', help), field('Zoom', slider)],
-    toFile: () => toJpeg(canvas, 'photo.jpg'),
-  }
+  return { parts: [canvas, el('p.hint', help), field('Zoom', slider)], toFile: () => toJpeg(canvas, 'photo.jpg') }
 }

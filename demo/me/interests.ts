@@ -32,12 +32,9 @@ export const interestsSection = (api: ApiClient, me: Me, onSaved: () => void): H
       return save(isMine ? others : [...others, { id, name }], `${name} was ${isMine ? 'removed' : 'added'}`)
     })
   }
-  const list = createList<Interest & { isMine: boolean }>(
-    chips,
-    ({ id }) => `${id}`,
-    ({ isMine, ...interest }) =>
-      button(interest.name, () => toggle(interest, isMine), 'chip', { 'aria-pressed': `${isMine}` }),
-  )
+  const render = ({ isMine, ...interest }: Interest & { isMine: boolean }) =>
+    button(interest.name, () => toggle(interest, isMine), 'chip', { 'aria-pressed': `${isMine}` })
+  const list = createList(chips, ({ id }) => `${id}`, render)
   const draw = () => list(all.map((one) => ({ ...one, isMine: mine.some(({ id }) => id === one.id) })))
   draw()
   attempt(async () => {

@@ -41,11 +41,8 @@ export const notificationsSection = (api: ApiClient, settings: NotificationSetti
   const delay = formField('A mail comes', delayChoice(delay_minutes))
   const from = formField('From', el('input', { type: 'time' }))
   const to = formField('Until', el('input', { type: 'time' }))
-  const zones = el(
-    'datalist',
-    { id: uniqueId('zones') },
-    ...Intl.supportedValuesOf('timeZone').map((value) => el('option', { value })),
-  )
+  const options = Intl.supportedValuesOf('timeZone').map((value) => el('option', { value }))
+  const zones = el('datalist', { id: uniqueId('zones') }, ...options)
   const zone = formField('In the time zone', el('input', { list: zones.id, autocomplete: 'off' }))
   const hours = el('div.hours', from.node, to.node, zone.node, zones)
   const drawHours = () => hours.hidden = !quiet.control.checked
@@ -65,11 +62,8 @@ export const notificationsSection = (api: ApiClient, settings: NotificationSetti
     }
     return dataOf(api.PATCH('/users/me/notifications', { body }))
   }
-  const form = openForm(
-    { delay_minutes: delay },
-    [pushes.node, mails.node, delay.node, texts.node, quiet.node, hours],
-    save,
-  )
+  const parts = [pushes.node, mails.node, delay.node, texts.node, quiet.node, hours]
+  const form = openForm({ delay_minutes: delay }, parts, save)
   const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
   const hint = () => el('div.fields', el('p.hint', cannot))
   return section('Notifications', canPush ? pushButton(api) : hint(), form)

@@ -25,7 +25,8 @@ interface Dependencies extends Session {
 }
 
 /** The user's own profile and settings. */
-export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Dependencies) => {
+export const openMe = (dependencies: Dependencies) => {
+  const { supabase, api, files, navigation, onBack, onMe } = dependencies
   const closed = new AbortController()
   const heading = el('h2', { tabindex: '-1' }, 'Your profile')
   const header = el('header.chat-bar', backButton(onBack), heading)
@@ -37,7 +38,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
     const { signal } = closed
     notice.show('')
     try {
-      const [me, settings, blocks, reports, { data: { session } }] = await Promise.all([
+      const [me, settings, blocks, reports, { data }] = await Promise.all([
         dataOf(api.GET('/users/me', { params: { query: { more: true } }, signal })),
         dataOf(api.GET('/users/me/notifications', { signal })),
         dataOf(api.GET('/users/me/blocks', { signal })),
@@ -55,7 +56,7 @@ export const openMe = ({ supabase, api, files, navigation, onBack, onMe }: Depen
         blocksSection(api, blocks),
         reportsSection(reports),
         warningsSection(me),
-        accountSection(supabase, api, me, session?.user.created_at, signal),
+        accountSection(dependencies, me, signal, data.session?.user.created_at),
       ]
       body.replaceChildren(...sections.filter((part) => part !== null))
     } catch (error) {

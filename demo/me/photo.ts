@@ -59,9 +59,6 @@ export const photoSection = (
   const remove = button('Remove the photo', () => attempt(() => set(null)), 'quiet')
   show(me.Profile.image_url)
   const hint = 'JPEG, PNG or WebP. You choose a square of it. Everybody who sees your profile sees it.'
-  return section(
-    'Photo',
-    el('div.portrait', face, el('div', el('p.hint', hint), el('div.actions', choose, remove), input)),
-    ...nodes,
-  )
+  const controls = el('div', el('p.hint', hint), el('div.actions', choose, remove), input)
+  return section('Photo', el('div.portrait', face, controls), ...nodes)
 }

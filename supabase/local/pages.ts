@@ -89,6 +89,7 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   const bundled = openBundles(demoFolder, build)
   const hostOf = (c: Context) => new URL(c.req.url).host
   const page = openPage('The demo page', {
+    imgSrc: [...self, 'blob:'],
     // The WebSocket is named because not every browser includes it in 'self'.
     connectSrc: [...self, (c) => `ws://${hostOf(c)}`, (c) => `wss://${hostOf(c)}`],
     workerSrc: self,

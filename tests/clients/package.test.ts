@@ -6,15 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build, type Rolldown } from 'vite'
-import { afterAll, expect, inject, test, vi } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { hasBrowser, openBrowser } from '../demo/browser.ts'
 import { installPackage } from '../tools/installed_package.ts'
 import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { checkOutRelease } from '../tools/release.ts'
 import { until } from '../tools/wait.ts'
 
-// Ten seconds on a quiet machine.
-vi.setConfig({ testTimeout: 300_000 })
 const { origin, publishableKey } = inject('stack')
 const { folder, files, size } = installPackage(['ws', '@types/react', 'react-dom'])
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

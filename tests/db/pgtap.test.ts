@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
 
-const env = { ...process.env, DATABASE_URL: process.env.PGTAP_DATABASE_URL ?? '' }
-const { stdout } = await promisify(execFile)('node_modules/.bin/deno', ['run', '-A', 'tests/db/run.ts'], { env })
-const output = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Record<string, string[]>
+const env = { DATABASE_URL: process.env.PGTAP_DATABASE_URL ?? '' }
+const output = await runScript<Record<string, string[]>>('tests/db/run.ts', [], env)
 
 test('there are pgTAP files', () => expect(Object.keys(output).length).toBeGreaterThan(5))
 

@@ -212,9 +212,9 @@ const visit = async (
   })
   page.on('pageerror', (error) => errors.push(error.message))
   const { host } = new URL(url)
-  const recordExternal = (address: string) => new URL(address).host === host || externalRequests.push(address)
-  page.on('request', (request) => recordExternal(request.url()))
-  page.on('websocket', (socket) => recordExternal(socket.url()))
+  const record = (url: string) => new URL(url.replace('blob:', '')).host === host || externalRequests.push(url)
+  page.on('request', (request) => record(request.url()))
+  page.on('websocket', (socket) => record(socket.url()))
   await prepare?.(page)
   await page.goto(url)
   return { page, errors, externalRequests }

@@ -132,11 +132,8 @@ test('an upgrade of a project in use keeps nobody waiting for long, and no reque
       const began = performance.now()
       const sentBody = body?.()
       const ask = () =>
-        call(method, base + path, sentBody, { token }).catch(({ cause }) => ({
-          status: 599,
-          text: `${cause}`,
-          body: {},
-        }))
+        call(method, base + path, sentBody, { token })
+          .catch(({ cause }) => ({ status: 599, text: `${cause}`, body: {} }))
       const first = await ask()
       // A busy machine: whoever repeats it is answered.
       const { status, text, body: answer } = first.status === 503 ? await ask() : first

@@ -86,10 +86,8 @@ export const openWalk = async () => {
     const succeed = async (line: string, tries = 10): Promise<Outcome> => {
       const outcome = await run(line)
       // Somebody was in the way, or autovacuum. The page says: push again.
-      if (tries > 1 && /due to lock timeout/.test(outcome.stdout + outcome.stderr)) {
-        await pause(1000)
-        return succeed(line, tries - 1)
-      }
+      const isLate = tries > 1 && /due to lock timeout/.test(outcome.stdout + outcome.stderr)
+      if (isLate) return pause(1000).then(() => succeed(line, tries - 1))
       expect(outcome.code, `${line}\n${outcome.stdout}${outcome.stderr}`).toBe(0)
       return outcome
     }

@@ -2,12 +2,16 @@
 // an improvement, write its last line into figures.json.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { isDue } from '../tools/changed.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { runScript } from '../tools/run_script.ts'
 
 type Figures = Record<string, Record<string, number>>
 
-describe.each(['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'tastes'])('the set %s', (set) => {
+const sets = ['labelled', 'unseen', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'tastes']
+const isWanted = isDue('sql/data', 'sql/schema/60_search', 'functions', 'embedder', 'bench/search', 'tests/search')
+
+describe.runIf(isWanted).each(sets)('the set %s', (set) => {
   const committed: Figures = JSON.parse(readFileSync(`tests/search/${set}/figures.json`, 'utf8'))
   let measured: Figures
 

@@ -36,6 +36,18 @@ const addRow = (meaning: Float32Array, vectors: Uint8Array, row: number, weight:
   }
 }
 
+/** Whether at least as many of a text's words can only be foreign as can only be English. */
+const isForeign = (words: string[], forms: string[][], isForm: (word: string) => boolean): boolean => {
+  let foreign = 0
+  let english = 0
+  words.forEach((word, i) => {
+    const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
+    if (isForm(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
+    else if (isEnglishWord && !foreignStopWords.has(word) && !isForm(`?${word}`)) english++
+  })
+  return foreign > 0 && foreign >= english
+}
+
 /** Makes an embedder of the bytes of wordnet.bin, which it keeps and nobody may change; throws if they are damaged. */
 export const loadEmbedder = (bytes: Uint8Array) => {
   const { words: { placeOf }, translate, weights, vectors } = readDataFile(bytes)
@@ -69,22 +81,10 @@ export const loadEmbedder = (bytes: Uint8Array) => {
     }
   }
 
-  /** Whether at least as many of a text's words can only be foreign as can only be English. */
-  const isForeign = (words: string[], forms: string[][]): boolean => {
-    let foreign = 0
-    let english = 0
-    words.forEach((word, i) => {
-      const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
-      if (isForm(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
-      else if (isEnglishWord && !foreignStopWords.has(word) && !isForm(`?${word}`)) english++
-    })
-    return foreign > 0 && foreign >= english
-  }
-
   /** Adds the direction of a clause, times the square root of the length of its words' sum. */
   const addClause = (meaning: Float32Array, clause: string) => {
     const { words, forms } = readWords(clause)
-    const foreign = isForeign(words, forms)
+    const foreign = isForeign(words, forms, isForm)
     const vector = new Float32Array(wordDimensions)
     for (let at = 0; at < words.length; at++) {
       const word = words[at]!
