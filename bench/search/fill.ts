@@ -53,10 +53,11 @@ const fill = async (database: Database, profiles: Profile[]): Promise<void> => {
       [JSON.stringify(people), model],
     )
   }
-  // As many as an ordinary profile has interests and sentences.
+  // As many as an ordinary profile has interests and sentences, in its order as private.save_embeddings has them.
   await database.run(`
     insert into private.search_sentences (profile_id, place, embedding)
     select profile_id, place, embedding from private.search_entries cross join generate_series(1, 6) as place
+    order by profile_id, place
   `)
   await database.run('select private.count_words()')
   await database.run('set session_replication_role = origin')

@@ -117,7 +117,6 @@ comment on type private.place_name is
 create function private.places_named(candidates text[])
 returns setof private.place_name
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return query
@@ -135,7 +134,6 @@ comment on function private.places_named(text[]) is 'Which of these folded phras
 create function private.places_within(ids integer[], kilometres double precision)
 returns integer[]
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(

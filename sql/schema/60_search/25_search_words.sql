@@ -110,8 +110,7 @@ comment on function private.corrections_of(text, boolean) is
 
 create function private.is_listed(word text)
 returns boolean
-language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
+language plpgsql stable strict security invoker set search_path = ''
 as $$
 begin
   -- The lexicon may still have words that nobody has any more. It is asked first, because it is quicker.

@@ -66,7 +66,6 @@ comment on function private.tags_of(integer[]) is 'How the index says that someb
 
 create function private.word_counts(terms text[], out holders double precision, out named double precision)
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   select coalesce(sum(counted.holders), 0), coalesce(sum(counted.named), 0)
@@ -213,7 +212,6 @@ comment on function private.read_word(private.query_word, text[], private.place_
 create function private.complete_word(typed text, others private.search_unit[])
 returns jsonb
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   beginning constant tsquery := private.any_term(array[typed || '*']);
@@ -228,7 +226,7 @@ begin
         where words @@ coalesce(beginning && (select private.all_of(query) from unnest(others)), beginning)
         limit 50
       ) as sample
-      cross join lateral unnest(words)
+      cross join lateral unnest(tsvector_to_array(words)) as lexeme
       where starts_with(lexeme, typed)
       group by lexeme
       order by count(*) desc, lexeme
@@ -299,6 +297,7 @@ comment on function private.holders_of(private.search_unit) is 'How many profile
 create function private.read_query(typed jsonb)
 returns private.search_query
 language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();

@@ -70,7 +70,6 @@ comment on function private.hidden_profiles_of is 'The caller''s own profile and
 create function private.list_passing(filter private.search_filter, alternatives text[], max_passing integer)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   passing constant bigint[] := array(
@@ -97,6 +96,7 @@ comment on function private.list_passing(private.search_filter, text[], integer)
 create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
 returns private.search_filter
 language plpgsql stable security invoker set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();

@@ -21,7 +21,6 @@ create function private.keyword_candidates(
 )
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   profiles constant double precision := private.count_profiles();

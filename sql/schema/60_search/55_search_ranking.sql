@@ -21,7 +21,7 @@ returns double precision
 language sql immutable parallel safe
 as $$
   -- The best weight decides the order of magnitude of the rank.
-  select (array[0.92, 0.96, 0.98, 1])[
+  select ('{0.92, 0.96, 0.98, 1}'::double precision[])[
     1 + width_bucket(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), array[1e-15, 1e-9, 1e-3])
   ]
 $$;
@@ -34,7 +34,6 @@ returns table (
   in_name boolean, is_name boolean, lives boolean, lacks boolean
 )
 language plpgsql stable security invoker set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
@@ -56,24 +55,23 @@ declare
 begin
   return query
     select
-      id as profile_id, share * case when are_apart then 0.97 else 1 end as coverage, words_matched, names_missing,
+      stored.profile_id, case when are_apart then 0.97 * share else share end as coverage, words_matched, names_missing,
       least_worth > 0 as has_all, least_worth = 1 or is_name or has_name_words as in_name, is_name, lives, lacks
-    from unnest(ids) as id
-    join private.search_words as stored on stored.profile_id = id
+    from private.search_words as stored
     -- One after the other for each profile: a join with the units copied the words of all of them.
     cross join lateral (
       select
-        coalesce(sum(worth * unit.rarity) / all_rarity, 0) as share,
+        coalesce(sum(worth * rarity) / all_rarity, 0) as share,
         count(*) filter (where worth > 0) as words_matched,
-        coalesce(sum(unit.rarity) filter (where unit.is_named and worth = 0) / all_rarity, 0) as names_missing,
+        coalesce(sum(rarity) filter (where is_named and worth = 0) / all_rarity, 0) as names_missing,
         coalesce(min(worth), 0) as least_worth
-      from unnest(asked.units) as unit
-      cross join lateral (
-        select case
-          when ts_match_vq(stored.words, unit.exact_query) then private.weight_value(stored.words, unit.exact_query)
-          when ts_match_vq(stored.words, unit.query) then 0.8 * private.weight_value(stored.words, unit.query)
+      from (
+        select rarity, is_named, case
+          when ts_match_vq(stored.words, exact_query) then private.weight_value(stored.words, exact_query)
+          when ts_match_vq(stored.words, query) then 0.8 * private.weight_value(stored.words, query)
           else 0
         end as worth
+        from unnest(asked.units)
         -- Else once for each of the sums.
         offset 0
       ) as worths
@@ -85,9 +83,10 @@ begin
         coalesce(ts_match_vq(stored.words, asked.home), true) as lives,
         coalesce(ts_match_vq(stored.words, asked.lacking), false) as lacks,
         not coalesce(ts_match_vq(stored.words, neighbours), true) as are_apart
-      offset 0
     ) as person
-    where words_matched > 0 or lacks or id = any (neighbour_ids) or cardinality(asked.units) = 0;
+    where stored.profile_id = any (ids)
+      and (words_matched > 0 or lacks or stored.profile_id = any (neighbour_ids) or cardinality(asked.units) = 0)
+    order by is_name desc, lives desc, in_name desc, coverage desc, profile_id;
 end
 $$;
 comment on function private.match_words is
@@ -105,7 +104,6 @@ returns table (
   names_missing double precision, in_name boolean, is_name boolean, lives boolean, lacks boolean
 )
 language plpgsql stable security invoker set search_path = 'extensions'
-set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
@@ -115,95 +113,86 @@ declare
   max_compared constant integer := case when has_words then 100 else 1000 end;
 begin
   return query
-    with matches as materialized (select * from private.match_words(ids, neighbour_ids, asked)),
-    compared as materialized (
-      select array(
-        (
-          select profile_id from matches
-          order by is_name desc, lives desc, in_name desc, coverage desc, profile_id
-          limit max_compared
-        )
-        union select unnest(neighbour_ids)
-      ) as compared_ids
+    with matches as materialized (
+      select *, profile_id = any (neighbour_ids) or ordinality <= max_compared as is_compared
+      from private.match_words(ids, neighbour_ids, asked) with ordinality
     ),
-    -- A search of the index for each profile took twice as long.
-    nearest_sentences as materialized (
-      select profile_id, max(similarity) as sentence
+    -- `offset 0`, here and below: each step gets columns, which are computed once. Lateral joins take 2 µs more a row.
+    near as (
+      select profile_id, (whole + coalesce(sentence, whole)) / 2 as cosine, context_cosine
       from (
-        select profile_id, 1 - (embedding <=> query_vector) as similarity
-        from private.search_sentences
-        where has_words and profile_id = any ((select compared_ids from compared)::bigint[])
-        offset 0
-      ) as sentences
-      group by profile_id
-    ),
-    near as materialized (
-      select
-        entry.profile_id, (whole + coalesce(sentence, whole)) / 2 as cosine,
-        1 - (embedding <=> context_vector) as context_cosine
-      from private.search_entries as entry
-      cross join lateral (select 1 - (embedding <=> query_vector) as whole offset 0) as of_the_whole
-      left join nearest_sentences using (profile_id)
-      where entry.profile_id = any ((select compared_ids from compared)::bigint[]) and entry.model = model.name
-    ),
-    scored as (
-      select
-        matches.*, is_compared, keyword, cosine, semantic, context,
-        case
-          -- Whoever does not mention what alone is denied may have it.
-          when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
-          when asked.home is null or in_name then own_score
-          -- Who lives in the place has .5 or more, the others less.
-          when lives then 0.5 + 0.5 * own_score
-          else 0.499 * own_score
-        end as score
-      from matches
-      cross join compared
-      left join near using (profile_id)
-      -- `offset 0`, here and below: each step gets columns, which are computed once.
-      cross join lateral (
         select
-          profile_id = any (compared_ids) as is_compared,
-          -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
-          case
-            when has_words and asked.lacking is not null then ((2 * coverage + lacks::integer) / 3) ^ 2
-            when has_words then coverage ^ 2
-            when lacks then 1
-            else (query_vector is null)::integer
-          end as keyword,
-          -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
-          -- its missing names have is taken off.
-          (1 - names_missing) * least(1, greatest(
-            0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
-          )) as semantic,
-          -- Squared, because many strangers are somewhat alike.
-          case when lacks then 1 else least(1, greatest(
-            0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
-          )) ^ 2 end as context
+          profile_id, 1 - (embedding <=> query_vector) as whole, 1 - (embedding <=> context_vector) as context_cosine,
+          (
+            select max(1 - (part.embedding <=> query_vector))
+            from private.search_sentences as part
+            where has_words and query_vector is not null and part.profile_id = entry.profile_id
+          ) as sentence
+        from private.search_entries as entry
+        where coalesce(query_vector, context_vector) is not null and entry.model = model.name
+          and profile_id = any (array(select profile_id from matches where is_compared))
         offset 0
-      ) as parts
-      cross join lateral (
-        select private.shown_score(
-          case
-            when in_name then 1
-            -- Whoever has all the words gets .15 of what is missing to 1. An entry without a vector (such as one whose
-            -- words the model does not know) is scored by words alone.
-            else 1 - case when has_all then 0.85 else 1 end * (1 - keyword - weight * (semantic - keyword))
-          end,
-          semantic_weight
-        ) as shown
-        from (select case when is_compared and cosine is null then 0 else semantic_weight end as weight) as weighed
-        offset 0
-      ) as ranked
-      -- The context decides among people whom the query leaves about equal. Rejected: a fifth of what is missing to 1,
-      -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
-      cross join lateral (
-        select shown + context * least(0.1 * shown, 0.9 * (highest - shown)) as own_score
-        from (select case when keyword > 0 or lacks then 1 else 0.699 end as highest) as limits
-        offset 0
-      ) as own
+      ) as similarities
+    ),
+    parts as (
+      select
+        *,
+        -- Without words every profile is a hit, with score 1 unless its nearness ranks it.
+        case
+          when has_words and asked.lacking is not null then ((2 * coverage + lacks::integer) / 3) ^ 2
+          when has_words then coverage ^ 2
+          when lacks then 1
+          else (query_vector is null)::integer
+        end as keyword,
+        -- 0 without a cosine, since greatest() ignores nulls. No embedding has names, so the share of the query that
+        -- its missing names have is taken off.
+        (1 - names_missing) * least(1, greatest(
+          0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor)
+        )) as semantic,
+        -- Squared, because many strangers are somewhat alike.
+        case when lacks then 1 else least(1, greatest(
+          0, (context_cosine - model.similarity_threshold) / (model.similarity_ceiling - model.similarity_threshold)
+        )) ^ 2 end as context
+      from matches
+      left join near using (profile_id)
+      offset 0
+    ),
+    weighed as (
+      -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+      select *, 1 - keyword - (semantic - keyword) * case
+        when is_compared and cosine is null then 0 else semantic_weight
+      end as missing
+      from parts
       -- A name means nothing, so nobody is near to it.
       where not has_words or keyword > 0 or cosine >= model.similarity_threshold and semantic > 0
+      offset 0
+    ),
+    ranked as (
+      -- Whoever has all the words gets .15 of what is missing to 1.
+      select *, private.shown_score(
+        case when in_name then 1 when has_all then 1 - 0.85 * missing else 1 - missing end, semantic_weight
+      ) as shown
+      from weighed
+      offset 0
+    ),
+    -- The context decides among people whom the query leaves about equal. Rejected: a fifth of what is missing to 1,
+    -- which moves nobody at the top (18 of the 32 callers of tests/search/tastes saw their own kind first, now 27).
+    own as (
+      select *, shown + context * least(
+        0.1 * shown, 0.9 * (case when keyword > 0 or lacks then 1 else 0.699::double precision end - shown)
+      ) as own_score
+      from ranked
+    ),
+    scored as (
+      select *, case
+        -- Whoever does not mention what alone is denied may have it.
+        when not has_words and asked.lacking is not null and not lacks then 0.5 * own_score
+        when asked.home is null or in_name then own_score
+        -- Who lives in the place has .5 or more, the others less.
+        when lives then 0.5 + 0.5 * own_score
+        else 0.499 * own_score
+      end as score
+      from own
     )
     select
       profile_id, case when is_compared then score else least(score, min(score) filter (where is_compared) over ()) end,
@@ -222,8 +211,8 @@ create function private.find_profiles(
 returns json
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Planning these statements takes longer than running most of them.
-set plan_cache_mode = 'force_generic_plan'
+-- As read_query and read_filter, for all that it calls: planning most of the statements takes longer than running them.
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   max_results constant integer := 1000;
@@ -272,23 +261,21 @@ begin
   with ranked as materialized (
     select *
     from private.score_profiles(
-      ids => array(select unnest(candidate_ids) union select unnest(neighbour_ids)), neighbour_ids => neighbour_ids,
+      ids => candidate_ids || neighbour_ids, neighbour_ids => neighbour_ids,
       asked => asked, model => model, query_vector => query_vector, context_vector => context_vector,
       -- (1 - r) k + r c s, divided by (1 - r) + r c, is (1 - w) k + w s.
       semantic_weight => semantic_ratio * trust / (1 - semantic_ratio + semantic_ratio * trust)
     )
   ),
   page as (
-    select *, row_number() over (
-      order by score desc, lacks desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
-    ) as place
+    select *
     from ranked
-    order by place
+    order by score desc, lacks desc, is_name desc, keyword desc, cosine desc nulls last, profile_id
     limit greatest(0, least((request ->> 'limit')::integer, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(
-    'hits', coalesce(json_agg(coalesce((hit::jsonb || details)::json, hit) order by place), '[]'),
+    'hits', coalesce(json_agg(case when details is null then hit else (hit::jsonb || details)::json end), '[]'),
     'estimatedTotalHits', (select least(max_results, count(*)) from ranked),
     'facetDistribution', case when request -> 'facets' is not null then private.facet_distribution(
       array(select jsonb_array_elements_text(request -> 'facets')), array(select profile_id from ranked)
@@ -323,50 +310,58 @@ comment on function private.find_profiles is
 
 create function private.shown_spellings(spellings jsonb, hidden_ids bigint[])
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select coalesce(json_agg(spelling order by place), '[]')
-  from jsonb_array_elements(spellings) with ordinality as listed (spelling, place)
-  where not exists (
-    select
-    from unnest(private.words_of(spelling ->> 'to')) as word
+begin
+  return (
+    select coalesce(json_agg(spelling order by place), '[]')
+    from jsonb_array_elements(spellings) with ordinality as listed (spelling, place)
     where not exists (
-      select from private.search_words where words @@ private.lexeme(word)::tsquery and profile_id <> all (hidden_ids)
+      select
+      from unnest(private.words_of(spelling ->> 'to')) as word
+      where not exists (
+        select from private.search_words where words @@ private.lexeme(word)::tsquery and profile_id <> all (hidden_ids)
+      )
     )
-  )
+  );
+end
 $$;
 comment on function private.shown_spellings(jsonb, bigint[]) is
   'Those whose words somebody has who is not hidden: else they would tell a name across a block.';
 
 create function private.describe_query(asked private.search_query, hidden_ids bigint[])
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select json_build_object(
-    'places', coalesce(json_agg(
-      array_to_string(words, case when words[1] ~ ('^[' || private.unspaced_letters() || ']') then '' else ' ' end)
-    ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
-    'corrections', private.shown_spellings(asked.corrections, hidden_ids),
-    'completions', private.shown_spellings(asked.completions, hidden_ids),
-    'unknown', asked.unknown,
-    'wanted', coalesce(json_agg(json_build_object(
-      'unit', number, 'phrase', cardinality(words) > 1, 'quoted', quoted, 'common',
-      rarity <= ln(3) and private.count_profiles() > 50, 'words', array(
-        select json_build_object(
-          'word', rtrim(term, '*'), 'prefix', term like '%*',
-          'typos', (kind = 'loose' and term not like '%*')::integer
+begin
+  return (
+    select json_build_object(
+      'places', coalesce(json_agg(
+        array_to_string(words, case when words[1] ~ ('^[' || private.unspaced_letters() || ']') then '' else ' ' end)
+      ) filter (where exists (select from unnest(exact) as term where term like '@in %')), '[]'),
+      'corrections', private.shown_spellings(asked.corrections, hidden_ids),
+      'completions', private.shown_spellings(asked.completions, hidden_ids),
+      'unknown', asked.unknown,
+      'wanted', coalesce(json_agg(json_build_object(
+        'unit', number, 'phrase', cardinality(words) > 1, 'quoted', quoted, 'common',
+        rarity <= ln(3) and private.count_profiles() > 50, 'words', array(
+          select json_build_object(
+            'word', rtrim(term, '*'), 'prefix', term like '%*',
+            'typos', (kind = 'loose' and term not like '%*')::integer
+          )
+          from (
+            select 'exact' as kind, unnest(exact) as term
+            union all
+            -- What a phrase may stand for is no word of it.
+            select 'loose', unnest(loose) where cardinality(words) = 1 or place is not null
+          ) as terms
+          where term !~ '^[@~]'
         )
-        from (
-          select 'exact' as kind, unnest(exact) as term
-          union all
-          -- What a phrase may stand for is no word of it.
-          select 'loose', unnest(loose) where cardinality(words) = 1 or place is not null
-        ) as terms
-        where term !~ '^[@~]'
-      )
-    )), '[]')
-  )
-  from unnest(asked.units)
+      )), '[]')
+    )
+    from unnest(asked.units)
+  );
+end
 $$;
 comment on function private.describe_query(private.search_query, bigint[]) is 'What to say and highlight of a query.';
 

@@ -3,7 +3,6 @@
 create function private.facet_distribution(facets text[], ids bigint[])
 returns json
 language plpgsql stable security invoker set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (

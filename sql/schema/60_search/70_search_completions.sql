@@ -14,7 +14,6 @@ alter table private.search_completions enable row level security;
 create function private.complete(parts text[], before text, hidden_ids bigint[], max_results integer)
 returns json
 language plpgsql stable security invoker set search_path = ''
-set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
@@ -95,6 +94,7 @@ them have one name. It reads all places, which took PGlite 33 ms: too seldom ask
 create function api.complete_search(request jsonb)
 returns json
 language plpgsql stable security definer set search_path = ''
+set enable_seqscan = off set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   max_results constant integer := (request ->> 'limit')::integer;
