@@ -49,11 +49,8 @@ export const openAdmin = async (page: Page, base: string) => {
   const report = await make('/users/me/reports', { message_id: id, reason: 'scam', note: markup })
   const secondReport = await make('/users/me/reports', { user_id: bob.id, reason: 'spam' })
   const times = { date: '2031-05-01T10:00:00Z', ends_at: '2031-05-01T12:00:00Z' }
-  const reservation = await make(`/conversations/${conversation}/reservations`, {
-    title: markup,
-    price: 12.5,
-    ...times,
-  })
+  const offer = { title: markup, price: 12.5, ...times }
+  const reservation = await make(`/conversations/${conversation}/reservations`, offer)
 
   return {
     /** Enters with the key, after one that is wrong. The key stays nowhere. */

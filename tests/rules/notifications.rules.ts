@@ -1,6 +1,6 @@
 /** Whom the worker tells of what, by push and mail. */
 import { keys, settings } from './devices.ts'
-import { asAdmin, equal, idOf, inDays, is, passTime, type Person, sql, test } from './fixture.ts'
+import { asAdmin, equal, idOf, inDays, is, passTime, type Person, sql, talk, test } from './fixture.ts'
 import { claimMail, claimPushes, clear, dataOf, meet, offer, outbox, plan, planAfter, told, trigger } from './outbox.ts'
 import { waiting } from './outbox.ts'
 
@@ -14,6 +14,8 @@ test('after a delay a message is pushed to every device and mailed; in one silen
   await planAfter('22 minutes')
   // What waits for a conversation is told by one push.
   equal(await waiting(), { mail: 1, push: 4 })
+  // Not the reader's.
+  await cleo.post(`${await talk(ana, cleo)}/messages`, { content: 'For Ana' }, 201)
   const mail = await claimMail()
   const [token] = await sql(`select unsubscribe_token from public.users where id = ${ben.id}`)
   is(mail, { to: 'ben@tests.example', name: 'ben', token })

@@ -177,11 +177,7 @@ test('of two with the highest score the nearer comes first, and not the emptier'
   const interests = ['Hiking']
   const walks = 'Long walks in the hills are my weekends. I know each path and take guests.'
   const [liked] = await makeProfiles([
-    {
-      name: 'Liked',
-      biography: 'I walk in the hills each weekend, and I like to show the paths to others.',
-      interests,
-    },
+    { name: 'Liked', biography: 'I walk in the hills each weekend, and like to show the paths to others.', interests },
     { name: 'Empty', biography: '', interests },
     { name: 'Full', biography: walks, interests },
   ])

@@ -60,6 +60,8 @@ test('the webhook is told ids and no texts, of what still exists, and only if th
     await user.delete(`${ab}/messages/${id}`)
     await event('message.changed', data)
   }
+  await cleo.post('/users/me/reports', { user_id: ben.id, reason: 'spam' }, 201)
+  await clear('outbox')
   const report = { user_id: ben.id, reason: 'scam' }
   const { id } = await ana.post('/users/me/reports', { ...report, note: 'Secret' }, 201)
   await event('report.created', { ...report, id, reporter_id: ana.id })
