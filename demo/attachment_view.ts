@@ -44,19 +44,29 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   const file = button([icon('file'), ...label(attachment)], save, 'file')
   if (!isPhoto(attachment)) return el('span.attachment', file, failure)
   const { name, size } = attachment
-  const isUnreadable = () => picture.replaceWith(file)
-  const image = el('img', { alt: name, error: isUnreadable, load: () => URL.revokeObjectURL(image.src) })
+  let address: string | null = null
+  let thumbnail: Blob | null = null
+  const forget = ({ target }: Event) => URL.revokeObjectURL((target as HTMLImageElement).src)
+  const onError = () => {
+    // The small picture may be none, as whoever sends it likes.
+    if (thumbnail && address) image.src = address
+    else picture.replaceWith(file)
+    thumbnail = null
+  }
+  const image = el('img', { alt: name, error: onError, load: forget })
   const open = async () => {
-    const whole = el('img.whole', { alt: name })
+    const src = thumbnail ? URL.createObjectURL(thumbnail) : image.src
+    const whole = el('img.whole', { src, alt: name, load: forget })
     openDialog(name, [whole, el('p.hint', formatSize(size))], 'Save', save, signal, 'Close')
-    const address = await files.addressOf(attachment.url)
-    if (address) whole.src = address
+    // The small picture stays until all of it has arrived, and without a connection.
+    const all = /^http/.test(image.src) ? null : await files.addressOf(attachment.url)
+    if (all) el('img', { src: all, load: () => whole.src = all })
   }
   const picture = button(image, open, 'plain picture', { title: 'See all of it' })
   const show = async () => {
-    const address = await files.addressOf(attachment.url)
-    if (!address) return isUnreadable()
-    const thumbnail = size > large ? await loadThumbnail(address) : null
+    address = await files.addressOf(attachment.url)
+    if (!address) return onError()
+    thumbnail = size > large ? await loadThumbnail(address).catch(() => null) : null
     image.src = thumbnail ? URL.createObjectURL(thumbnail) : address
   }
   show()

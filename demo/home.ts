@@ -68,6 +68,8 @@ export const openHome = (supabase: SupabaseClient, navigation: Navigation, onCha
   let wasOffline = true
 
   const update = () => {
+    // An answer that comes after the user has logged out.
+    if (closed.signal.aborted) return
     const { me, unread, status, error } = inbox.view
     const view = room.chat()?.view
     // The page says itself that there is no such conversation.

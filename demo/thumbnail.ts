@@ -28,8 +28,8 @@ export const withThumbnail = (whole: File, small: Blob): File => {
 
 /** The small picture in the file at this address, of which no more is loaded; null if there is none. */
 export const loadThumbnail = async (address: string): Promise<Blob | null> => {
-  const answer = await fetch(address, { headers: { Range: `bytes=0-${start + 0xffff}` } }).catch(() => null)
-  if (!answer?.ok) return null
+  const answer = await fetch(address, { headers: { Range: `bytes=0-${start + 0xffff}` } })
+  if (!answer.ok) return null
   const bytes = await answer.arrayBuffer()
   const head = new Uint8Array(bytes.slice(start, start + exif.length))
   if (!exif.subarray(0, sizeAt).every((byte, i) => head[i] === byte)) return null

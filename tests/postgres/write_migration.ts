@@ -38,7 +38,7 @@ const lockedBy = (statements: string): Promise<string[]> =>
       from pg_class where relkind = 'r' and relnamespace <> 'pg_catalog'::regnamespace`
     const locks = await sql.unsafe(`begin; ${loadVector} ${statements};
       select relation from pg_locks
-      where pid = pg_backend_pid() and mode in ('AccessExclusiveLock', 'ShareRowExclusiveLock');`)
+      where pid = pg_backend_pid() and mode in ('AccessExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock');`)
     const locked = new Set(locks.at(-1)!.map(({ relation }: { relation: number }) => relation))
     return tables.filter(({ oid }) => locked.has(oid)).map(({ name }) => name)
   })
