@@ -115,6 +115,7 @@ test('it can be switched off and on again, is nowhere while a profile is hidden,
   await host.patch('/users/profile', { show_answers: true })
   equal([await view(host), await measured(host), await choice()], [null, 'within an hour', true])
   is(await host.get('/users/me/export'), { answers: 'within an hour', profile: { show_answers: true } })
+  is(await other.get('/users/me/export'), { answers: null })
   is((await other.get('/users/me?more=true')).Profile.show_answers, true)
 
   const refused = (status: number) => anonymous.get(`/users/${host.profileId}?more=true`, status)
