@@ -43,7 +43,7 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   const failure = el('span', { role: 'alert', hidden: true }, 'The file cannot be read now.')
   const file = button([icon('file'), ...label(attachment)], save, 'file')
   if (!isPhoto(attachment)) return el('span.attachment', file, failure)
-  const { name, size } = attachment
+  const { name, size, mime_type } = attachment
   let address: string | null = null
   let thumbnail: Blob | null = null
   const forget = ({ target }: Event) => URL.revokeObjectURL((target as HTMLImageElement).src)
@@ -66,7 +66,8 @@ export const showAttachment = (attachment: Attachment, files: Files, signal: Abo
   const show = async () => {
     address = await files.addressOf(attachment.url)
     if (!address) return onError()
-    thumbnail = size > large ? await loadThumbnail(address).catch(() => null) : null
+    const mayHaveOne = mime_type === 'image/jpeg' && size > large
+    thumbnail = mayHaveOne ? await loadThumbnail(address).catch(() => null) : null
     image.src = thumbnail ? URL.createObjectURL(thumbnail) : address
   }
   show()

@@ -32,17 +32,24 @@ describe.skipIf(!hasBrowser)('an account of the demo', () => {
     await you.shows('No conversations yet. Find someone under People.')
   })
 
-  test('is entered by a click from before the script is there, and left again', async () => {
-    const prepare = (page: Page) =>
-      page.route('**/demo/main.js*', async (route) => {
+  test('is entered by a click from before the script is there, and left again, whatever comes late', async () => {
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => answer = resolve)
+    const prepare = async (page: Page) => {
+      await page.route('**/conversations/states', (route) => held.then(() => route.continue()), { times: 1 })
+      await page.route('**/demo/main.js*', async (route) => {
         for (const name of ['Tomáš', 'Inês']) {
           await page.locator('#start').getByRole('button', { name: `Walk in as ${name}` }).click()
         }
         await route.continue()
       }, { times: 1 })
+    }
     const you = await open('/demo', { prepare })
     await expectSoon(() => you.find('.bar h2').textContent()).toBe('Tomáš Novák')
     await you.logOut()
+    await Promise.all([you.page.waitForResponse('**/conversations/states'), answer()])
+    await you.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)))
+    expect(await you.find('.bar').textContent()).not.toContain('Novák')
     await you.button(/Walk in as Tomáš/).waitFor()
     await you.node.getByLabel('E-mail').waitFor()
   })

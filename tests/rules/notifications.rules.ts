@@ -43,14 +43,10 @@ test('pushes and the mail name the newest request when they are planned', async 
     await planAfter(`${ids.length * 11} minutes`)
     return await sql("select distinct channel || ' ' || (request ->> 'x-request-id') from private.outbox order by 1")
   }
-  const five = { 'x-request-id': 'five' }
+  const [two, five] = ['two', 'five'].map((id) => ({ 'x-request-id': id }))
   equal(await told('one', 'two'), ['mail two', 'push two'])
   equal(await told('three', 'four', 'five'), ['mail two', 'push five'])
-  equal([await claimMail(), ...await claimPushes()].map(({ request }) => request), [
-    { 'x-request-id': 'two' },
-    five,
-    five,
-  ])
+  equal([await claimMail(), ...await claimPushes()].map(({ request }) => request), [two, five, five])
 })
 
 test('who has seen it, or does not want to hear of it, is told nothing, whenever that happens', async () => {
