@@ -10,7 +10,7 @@ const Chat = ({ inbox, id }) => {
     'section',
     {},
     h('ol', {}, view?.messages.map(({ id, content }) => h('li', { key: id }, content))),
-    h('button', { onClick: () => conversation.send('Goodbye.') }, 'Send'),
+    h('button', { disabled: !conversation, onClick: () => conversation.send('Goodbye.') }, 'Send'),
   )
 }
 
